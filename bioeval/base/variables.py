@@ -31,6 +31,14 @@ def _of_task(scalar: Scalar) -> Name:
     return Name(f"{scalar.long_name}; the {which} of any threshold", scalar.units, scalar.iso)
 
 
+def _bounds(name: str, words: str, units: str = "1") -> dict[str, Name]:
+    """Name the bounds of a value that is not known exactly."""
+    return {
+        f"{name}_at_least": Name(f"lower bound of {words}", units),
+        f"{name}_at_most": Name(f"upper bound of {words}", units),
+    }
+
+
 #: Methods of an interval. Only the last two assume independent attempts.
 INTERVALS = (
     "subject-bootstrap",
@@ -115,18 +123,12 @@ VERIFICATION: dict[str, Name] = {
     "cost_prior": Name("proportion p of genuine attempts expected in use"),
     "cost_miss": Name("cost c_miss of a false reject", "cost"),
     "cost_false_accept": Name("cost c_fa of a false accept", "cost"),
-    "eer_at_least": Name("lower bound of the EER, from counts alone"),
-    "eer_at_most": Name("upper bound of the EER, from counts alone"),
-    "auc_at_least": Name("lower bound of the AUC, from counts alone"),
-    "auc_at_most": Name("upper bound of the AUC, from counts alone"),
-    "zero_far_at_least": Name("lower bound of the smallest FRR without any false accept"),
-    "zero_far_at_most": Name("upper bound of the smallest FRR without any false accept"),
-    "zero_frr_at_least": Name("lower bound of the smallest FAR without any false reject"),
-    "zero_frr_at_most": Name("upper bound of the smallest FAR without any false reject"),
-    "frr_at_far_at_least": Name("lower bound of the smallest FRR with FAR at most the target"),
-    "frr_at_far_at_most": Name("upper bound of the smallest FRR with FAR at most the target"),
-    "min_cost_at_least": Name("lower bound of the smallest expected cost", "cost"),
-    "min_cost_at_most": Name("upper bound of the smallest expected cost", "cost"),
+    **_bounds("eer", "the EER, from counts alone"),
+    **_bounds("auc", "the AUC, from counts alone"),
+    **_bounds("zero_far", "the smallest FRR without any false accept"),
+    **_bounds("zero_frr", "the smallest FAR without any false reject"),
+    **_bounds("frr_at_far", "the smallest FRR with FAR at most the target"),
+    **_bounds("min_cost", "the smallest expected cost", "cost"),
 }
 
 OPEN_SET: dict[str, Name] = {
@@ -138,10 +140,8 @@ OPEN_SET: dict[str, Name] = {
         "score",
     ),
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
-    "eer_at_least": Name("lower bound of the EER, from the rates at the thresholds"),
-    "eer_at_most": Name("upper bound of the EER, from the rates at the thresholds"),
-    "dir_at_far_at_least": Name("lower bound of DIR with FAR at most the target"),
-    "dir_at_far_at_most": Name("upper bound of DIR with FAR at most the target"),
+    **_bounds("eer", "the EER, from the rates at the thresholds"),
+    **_bounds("dir_at_far", "DIR with FAR at most the target"),
     "dir": scalars.DIR,
     "di": Name("genuine attempts detected and identified exactly at the rank", "attempts"),
     "far": Name(

@@ -32,6 +32,9 @@ _ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": 256 << 20,
 }
 
+# Threads and processes that are started have the mask of signals of the thread that starts them.
+_MASKS = hasattr(signal, "pthread_sigmask")
+
 _ADDRESS = re.compile(r"(\w+://)?[\w.\-\[\]:]+:\d+|.+\.json")
 
 
@@ -149,8 +152,10 @@ def started_cluster(workers: int) -> Iterator[Any]:
         "distributed.nanny.pre-spawn-environ": _ENVIRONMENT,
         "distributed.scheduler.worker-ttl": f"{_SILENT}s",
     }
-    with dask.config.set(settings), contextlib.ExitStack() as inside:
-        with _threads_without_interrupt():
+    started = contextlib.ExitStack()
+    try:
+        with _undisturbed():
+            started.enter_context(dask.config.set(settings))
             cluster = LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
@@ -158,28 +163,43 @@ def started_cluster(workers: int) -> Iterator[Any]:
                 dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
             )
-            inside.enter_context(cluster)
-        yield inside.enter_context(Client(cluster))
+            started.enter_context(cluster)
+            client = started.enter_context(Client(cluster))
+        yield client
+    finally:
+        with _undisturbed():
+            started.close()
 
 
 @contextlib.contextmanager
-def _threads_without_interrupt() -> Iterator[None]:
-    """Let threads that begin inside, and processes that these start, receive no Ctrl-C.
+def _undisturbed() -> Iterator[None]:
+    """Hold an interrupt back until the block ends; processes started in it receive none.
 
-    A terminal sends it to all processes; workers would each end with a traceback. This process
-    ends them.
+    A cluster that is half started cannot be ended, and Ctrl-C goes to its processes as well, which
+    would each print a traceback.
     """
-    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # it would let signals in again where it starts
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    came: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, frame: came.append(number))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
+    if _MASKS:
+        resource_tracker.ensure_running()  # what starts it would receive interrupts again
+        masked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if _MASKS:
+            signal.pthread_sigmask(signal.SIG_SETMASK, masked)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 @contextlib.contextmanager
@@ -210,7 +230,8 @@ def _connect(address: str, found: queue.SimpleQueue[Any]) -> None:
     from distributed import Client
 
     try:
-        found.put(Client(address, timeout=_CONNECT))
+        # One that never connects must not become what dask computes with.
+        found.put(Client(address, timeout=_CONNECT, set_as_default=False))
     except Exception as error:  # of any class, where something else answers than a scheduler
         found.put(error)
 

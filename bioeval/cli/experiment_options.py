@@ -81,16 +81,11 @@ def take_experiment(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def seed_given() -> bool:
-    """Return whether the seed was given on the command line."""
-    source = click.get_current_context().get_parameter_source("random_state")
-    return source is ParameterSource.COMMANDLINE
-
-
 def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> str | Protocol:
     """Return the protocol with what was given in place of its own."""
     parts = {name: given[name] for name in PARTS if name in given}
-    seeded = seed_given()
+    source = click.get_current_context().get_parameter_source("random_state")
+    seeded = source is ParameterSource.COMMANDLINE
     if not given and not seeded:
         return protocol
     from bioeval.protocol import for_layout

@@ -111,6 +111,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         take_out(out, force)
     with Stages() as stages:
         from bioeval.evaluation.fusion import Fusion, fuse
+        from bioeval.evaluation.tasks import verification
         from bioeval.tallies.points import FAR_TARGETS
         from bioeval.views.tables.side_by_side import SideBySideTable
 
@@ -131,7 +132,8 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         stages("counting")
         if protocol is None:
             assert fused is not None
-            found = _at_once({**read, "fused": fused}, given)
+            every = {**read, "fused": fused}
+            found = {called: verification(scores, **given) for called, scores in every.items()}
         else:
             found = _in_folds(read, fusion, card(protocol), given)
         if out is not None:
@@ -171,13 +173,6 @@ def _weights(given: tuple[tuple[str, str], ...]) -> dict[str, float] | None:
         raise click.BadParameter(
             f"{error}; expected NAME=NUMBER", param_hint="'--weights'"
         ) from None
-
-
-def _at_once(systems: dict[str, Scores], given: dict[str, Any]) -> dict[str, xr.Dataset]:
-    """Return the verification of each system."""
-    from bioeval.evaluation.tasks import verification
-
-    return {called: verification(scores, **given) for called, scores in systems.items()}
 
 
 def _in_folds(

@@ -203,7 +203,7 @@ def plan_run(
         "calibration_error": speed.error,
         "read_seconds": reading,
         "bioeval_version": __version__,
-        "warnings": "\n".join(_warnings(size, work, runs, variables, core_hours, bounds)),
+        "warnings": "\n".join(_warnings(size, variables, core_hours, bounds)),
     }
     return build(variables, PLANNED_RUN, {"run": np.array(list(runs))}, attrs)
 
@@ -345,10 +345,7 @@ def _scalars(
     }
 
 
-def _warnings(
-    size: Size, work: Work, runs: dict[str, Size], variables: Variables, core_hours: Any,
-    bounds: list[float],
-) -> list[str]:  # fmt: skip
+def _warnings(size: Size, variables: Variables, core_hours: Any, bounds: list[float]) -> list[str]:
     found = []
     there = physical_memory()
     working = float(variables["working_bytes"][1])

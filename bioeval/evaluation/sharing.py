@@ -12,7 +12,7 @@ from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.evaluation.task_counts import Counts, TaskCounts
 from bioeval.scores.about import About
-from bioeval.scores.template_digests import CountedProbes, DigestKey
+from bioeval.scores.template_digests import CountedProbes, DigestKey, as_texts
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
 from bioeval.tallies.folded import Folded, FoldedIdentification, FoldedVerification, TooFewError
 from bioeval.tallies.random_galleries.counts import GalleryTally
@@ -157,7 +157,8 @@ def _noisy(tally: Folded, noise: Noise, epsilon: float) -> tuple[Folded, int]:
 def share_about(about: About, salt: DigestKey | None) -> About:
     """Return a provenance without names: codes of subjects salted, or numbers in their place."""
     if salt is not None:
-        codes = {name: salt.hexadecimal("shared", name) for name in about.probe_subjects}
+        names = list(about.probe_subjects)
+        codes = dict(zip(names, as_texts(salt.digests("shared", names)), strict=True))
         gallery = salt.hexadecimal("gallery", about.gallery) if about.gallery else ""
         prints = tuple(salt.hexadecimal("data", x) for x in about.fingerprints)
     else:

@@ -26,7 +26,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.scores.about import About
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.scores.template_digests import CountedProbes, DigestKey
+from bioeval.scores.template_digests import CountedProbes, DigestKey, as_texts
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.kept_scores import KEPT
@@ -192,7 +192,8 @@ def _kept_at_most(points: Any) -> int:
 
 def about_of_site(about: About, key: DigestKey, site: str) -> About:
     """Return a provenance that names the site, with digests in place of names of subjects."""
-    digests = {name: key.hexadecimal("label", name) for name in about.probe_subjects}
+    names = list(about.probe_subjects)
+    digests = dict(zip(names, as_texts(key.digests("label", names)), strict=True))
     return replace(
         about,
         probe_subjects=frozenset(digests.values()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -36,6 +37,7 @@ class TaskPlan(NamedTuple):
     options: dict[str, Any]
 
 
+@dataclass(eq=False)
 class TaskPlanner:
     """Plans tasks over the same scores, with the options of each as a section of a card.
 
@@ -43,14 +45,10 @@ class TaskPlanner:
     checked.
     """
 
-    def __init__(
-        self,
-        reader: BlockReader,
-        thresholds: np.ndarray | int | None = None,
-        far_targets: np.ndarray | None = None,
-    ):
-        self.reader, self.thresholds, self.far_targets = reader, thresholds, far_targets
-        self._shared: dict[tuple[str, str], IdentificationJob] = {}
+    reader: BlockReader
+    thresholds: np.ndarray | int | None = None
+    far_targets: np.ndarray | None = None
+    _shared: dict[tuple[str, str], IdentificationJob] = field(default_factory=dict)
 
     def verification(
         self, templates: str, task: Verification, claims: Any = None

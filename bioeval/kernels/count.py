@@ -240,35 +240,61 @@ def ranges_between(
                         high[c, k] = x
 
 
-@side_by_side("counts")
-def count_pairs(begin, end, block, starts, own, self_position, row_starts, thresholds, counts):
-    """Count the impostor scores of each pair of subjects between thresholds.
+@side_by_side("first")
+def list_pairs(
+    begin, end, block, starts, own, self_position, row_starts, groups, thresholds, base, scale,
+    guide, first, right, layer, count, last,
+):  # fmt: skip
+    """List how many impostor scores of each pair of subjects are between thresholds.
 
-    The rows ``row_starts[s]:row_starts[s + 1]`` are probes of one subject, so that each pair is
-    counted by one thread. ``counts[s, g, k]``, int32, gets the scores in group ``g`` above
-    ``thresholds[k - 1]`` and not above ``thresholds[k]``; the group `own` of a row is left out.
+    Parameters
+    ----------
+    block : float array, shape (b, n)
+    starts : int64 array, shape (g + 1,)
+        Where the columns of each group begin.
+    own, self_position : int64 arrays, shape (b,)
+        The group of a row's own subject, and the column of the row itself, which are left out.
+    row_starts : int64 array, shape (s + 1,)
+        The rows ``row_starts[k]:row_starts[k + 1]`` are probes of one subject.
+    groups : int32 array, shape (g,)
+        The number of the subject of each group.
+    thresholds, base, scale, guide
+        Layer ``k`` is above ``thresholds[k - 1]`` and not above ``thresholds[k]``; the guide is
+        that of :func:`threshold_of`.
+    first : int64 array, shape (s,)
+        Where the list of each subject of the probes begins.
+    right, layer : int32 arrays, written
+    count : int64 array, written
+        The subject of the group, the layer, and how many scores there are, if any.
+    last : int64 array, shape (s,), written
+        Where the lists end.
     """
-    groups = len(starts) - 1
+    table = np.zeros(len(thresholds) + 1, dtype=np.int64)
+    filled = np.empty(len(thresholds) + 1, dtype=np.int32)
     for s in range(begin, end):
-        for i in range(row_starts[s], row_starts[s + 1]):
-            row = block[i]
-            for g in range(groups):
+        at = first[s]
+        for g in range(len(groups)):
+            number = 0
+            for i in range(row_starts[s], row_starts[s + 1]):
                 if g == own[i]:
                     continue
-                table = counts[s, g]
                 for p in range(starts[g], starts[g + 1]):
-                    x = np.float64(row[p])
+                    x = np.float64(block[i, p])
                     if x != x or p == self_position[i]:
                         continue
-                    low = 0
-                    high = len(thresholds)
-                    while low < high:
-                        middle = (low + high) // 2
-                        if thresholds[middle] < x:
-                            low = middle + 1
-                        else:
-                            high = middle
-                    table[low] += 1
+                    k = threshold_of(x, thresholds, base, scale, guide)
+                    if table[k] == 0:
+                        filled[number] = k
+                        number += 1
+                    table[k] += 1
+            for j in range(number):
+                k = filled[j]
+                right[at] = groups[g]
+                layer[at] = k
+                count[at] = table[k]
+                table[k] = 0
+                at += 1
+        last[s] = at
 
 
 @njit(cache=True)

@@ -80,7 +80,7 @@ def make_scene(pair: Pair, ignored: str, duplicates: str) -> Scene:
         frame = np.searchsorted(units, key).astype(np.int64)
         boxes = Boxes(codes.reshape(-1).astype(np.int64), frame, rows.box).select(order)
         sides.append((boxes, ids))
-    notes += _remarks(truth, result, counted, ignored, lengths)
+    notes += _remarks(truth, result, counted, lengths)
     return Scene(
         name=pair.name,
         truth=sides[0][0],
@@ -133,7 +133,7 @@ def _roles(truth: Rows, ignored: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _remarks(
-    truth: Rows, result: Rows, counted: np.ndarray, ignored: str, lengths: dict[str, int] | None
+    truth: Rows, result: Rows, counted: np.ndarray, lengths: dict[str, int] | None
 ) -> list[str]:
     """Return remarks on unusual rows."""
     notes = []

@@ -14,7 +14,7 @@ from bioeval.base.variables import VERIFICATION
 from bioeval.results.closed_set import ClosedSetCounts, require_mated
 from bioeval.results.dataset import Variables, about_attrs, build, decisions, rate
 from bioeval.results.open_set import OpenSetAttempts, OpenSetCounts, open_set_result, role_of
-from bioeval.results.random_galleries import bounds_between
+from bioeval.results.random_galleries import bounds_between, open_set_bounds
 from bioeval.scores.about import disjoint_pairs
 from bioeval.tallies.folded import (
     ENROLLED,
@@ -125,13 +125,7 @@ def folded_open_set(
     points: Variables = {}
     if not tally.noise:
         far, dir_ = rate(accepted, impostor), rate(identified, genuine)
-        low, high, dir_low, dir_high = bounds_between(far, dir_, rate(every, genuine), targets)
-        points = {
-            "eer_at_least": ((), low),
-            "eer_at_most": ((), high),
-            "dir_at_far_at_least": (("far_target", "rank"), dir_low),
-            "dir_at_far_at_most": (("far_target", "rank"), dir_high),
-        }
+        points = open_set_bounds(far, dir_, rate(every, genuine), targets)
     options = _options(tally) | {"impostors": role}
     return open_set_result(counts, points, targets, about, options, _warnings(tally), [])
 

@@ -73,14 +73,7 @@ def open_set_expected(
     targets = check_far_targets(far_targets)
     far, dir_ = rate(counts.accepted, impostor), rate(identified, tally.genuine)
     whole = rate(every, tally.genuine)
-    eer_low, eer_high, dir_low, dir_high = bounds_between(far, dir_, whole, targets)
-    per_target = ("far_target", "rank")
-    points: Variables = {
-        "eer_at_least": ((), eer_low),
-        "eer_at_most": ((), eer_high),
-        "dir_at_far_at_least": (per_target, dir_low),
-        "dir_at_far_at_most": (per_target, dir_high),
-    }
+    points = open_set_bounds(far, dir_, whole, targets)
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "impostors": role}
     notes = [note] if note else []
     return open_set_result(counts, points, targets, about, options, notes, [NO_POINTS])
@@ -101,6 +94,20 @@ def drawn_attrs(drawn: Drawn) -> dict[str, str | int | float]:
         "gallery": drawn.gallery,
         "sampling": str(drawn.repeats) if drawn.repeats else "exact",
         "draw": "for each probe anew, uniformly, without replacement, each subject by itself",
+    }
+
+
+def open_set_bounds(
+    far: np.ndarray, dir_: np.ndarray, every: np.ndarray, targets: np.ndarray
+) -> Variables:
+    """Return the bounds of :func:`bounds_between` as variables of open set."""
+    low, high, dir_low, dir_high = bounds_between(far, dir_, every, targets)
+    per_target = ("far_target", "rank")
+    return {
+        "eer_at_least": ((), low),
+        "eer_at_most": ((), high),
+        "dir_at_far_at_least": (per_target, dir_low),
+        "dir_at_far_at_most": (per_target, dir_high),
     }
 
 

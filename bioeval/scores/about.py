@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 
 from bioeval.base.errors import MergeError, short_name
 from bioeval.kernels.count import count_disjoint
 from bioeval.scores.growing_column import PIECE
-from bioeval.scores.labels import digest
+from bioeval.scores.labels import digest, present
 from bioeval.scores.matrix import PairScores, Scores
 
 # How the note begins that a part of a gallery has no mate of any probe.
 _NO_MATE = "no probe's subject is in the gallery"
 
 
-def describe(scores: Scores) -> About:
-    """Return the provenance of counts of these scores."""
+def _representations(labels: np.ndarray, chosen: np.ndarray) -> list[str]:
+    """Return how some of the labels are written."""
+    return list(map(repr, labels[chosen].tolist()))
+
+
+def describe(
+    scores: Scores,
+    naming: Callable[[np.ndarray, np.ndarray], list[str]] = _representations,
+) -> About:
+    """Return the provenance of counts of these scores; `naming` gives names of chosen labels."""
     pairs = isinstance(scores, PairScores)
-    present: set[int] = set()
-    enrolled: set[int] = set()
     names: list[str] = []
+    enrolled = probing = np.zeros(0, dtype=bool)
     if not pairs and scores.labelled:
-        present, enrolled = (set(x.tolist()) for x in (scores.codes.probe, scores.codes.gallery))
-        names = [repr(label) for label in scores.codes.values.tolist()]
+        codes = scores.codes
+        probing, enrolled = (present(x, len(codes.values)) for x in (codes.probe, codes.gallery))
+        names = naming(codes.values, probing)
     return About(
         name=scores.name or "",
         layout=scores.layout,
@@ -32,9 +42,9 @@ def describe(scores: Scores) -> About:
         nan=scores.nan,
         probes=scores.shape[0],
         gallery_templates=0 if pairs else scores.shape[1],
-        gallery_subjects=len(enrolled),
-        probe_subjects=frozenset(names[code] for code in present),
-        enrolled_subjects=frozenset(names[code] for code in present & enrolled),
+        gallery_subjects=int(enrolled.sum()),
+        probe_subjects=frozenset(names),
+        enrolled_subjects=frozenset(compress(names, enrolled[probing].tolist())),
         fingerprints=(scores.fingerprint,),
         notes=tuple(_notes(scores)),
         origin=scores.origin,

@@ -338,7 +338,7 @@ class LabelledMatrix:
             view.codes.probe = self.codes.probe[index]
         if gallery is not None:
             index = as_index(gallery, self.shape[1], "gallery")
-            if len(np.unique(index)) != len(index):
+            if (np.diff(index) <= 0).any() and len(np.unique(index)) != len(index):
                 raise DataError("gallery selects a template more than once")
             view._columns = self.base_columns(index)
             view.gallery_ids = self.gallery_ids[index]

@@ -132,6 +132,13 @@ class Codes:
         return nearest_name(label, self.values.tolist()[:10_000])
 
 
+def present(codes: np.ndarray, number: int) -> np.ndarray:
+    """Return which of so many codes occur."""
+    found = np.zeros(number, dtype=bool)
+    found[codes] = True
+    return found
+
+
 def _comparable(a: np.ndarray, b: np.ndarray) -> bool:
     """Say whether numpy can join two label arrays without changing any label."""
     if a.dtype.kind in "iub" and b.dtype.kind in "iub":

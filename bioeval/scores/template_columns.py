@@ -27,7 +27,7 @@ def template_columns(scores: Scores, given: Any, what: str) -> Sides:
     """
     if isinstance(given, str):
         sides = _column(scores, given, what)
-    elif _is_pair(given, scores):
+    elif _is_pair(given):
         m, n = scores.shape[0], scores.shape[-1]
         sides = _values(given[0], what, m), _values(given[1], what, n)
     elif isinstance(scores, PairScores) or scores.probe_ids is not scores.gallery_ids:
@@ -43,7 +43,7 @@ def template_columns(scores: Scores, given: Any, what: str) -> Sides:
     return sides
 
 
-def _is_pair(given: Any, scores: Scores) -> bool:
+def _is_pair(given: Any) -> bool:
     """Say whether two columns are given, and not two values."""
     if not isinstance(given, (tuple, list)) or len(given) != 2:
         return False

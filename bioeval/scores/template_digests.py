@@ -8,14 +8,14 @@ no name can be guessed from a digest, though equal digests can still be found.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, MergeError
-from bioeval.scores.labels import plain
+from bioeval.scores.labels import plain, present
 from bioeval.scores.matrix import PairScores, Scores
 
 # The default key: it separates probes, but names can be tried against it.
@@ -29,6 +29,10 @@ class DigestKey:
     """A key of digests, of any length."""
 
     secret: bytes
+    #: By the identity of the distinct labels: themselves, which have digests, and these.
+    _labels: dict[int, tuple[np.ndarray, ...]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @classmethod
     def parse(cls, key: Text | None) -> Self:
@@ -43,16 +47,46 @@ class DigestKey:
         raw = text.encode() if isinstance(text, str) else text
         return cls(hashlib.blake2b(raw).digest())
 
+    def digests(self, what: str, texts: Iterable[str]) -> np.ndarray:
+        """Return 64 bits for each text; `what` keeps equal texts of different meaning apart."""
+        start = hashlib.blake2b(key=self.secret, digest_size=8)
+        start.update(f"{what}\0".encode("utf-8", "surrogatepass"))
+
+        def digest(text: str) -> bytes:
+            one = start.copy()
+            one.update(text.encode("utf-8", "surrogatepass"))
+            return one.digest()
+
+        return np.frombuffer(b"".join(map(digest, texts)), dtype="<u8").astype(np.uint64)
+
     def digest(self, what: str, text: str) -> int:
-        """Return 64 bits for a text; `what` keeps equal texts of different meaning apart."""
-        data = f"{what}\0{text}".encode("utf-8", "surrogatepass")
-        return int.from_bytes(
-            hashlib.blake2b(data, key=self.secret, digest_size=8).digest(), "little"
-        )
+        """Return 64 bits for a text."""
+        return int(self.digests(what, [text])[0])
 
     def hexadecimal(self, what: str, text: str) -> str:
         """Return :meth:`digest` as a text."""
-        return f"{self.digest(what, text):016x}"
+        return as_texts(self.digests(what, [text]))[0]
+
+    def of_labels(self, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return the digest of the label ``values[code]`` for each code; those found are kept."""
+        if id(values) not in self._labels:
+            empty = np.zeros(len(values), dtype=bool), np.zeros(len(values), dtype=np.uint64)
+            self._labels[id(values)] = values, *empty
+        _, known, digests = self._labels[id(values)]
+        new = np.flatnonzero(present(codes, len(values)) & ~known)
+        digests[new] = self.digests("label", map(repr, values[new].tolist()))
+        known[new] = True
+        return digests[codes]
+
+    def names(self, labels: np.ndarray, chosen: np.ndarray) -> list[str]:
+        """Return the digests of some labels as texts, in place of names."""
+        return as_texts(self.of_labels(np.flatnonzero(chosen), labels))
+
+
+def as_texts(digests: np.ndarray) -> list[str]:
+    """Return digests in hexadecimal."""
+    whole = digests.astype(">u8").tobytes().hex()
+    return [whole[i : i + 16] for i in range(0, len(whole), 16)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +163,7 @@ def template_digests(
     """Return digests of the gallery's templates, at a site, and of its subjects, increasing."""
     codes, labels = scores.codes, scores.codes.values
     found = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)
-    subjects = _of_codes(np.unique(codes.gallery), labels, "label", key)
+    subjects = key.of_labels(np.unique(codes.gallery), labels)
     return _mixed(found, key.digest("site", site)), np.unique(subjects)
 
 
@@ -141,7 +175,7 @@ def _templates(
     key: DigestKey,
 ) -> np.ndarray:
     """Return a digest for each template."""
-    found = _of_codes(codes, labels, "label", key)
+    found = key.of_labels(codes, labels)
     for name in sorted(meta):
         found = _mixed(found, _column(meta[name], f"metadata {name}", key))
     return _mixed(found, ids.astype(np.uint64))
@@ -164,18 +198,17 @@ def _column(column: np.ndarray, what: str, key: DigestKey) -> np.ndarray:
         numbers: dict[str, int] = {}
         texts = [repr(plain(x)) for x in column.tolist()]
         codes = np.array([numbers.setdefault(x, len(numbers)) for x in texts], dtype=np.int64)
-        digests = [key.digest(what, text) for text in numbers]
-        return np.array(digests, dtype=np.uint64)[codes]
+        return key.digests(what, numbers)[codes]
     values, codes = np.unique(column, return_inverse=True)
     return _of_codes(codes.reshape(-1), values, what, key)
 
 
 def _of_codes(codes: np.ndarray, values: np.ndarray, what: str, key: DigestKey) -> np.ndarray:
     """Return the digest of ``values[code]`` for each code."""
-    present, places = np.unique(codes, return_inverse=True)
-    texts = map(repr, values[present].tolist())
-    digests = np.array([key.digest(what, text) for text in texts], dtype=np.uint64)
-    return digests[places.reshape(-1)]
+    there = np.flatnonzero(present(codes, len(values)))
+    digests = np.zeros(len(values), dtype=np.uint64)
+    digests[there] = key.digests(what, map(repr, values[there].tolist()))
+    return digests[codes]
 
 
 def _mixed(digests: np.ndarray, more: np.ndarray | int) -> np.ndarray:

@@ -13,6 +13,7 @@ from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
 from bioeval.stats.interval import Interval
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
+from bioeval.tallies.pair_counts import listed_tables
 
 VARIANTS = ("percentile", "bca", "logit")
 
@@ -87,8 +88,9 @@ def subject_bootstrap(
     if n.ndim == 1:
         counted = linear_forms(both, weights)
     else:
-        forms, everyone = QuadraticForms(weights, 2), np.arange(len(who))
-        forms.add(both, everyone, everyone)
+        forms = QuadraticForms(weights, 2)
+        for pairs in listed_tables(both):
+            forms.add(pairs)
         counted = forms.totals
     values = ratio(counted[0], counted[1])
     limits = confidence_limits(values, options)

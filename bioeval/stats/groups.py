@@ -23,6 +23,7 @@ from bioeval.stats.resampling import QuadraticForms, ratio, weight_columns
 from bioeval.stats.verification import frr_at_far
 from bioeval.tallies.by_group import GroupTally
 from bioeval.tallies.by_subject import EXACT, SubjectAttempts, levels
+from bioeval.tallies.pair_counts import PairCounts
 from bioeval.tallies.points import allowed_false_accepts
 from bioeval.tallies.threshold_search import Attempts
 
@@ -31,9 +32,6 @@ _AROUND = np.geomspace(0.7, 1.4, 7)
 
 # Proportion of replicates in which a ratio is not defined, above which a warning says so.
 _UNDEFINED = 0.05
-
-# Values of a temporary array.
-_ROOM = 1 << 22
 
 
 @stage("bootstrap")
@@ -52,7 +50,7 @@ def group_intervals(
     number, targets = len(tally.own), dataset["far_target"].values
     weights = weight_columns(attempts.people, options)
     require_memory(
-        16 * number**2 * weights.shape[1],
+        48 * number**2 * weights.shape[1],  # counts, as tiles and whole, and rates
         f"intervals of {number**2:,} pairs of groups",
         "expected fewer groups or replicates",
     )
@@ -61,7 +59,7 @@ def group_intervals(
     at = np.empty(0) if math.isnan(threshold) else np.array([threshold])
     sink = _ByGroup(weights, group, np.unique(np.concatenate([at, *nodes])), (at, nodes))
     values, people = attempts.sweep(sink.thresholds, sink)
-    far = ratio(sink.totals[0], sink.totals[1])
+    far = ratio(*sink.totals)
 
     def accepted(of: int, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the weighted genuine attempts of a group accepted at thresholds, and all."""
@@ -76,7 +74,7 @@ def group_intervals(
         taken, made = accepted(g, at)
         frr[g] = ratio(made - taken[0] if len(at) else made, made)
         taken, made = accepted(g, nodes[g])
-        own = np.cumsum(sink.own[g].totals, axis=0)
+        own = np.cumsum(sink.own[g], axis=0)
         rates = ratio(own[:-1], own[-1]), ratio(made - taken, made)
         for i, x in enumerate(targets.tolist()):
             at_far[0, g, i] = frr_at_far(*rates, x, exact[g])
@@ -144,15 +142,7 @@ def _threshold_at_far(far: np.ndarray, nodes: np.ndarray, target: float, exact: 
 
 
 class _ByGroup:
-    """A sink that weighs the impostor attempts of each pair of groups, and those within groups.
-
-    Attributes
-    ----------
-    totals : float64 array, shape (2, groups, groups, columns)
-        Attempts accepted at the threshold of all groups, and all.
-    own : list of QuadraticForms
-        Within each group, by its own thresholds.
-    """
+    """A sink that weighs the impostor attempts of each pair of groups, and those within groups."""
 
     def __init__(
         self,
@@ -162,61 +152,52 @@ class _ByGroup:
         wanted: tuple[np.ndarray, tuple[np.ndarray, ...]],
     ):
         at, nodes = wanted
-        self.weights, self.group, self.thresholds = weights, group, thresholds
+        self.group, self.thresholds = group, thresholds
         self.accepted = int(np.searchsorted(thresholds, at[0]) + 1) if len(at) else 0
-        # The first layer above each threshold of a group, and the layer of each layer of all.
+        # The first layer above each threshold of a group.
         self.starts = [np.append(0, np.searchsorted(thresholds, own) + 1) for own in nodes]
-        self.own = [QuadraticForms(weights, len(own) + 1) for own in nodes]
-        self.totals = np.zeros((2, len(nodes), len(nodes), weights.shape[1]))
+        self._between = QuadraticForms(weights, 2 * len(nodes) ** 2)
+        self._within = [QuadraticForms(weights, len(own) + 1) for own in nodes]
+
+    @property
+    def totals(self) -> np.ndarray:
+        """Attempts accepted at the threshold of all, and all: (2, groups, groups, columns)."""
+        number = len(self.starts)
+        accepted, rejected = self._between.totals.reshape(2, number, number, -1)
+        return np.stack([accepted, accepted + rejected])
+
+    @property
+    def own(self) -> list[np.ndarray]:
+        """Attempts within each group, between its own thresholds: (layers, columns)."""
+        return [forms.totals for forms in self._within]
 
     def fresh(self) -> _ByGroup:
         """Return the same sink before it has counted anything."""
         sink = copy(self)
-        sink.own = [forms.fresh() for forms in self.own]
-        sink.totals = np.zeros_like(self.totals)
+        sink._between = self._between.fresh()
+        sink._within = [forms.fresh() for forms in self._within]
         return sink
 
     def counts(self) -> dict[str, Any]:
         """Return all totals, which are whole numbers."""
-        own = {str(g): forms.counts() for g, forms in enumerate(self.own)}
-        return {"totals": self.totals.astype(np.int64), "own": own}
+        own = {str(g): forms.counts() for g, forms in enumerate(self._within)}
+        return {"between": self._between.counts(), "own": own}
 
     def include_counts(self, found: dict[str, Any]) -> None:
         """Add totals of other attempts."""
-        self.totals += found["totals"]
-        for g, forms in enumerate(self.own):
+        self._between.include_counts(found["between"])
+        for g, forms in enumerate(self._within):
             forms.include_counts(found["own"][str(g)])
 
-    def add(self, counts: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
-        """Add attempts between subjects `left` and `right`, from counts of shape (layers, l, r)."""
-        probe, claimed = self.group[left], self.group[right]
-        both = np.stack([counts[: self.accepted].sum(axis=0), counts.sum(axis=0)])
-        for h in np.unique(claimed):
-            columns = np.flatnonzero(claimed == h)
-            tables = both[:, :, columns].astype(np.float64)
-            weighted = (tables @ self.weights[right[columns]]) * self.weights[left]
-            for g in np.unique(probe):
-                self.totals[:, g, h] += weighted[:, probe == g].sum(axis=1)
-            rows = np.flatnonzero(probe == h)
-            if len(rows):
-                own = counts[:, rows][:, :, columns]
-                # The last start may lie behind the last layer only where there is none above.
-                layers = np.add.reduceat(own, self.starts[h], axis=0)
-                self.own[h].add(np.ascontiguousarray(layers), left[rows], right[columns])
-
-    def add_pairs(self, layer: int, a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> None:
-        """Add attempts of single pairs of subjects to a layer."""
-        step = max(1, _ROOM // self.weights.shape[1])
-        for low in range(0, len(a), step):
-            part = slice(low, low + step)
-            one, other = a[part], b[part]
-            weighted = self.weights[one] * self.weights[other] * counts[part, None].astype(float)
-            for total in self.totals[0 if layer < self.accepted else 1 :]:
-                np.add.at(total, (self.group[one], self.group[other]), weighted)
-        for g in np.unique(self.group[a]):
-            inside = (self.group[a] == g) & (self.group[b] == g)
-            own = int(np.searchsorted(self.starts[g], layer, side="right")) - 1
-            self.own[g].add_pairs(own, a[inside], b[inside], counts[inside])
+    def add(self, pairs: PairCounts) -> None:
+        """Add attempts of pairs of subjects."""
+        number = len(self.starts)
+        probe, claimed = self.group[pairs.left_of_each], self.group[pairs.right]
+        rejected = pairs.layer >= self.accepted
+        self._between.add(pairs.in_layers((rejected * number + probe) * number + claimed))
+        for g in np.intersect1d(probe, claimed):
+            own = np.searchsorted(self.starts[g], pairs.layer, side="right") - 1
+            self._within[g].add(pairs.in_layers(own, (probe == g) & (claimed == g)))
 
 
 def _trials(

@@ -15,6 +15,7 @@ from bioeval.stats.interval_variables import by_subject, few_people
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
 from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.pair_counts import PairCounts
 
 
 class PooledRates:
@@ -101,11 +102,7 @@ class _Renumbered:
     def include_counts(self, found: np.ndarray) -> None:
         self.forms.include_counts(found)
 
-    def add(self, counts: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+    def add(self, pairs: PairCounts) -> None:
         if self.rejects:
-            counts = np.stack([np.zeros_like(counts[0]), counts.sum(axis=0)])
-        self.forms.add(counts, self.number[left], self.number[right])
-
-    def add_pairs(self, layer: int, a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> None:
-        layer = 1 if self.rejects else layer
-        self.forms.add_pairs(layer, self.number[a], self.number[b], counts)
+            pairs = pairs.in_layers(np.ones_like(pairs.layer))
+        self.forms.add(pairs.renumbered(self.number))

@@ -10,25 +10,27 @@ replicate is exact, whatever the order of summation, the number of threads or th
 
 from __future__ import annotations
 
-from typing import Any
+from copy import copy
 
 import numpy as np
 import scipy
 
 from bioeval.base.random import Stream
+from bioeval.kernels.weigh_pairs import sort_by_layer, weigh_pairs
 from bioeval.stats.options import IntervalOptions
+from bioeval.tallies.pair_counts import PairCounts
 
-# Sums of whole numbers below this are exact in float32.
-_EXACT_SINGLE = 1 << 24
+# Columns of weights that are weighed at once, at most.
+_TILE = 256
+
+# The columns of a tile are a multiple of what fits into an instruction.
+_LANES = 32
 
 # With fewer than one nonzero cell in this many, a sparse product is faster than a dense one.
 _SPARSE = 24
 
 # Largest number of groups of subjects that are left out in turn, for BCa.
 _GROUPS = 1000
-
-# Rows of a matrix product.
-_ROWS = 1 << 11
 
 # Values of a temporary array.
 _ROOM = 1 << 22
@@ -71,19 +73,33 @@ def weight_columns(subjects: int, options: IntervalOptions) -> np.ndarray:
 class QuadraticForms:
     """Sums of ``w_a w_b`` over the attempts between ``a`` and ``b``, for each column of weights.
 
-    `weights` are integers, float32 of shape (subjects, columns). `totals`, float64 of shape
+    `weights` are whole numbers, float32 of shape (subjects, columns). `totals`, float64 of shape
     (layers, columns), has separate counts, such as those between consecutive thresholds.
     """
 
     def __init__(self, weights: np.ndarray, layers: int):
-        self.weights = weights
-        self.totals = np.zeros((layers, weights.shape[1]))
-        self._largest = float(weights.max(initial=1))
-        self._gathered: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self.weights, self.layers = weights, layers
+        self._largest = int(weights.max(initial=1))
+        dtype = np.uint8 if self._largest <= np.iinfo(np.uint8).max else np.uint32
+        self._tiles = _tiled(weights.astype(dtype))
+        self._clear()
+
+    def _clear(self) -> None:
+        tiles, _, width = self._tiles.shape
+        self._totals = np.zeros((tiles, self.layers, width))
+        self._sums = np.zeros((tiles, width), dtype=np.uint16)
+
+    @property
+    def totals(self) -> np.ndarray:
+        """The sums of each layer and column."""
+        whole = np.moveaxis(self._totals, 0, 1).reshape(self.layers, -1)
+        return whole[:, : self.weights.shape[1]]
 
     def fresh(self) -> QuadraticForms:
         """Return the same forms before anything was added."""
-        return QuadraticForms(self.weights, len(self.totals))
+        found = copy(self)
+        found._clear()
+        return found
 
     def counts(self) -> np.ndarray:
         """Return the totals, which are whole numbers."""
@@ -91,61 +107,26 @@ class QuadraticForms:
 
     def include_counts(self, found: np.ndarray) -> None:
         """Add totals of other attempts."""
-        self.totals += found
+        self._totals += _tiled(found)
 
-    def add(self, counts: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
-        """Add attempts between subjects `left` and `right`, from counts of shape (layers, l, r).
+    def add(self, pairs: PairCounts) -> None:
+        """Add attempts between two subjects each."""
+        entries = pairs.right, pairs.layer, pairs.count
+        by_layer = tuple(map(np.empty_like, entries))
+        sort_by_layer(pairs.left, pairs.starts, self.layers, entries, by_layer)
+        weigh_pairs(
+            pairs.left, pairs.starts, by_layer, self._tiles, self._largest, self._totals, self._sums
+        )
 
-        The count of a subject against itself must be 0.
-        """
-        number, rows, columns = counts.shape
-        size = rows * columns
-        flat = counts.reshape(number, size)
-        filled = np.count_nonzero(flat, axis=1)
-        many = np.nonzero(filled * _SPARSE >= size)[0]
-        for layer in np.nonzero((filled > 0) & (filled * _SPARSE < size))[0]:
-            table = scipy.sparse.csr_array(counts[layer].astype(self._dtype(counts[layer])))
-            self._add_product(np.array([layer]), table, left, right)
-        # Several layers in one product: a matrix of few rows is multiplied slowly.
-        step = max(1, _ROWS // max(rows, 1))
-        for low in range(0, len(many), step):
-            layers = many[low : low + step]
-            tables = counts[layers].reshape(-1, columns)
-            self._add_product(layers, tables.astype(self._dtype(tables)), left, right)
 
-    def add_pairs(self, layer: int, a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> None:
-        """Add ``counts[i]`` attempts between ``a[i]`` and ``b[i]``, for each ``i``."""
-        if not len(a):
-            return
-        left, row = np.unique(a, return_inverse=True)
-        right, column = np.unique(b, return_inverse=True)
-        shape = len(left), len(right)
-        table = scipy.sparse.csr_array((counts, (row.reshape(-1), column.reshape(-1))), shape=shape)
-        self._add_product(np.array([layer]), table.astype(self._dtype(table)), left, right)
-
-    def _dtype(self, tables: Any) -> type:
-        """Return float32 if it holds every sum of the product with the weights exactly."""
-        largest = float(tables.sum(axis=1).max(initial=0)) * self._largest
-        return np.float32 if largest < _EXACT_SINGLE else np.float64
-
-    def _add_product(
-        self, layers: np.ndarray, tables: Any, left: np.ndarray, right: np.ndarray
-    ) -> None:
-        """Add the quadratic forms of tables stacked one below the other."""
-        shape = len(layers), len(left), self.weights.shape[1]
-        summed = (tables @ self._rows(right, tables.dtype.type)).reshape(shape)
-        weights = self.weights[left]
-        for layer, rows in zip(layers, summed, strict=True):
-            self.totals[layer] += np.einsum("ij,ij->j", rows, weights, dtype=np.float64)
-
-    def _rows(self, subjects: np.ndarray, dtype: type) -> np.ndarray:
-        """Return the weights of some subjects; the last ones are cached."""
-        name = dtype.__name__
-        if name in self._gathered and np.array_equal(self._gathered[name][0], subjects):
-            return self._gathered[name][1]
-        rows = self.weights[subjects].astype(dtype)
-        self._gathered[name] = subjects.copy(), rows
-        return rows
+def _tiled(columns: np.ndarray) -> np.ndarray:
+    """Return an array of shape (rows, columns) as tiles of columns, the last filled up with 0."""
+    rows, number = columns.shape
+    tiles = max(1, -(-number // _TILE))
+    width = -(-number // (tiles * _LANES)) * _LANES
+    whole = np.zeros((rows, tiles * width), dtype=columns.dtype)
+    whole[:, :number] = columns
+    return np.ascontiguousarray(np.moveaxis(whole.reshape(rows, tiles, width), 1, 0))
 
 
 def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -155,6 +136,9 @@ def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """
     out = np.empty((len(counts), weights.shape[1]))
     whole = counts.astype(np.float64)
+    # Sums of whole numbers are exact in any order.
+    if np.count_nonzero(whole) * _SPARSE < whole.size and (whole == np.floor(whole)).all():
+        whole = scipy.sparse.csr_array(whole)
     step = max(1, _ROOM // max(len(weights), 1))
     for low in range(0, weights.shape[1], step):
         part = slice(low, low + step)

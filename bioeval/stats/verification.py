@@ -28,6 +28,7 @@ from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.pair_counts import PairCounts
 from bioeval.tallies.thresholds import to_internal
 
 if TYPE_CHECKING:
@@ -296,13 +297,8 @@ class _Dense:
     def __init__(self, people: int, layers: int):
         self.counts = np.zeros((layers, people, people), dtype=np.int32)
 
-    def add(self, counts: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
-        for layer, table in enumerate(counts):
-            if table.any():
-                np.add.at(self.counts[layer], (left[:, None], right[None, :]), table)
-
-    def add_pairs(self, layer: int, a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> None:
-        np.add.at(self.counts[layer], (a, b), counts)
+    def add(self, pairs: PairCounts) -> None:
+        np.add.at(self.counts, (pairs.layer, pairs.left_of_each, pairs.right), pairs.count)
 
 
 @stage("intervals")

@@ -36,7 +36,18 @@ def counts_of(
     return chosen.count(BlockWork(what, reader, count, depends_on), None)
 
 
-class BlockWork:
+class InBlocks:
+    """Work over all rows, in the blocks of its `reader`."""
+
+    reader: Any
+
+    @property
+    def step(self) -> int:
+        """Rows that are read together."""
+        return self.reader.rows_per_block()
+
+
+class BlockWork(InBlocks):
     """What a function counts, in blocks of rows that may be read in any order."""
 
     def __init__(
@@ -48,11 +59,6 @@ class BlockWork:
     ):
         self.what, self.reader, self.scores, self.count = what, reader, reader.scores, count
         self.depends_on = depends_on
-
-    @property
-    def step(self) -> int:
-        """Rows that are read together."""
-        return self.reader.rows_per_block()
 
     def part(self, low: int, high: int) -> Any:
         """Count rows ``low:high``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from bioeval.scores.blocks import Block, BlockReader, as_row
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.tallies.block_work import counts_of
-from bioeval.tallies.counters import gather, gather_claims, impostor_scores
+from bioeval.tallies.counters import gather, gather_claims, guide_to, impostor_scores
 from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.pair_counts import MergingSink, PairCounts, Sink
 from bioeval.tallies.parts import Joined
 from bioeval.tallies.points import EqualError
 from bioeval.tallies.verification_job import VerificationJob
@@ -38,32 +39,8 @@ _REJECTED = np.array([0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
 # The first thresholds have one more false accept each.
 _SINGLE = 10
 
-# Counts of a part of a block: subjects of probes x subjects of the gallery x bins.
-_ROOM = 1 << 24
-
-
-class Sink(Protocol):
-    """A consumer of impostor counts: one layer between each two thresholds."""
-
-    def add(self, counts: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
-        """Add the attempts between every subject of `left` and every subject of `right`."""
-
-    def add_pairs(self, layer: int, a: np.ndarray, b: np.ndarray, counts: np.ndarray) -> None:
-        """Add the attempts of single pairs of subjects to a layer."""
-
-
-@runtime_checkable
-class MergingSink(Sink, Protocol):
-    """A sink whose counts of blocks of rows add up."""
-
-    def fresh(self) -> Self:
-        """Return the same sink before it has counted anything."""
-
-    def counts(self) -> Any:
-        """Return what was counted; see :mod:`bioeval.tallies.parts`."""
-
-    def include_counts(self, found: Any) -> None:
-        """Take in what all rows counted."""
+# Entries of a list of counts.
+_ROOM = 1 << 21
 
 
 def require_people(scores: Scores, method: str | None = None) -> None:
@@ -299,15 +276,12 @@ class SubjectAttempts:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Count attempts that are listed one by one."""
         same = left == right
+        layers = len(thresholds) + 1
         layer = np.searchsorted(thresholds, values[~same])
-        key = (layer * self.people + left[~same]) * self.people + right[~same]
+        key = (left[~same] * self.people + right[~same]) * layers + layer
         key, counts = np.unique(key, return_counts=True)
-        pair, n = key % self.people**2, self.people
-        ends = np.searchsorted(key, np.arange(len(thresholds) + 2) * n**2)
-        for k in range(len(thresholds) + 1):
-            part = slice(ends[k], ends[k + 1])
-            if ends[k] < ends[k + 1]:
-                sink.add_pairs(k, pair[part] // n, pair[part] % n, counts[part])
+        pair, n = key // layers, self.people
+        sink.add(PairCounts.of(pair // n, pair % n, key % layers, counts))
         return values[same], left[same]
 
 
@@ -346,19 +320,26 @@ class _PairCounter:
 
     def _count(self, block: Block, who: np.ndarray, sink: Sink) -> None:
         """Count the impostor attempts of a block, a few subjects at a time."""
-        enrolled, thresholds = self.people[1], self.thresholds
+        groups, layers = self.people[1].astype(np.int32), len(self.thresholds) + 1
+        guide = guide_to(self.thresholds)
         first = np.concatenate([[0], np.nonzero(who[1:] != who[:-1])[0] + 1, [len(who)]])
-        step = max(1, _ROOM // (len(enrolled) * (len(thresholds) + 1)))
-        for low in range(0, len(first) - 1, step):
-            ends = first[low : low + step + 1]
-            counts = np.zeros((len(ends) - 1, len(enrolled), len(thresholds) + 1), dtype=np.int32)
-            rows = slice(ends[0], ends[-1])
-            kernel.count_pairs(
+        # A pair of subjects has at most one entry in each layer, and one for each score.
+        longest = np.minimum(np.diff(first) * block.values.shape[1], len(groups) * layers)
+        part = np.cumsum(longest) // _ROOM
+        for some in np.split(np.arange(len(longest)), np.flatnonzero(np.diff(part)) + 1):
+            ends = first[some[0] : some[-1] + 2]
+            begin = np.cumsum(longest[some]) - longest[some]
+            size, last = int(longest[some].sum()), np.empty_like(begin)
+            right, layer = (np.empty(size, dtype=np.int32) for _ in range(2))
+            count, rows = np.empty(size, dtype=np.int64), slice(ends[0], ends[-1])
+            kernel.list_pairs(
                 block.values[rows], block.starts, block.own[rows], block.self_position[rows],
-                ends - ends[0], thresholds, counts,
+                ends - ends[0], groups, self.thresholds, *guide, begin, right, layer, count, last,
             )  # fmt: skip
-            layers = np.ascontiguousarray(np.moveaxis(counts, 2, 0))
-            sink.add(layers, who[ends[:-1]], enrolled)
+            found = np.concatenate([np.arange(*x) for x in zip(begin, last, strict=True)])
+            starts = np.append(0, np.cumsum(last - begin))
+            entries = right[found], layer[found], count[found]
+            sink.add(PairCounts(who[ends[:-1]], starts, *entries))
             report(block.low + int(ends[-1]), len(self.people[0]))
 
 

@@ -104,7 +104,7 @@ def cell_exponent(low: float, high: float, cells: int = CELLS) -> int:
     return exponent
 
 
-def joint_exponent(exponent: int, ranges: Sequence[tuple[float, float]], cells: int = CELLS) -> int:
+def joint_exponent(exponent: int, ranges: Sequence[tuple[float, float]]) -> int:
     """Return the least exponent, not below the one given, whose cells cover all the ranges.
 
     That of two parts joined is that of the whole, however the whole was divided.
@@ -113,7 +113,7 @@ def joint_exponent(exponent: int, ranges: Sequence[tuple[float, float]], cells: 
     if not ranges:
         return exponent
     low, high = min(r[0] for r in ranges), max(r[1] for r in ranges)
-    while cell_of(high, exponent) - cell_of(low, exponent) >= cells:
+    while cell_of(high, exponent) - cell_of(low, exponent) >= CELLS:
         exponent += 1
     return exponent
 

@@ -9,6 +9,7 @@ from typing import Any
 from bioeval.base.engine import engine
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import PairScores, Scores
+from bioeval.tallies.block_work import InBlocks
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.look import Look
 from bioeval.tallies.verification_job import VerificationJob
@@ -49,7 +50,7 @@ def _add(looks: Looks, block: Block) -> None:
             look.add(*impostors)
 
 
-class LookWork:
+class LookWork(InBlocks):
     """Looks at impostor scores, in blocks of rows that may be looked at in any order."""
 
     what = "looks"
@@ -67,11 +68,6 @@ class LookWork:
     def scores(self) -> Scores:
         """The scores."""
         return self.reader.scores
-
-    @property
-    def step(self) -> int:
-        """Rows that are read together."""
-        return self.reader.rows_per_block()
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Look at rows ``low:high``."""

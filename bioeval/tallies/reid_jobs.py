@@ -15,6 +15,7 @@ from bioeval.kernels.argument_groups import Mates
 from bioeval.protocol.reid import Convention
 from bioeval.scores.blocks import Progress, threads_for
 from bioeval.scores.matrix import Scores
+from bioeval.tallies.block_work import InBlocks
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import finite_range
 from bioeval.tallies.parts import Extent, Joined
@@ -32,7 +33,7 @@ PLACES = 1 << 12
 NODES = 32
 
 
-class RetrievalJob:
+class RetrievalJob(InBlocks):
     """Count of the ranks of each query's matches, under a convention.
 
     For single gallery shots, `sampling` is ``"exact"`` for the mean over all galleries, or the
@@ -61,11 +62,6 @@ class RetrievalJob:
         check_max_rank(convention.max_rank, scores.shape[1])
 
     what = "queries"
-
-    @property
-    def step(self) -> int:
-        """Rows that are read together."""
-        return self.reader.rows_per_block()
 
     def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
         """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
@@ -155,7 +151,7 @@ class RetrievalJob:
         return [at_rank]
 
 
-class GomJob:
+class GomJob(InBlocks):
     """Count of the entries retrieved within each threshold, under a convention, for GOM.
 
     With `normalize`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are,
@@ -180,11 +176,6 @@ class GomJob:
         self.raw = thresholds  # in distances that are not normalised
 
     what = "queries"
-
-    @property
-    def step(self) -> int:
-        """Rows that are read together."""
-        return self.reader.rows_per_block()
 
     def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
         """Count queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
@@ -296,18 +287,13 @@ def all_matches(job: RetrievalJob | GomJob, progress: Progress | None) -> dict[s
     return found_by_rule
 
 
-class _AllMatches:
+class _AllMatches(InBlocks):
     """All matches of some queries, by rule of removal."""
 
     what = "matches"
 
     def __init__(self, lists: Lists, reader: RowReader):
         self.lists, self.reader, self.scores = lists, reader, lists.scores
-
-    @property
-    def step(self) -> int:
-        """Rows that are read together."""
-        return self.reader.rows_per_block()
 
     def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
         """Find the matches of queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
@@ -327,18 +313,13 @@ class _AllMatches:
         return {"rules": rules, "watch": watched(reader, low, high)}
 
 
-class _Extent:
+class _Extent(InBlocks):
     """The smallest and the largest finite distance of some queries."""
 
     what = "extent"
 
     def __init__(self, lists: Lists, reader: RowReader):
         self.lists, self.reader, self.scores = lists, reader, lists.scores
-
-    @property
-    def step(self) -> int:
-        """Rows that are read together."""
-        return self.reader.rows_per_block()
 
     def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
         """Find the extent of the distances of queries ``low:high``."""

@@ -41,6 +41,7 @@ from bioeval.scores.blocks import (
 )
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.working_memory import give_back, is_mapped, rows_within
+from bioeval.tallies.block_work import InBlocks
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.identification_job import IdentificationJob, empty_facts, facts_of_rows
@@ -159,7 +160,7 @@ def _hand_on(verification: Sequence[Sequence[VerificationJob]], looks: Sequence[
             job.look = look
 
 
-class SweepWork:
+class SweepWork(InBlocks):
     """A sweep for some jobs, in blocks of rows that may be counted anywhere and in any order."""
 
     what = "counts"
@@ -175,11 +176,6 @@ class SweepWork:
             self.outlook = sweep.outlook
         verification = (job for job in jobs if isinstance(job, VerificationJob))
         self.depends_on = [array for job in verification for array in job.drawn]
-
-    @property
-    def step(self) -> int:
-        """Rows that are read together."""
-        return self.reader.rows_per_block()
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Count rows ``low:high``."""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +18,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.__main__ import main
+from bioeval.cli.cluster_options import _undisturbed
 from bioeval.evaluation.blocks.checkpoint import Pass
 from tests.optional import optional_import
 
@@ -82,7 +86,48 @@ def answer(server, words):
             taken[-1].sendall(words)
 
 
+def test_an_interrupt_waits_until_a_cluster_is_started():
+    found = []
+
+    def note():
+        found.append(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+
+    def run():
+        thread = threading.Thread(target=note)
+        thread.start()
+        thread.join()
+
+    with pytest.raises(KeyboardInterrupt), _undisturbed():
+        signal.raise_signal(signal.SIGINT)
+        run()
+    run()
+    assert found == [True, False]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 SLOW = pytest.mark.slow
+
+
+@SLOW
+def test_ctrl_c_while_workers_start_ends_with_one_line(file):
+    """The signal goes to all processes of a terminal, as here to the whole group."""
+    import psutil
+
+    optional_import("distributed")
+    code = "import sys, bioeval.cli; sys.exit(bioeval.cli.main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "run", file, "--workers", "2"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        started = psutil.Process(process.pid)
+        end = time.monotonic() + 60
+        while len(children := started.children(recursive=True)) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert (process.returncode, error.strip()) == (130, "bioeval: interrupted")
+    assert len(children) >= 2
+    assert not psutil.wait_procs(children, timeout=20)[1]
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,6 @@ GROUPS = {
     "zero_frr": ("zero_frr",),
     "min_cost": ("min_cost", "min_cost_threshold", "eer_hull"),
 }
-POINTS = [*(x for names in GROUPS.values() for x in names), "frr_at_far", "threshold_at_far",
-          "zero_frr_threshold"]  # fmt: skip
 
 
 def saved(tally: be.Tally) -> be.Tally:

@@ -192,7 +192,7 @@ def test_a_tile_larger_than_its_room_is_counted_in_parts(monkeypatch):
     scores = be.simulate(9, 3, random_state=1)
     whole = drawn_by(scores, few(), [3.0])
     monkeypatch.setattr("bioeval.tallies.by_subject._ROOM", 1)
-    monkeypatch.setattr("bioeval.stats.resampling._ROWS", 1)
+    monkeypatch.setattr("bioeval.stats.resampling._TILE", 7)
     parts = drawn_by(scores, few(), [3.0])
     np.testing.assert_array_equal(whole.far, parts.far)
 

@@ -18,6 +18,7 @@ from bioeval.stats.analytic import variance
 from bioeval.stats.bootstrap_limits import confidence_limits, open_limits, quantiles
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, subject_weights
+from bioeval.tallies.pair_counts import PairCounts, listed_tables
 
 # ------------------------------------------------------------------ independent attempts
 
@@ -236,21 +237,41 @@ def test_each_replicate_is_what_resampling_people_gives(data, dims, n):
         np.testing.assert_array_equal(found.replicates[r], expected)
 
 
-@given(errors=pairs(9, 2), density=st.sampled_from([1.0, 0.05]))
-def test_sparse_dense_and_listed_counts_agree(errors, density):
+@given(
+    errors=pairs(9, 2),
+    density=st.sampled_from([1.0, 0.05]),
+    scale=st.sampled_from([0, 1, 6000, 1 << 14, 1 << 30]),
+)
+def test_tables_and_lists_in_parts_agree(errors, density, scale):
+    """Sums of 8 and 16 bits: some would overflow after several counts, some with the first."""
     np.fill_diagonal(errors, 0)
+    if not scale:  # single attempts, of which four are weighed at once
+        errors, scale = np.minimum(errors, 1), 1
     errors[np.random.default_rng(0).random(errors.shape) > density] = 0
     weights = subject_weights(9, 40, seed_sequence(1))
-    tables, lists, parts = (QuadraticForms(weights, 1) for _ in range(3))
-    everyone = np.arange(9)
-    tables.add(errors[None], everyone, everyone)
-    a, b = np.nonzero(errors)
-    lists.add_pairs(0, a, b, errors[a, b])
-    for low in range(0, 9, 4):  # in blocks of probes, some of them scaled beyond float32
-        parts.add(errors[None, low : low + 4] * 2**30, everyone[low : low + 4], everyone)
-    expected = np.einsum("ij,ir,jr->r", errors, *[weights.astype(int)] * 2)
-    assert tables.totals[0].tolist() == lists.totals[0].tolist() == expected.tolist()
-    assert (parts.totals[0] / 2**30).tolist() == expected.tolist()
+    tables, lists, parts = (QuadraticForms(weights, 2) for _ in range(3))
+    both = np.stack([errors, errors.T]) * scale
+    for some in listed_tables(both):
+        tables.add(some)
+    for layer, table in enumerate(both):
+        a, b = np.nonzero(table)
+        lists.add(PairCounts.of(a, b, np.full(len(a), layer), table[a, b]))
+        for low in range(0, len(a), 5):  # the entries of a subject apart
+            part = slice(low, low + 5)
+            few = a[part], b[part], np.full(len(a[part]), layer), table[a, b][part]
+            parts.add(PairCounts.of(*few))
+    expected = np.einsum("kij,ir,jr->kr", both, *[weights.astype(int)] * 2)
+    for found in (tables, lists, parts):
+        assert found.totals.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("largest", [63, 64, 255, 256])
+def test_many_single_attempts_are_weighed_without_overflow(largest):
+    weights = np.random.default_rng(2).integers(largest - 3, largest + 1, (3000, 5))
+    forms, others = QuadraticForms(weights.astype(np.float32), 1), np.arange(1, 3000)
+    single, first = np.ones(2999, dtype=np.int64), np.zeros(2999, dtype=np.int64)
+    forms.add(PairCounts.of(first, others, first, single))
+    assert forms.totals[0].tolist() == (weights[0] * weights[1:].sum(axis=0)).tolist()
 
 
 def test_the_draws_are_the_same_everywhere():

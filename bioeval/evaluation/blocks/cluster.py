@@ -110,6 +110,11 @@ class Cluster:
 
     def scatter(self, data: Any, workers: list[str] | None = None) -> Future:
         """Send data to one worker."""
+        end = time.monotonic() + LOST
+
+        def without_workers() -> bool:
+            return not self.heartbeats.threads and time.monotonic() > end
+
         for _ in range(ATTEMPTS):
             silent = self.heartbeats.silent(PATIENCE)
             heard = [x for x in workers or self.heartbeats.threads if x not in silent]
@@ -117,12 +122,14 @@ class Cluster:
                 [data], workers=heard or None, hash=False, asynchronous=True
             )  # in a list, since of a dictionary each item would be sent by itself
             try:
-                (found,) = self.wait(call)
+                found = self.wait(call, until=without_workers)
             except (OSError, KeyError, TimeoutError):  # the worker has gone
                 self.watch()
-                workers = None
-            else:
-                return found
+                workers = found = None
+            if found is not None:
+                return found[0]
+            if without_workers():
+                raise _without_workers()
         raise EngineError(f"no worker of the cluster took what was sent, {ATTEMPTS} times")
 
     def _replicate(self, future: Future) -> None:
@@ -363,7 +370,7 @@ class _Run:
         if workers:
             self.threads = sum(workers.values())
         elif now - self.heard > LOST:
-            raise EngineError(f"the cluster has had no worker for {LOST:.0f} seconds")
+            raise _without_workers()
         usual = statistics.median(self.took) if self.took else LOST / SLOWER
         patience = max(PATIENCE, SLOWER * usual)
         if len(workers) < 2 or self.todo and now - self.heard < patience:
@@ -383,6 +390,13 @@ class _Run:
         self.flying.clear()
         if futures and self.client.status == "running":
             self.client.cancel(futures, force=True)
+
+
+def _without_workers() -> EngineError:
+    return EngineError(
+        f"the cluster has had no worker for {LOST:.0f} seconds; wait for some to start "
+        "(client.wait_for_workers(1))"
+    )
 
 
 def require_client(client: Any) -> Client:

@@ -186,7 +186,8 @@ def cross_evaluate(
     if estimator is None:
         scores = _as_scores(data, y, meta)
         return evaluate_tasks(scores, splitter, [options], confidence, resampling, progress)[0]
-    _refuse_claims(claims)
+    if claims is not None:
+        raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
     transforms = transforms_scores(estimator)
     if transforms:
         _as_scores(next(iter(data.values()), None) if isinstance(data, Mapping) else data, y, meta)
@@ -222,11 +223,6 @@ def _evaluate_transformed(
     unknown = isinstance(system.first, PairScores) and not system.first.knows_subjects
     made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
     return made
-
-
-def _refuse_claims(claims: Any) -> None:
-    if claims is not None:
-        raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
 
 
 def evaluate_tasks(

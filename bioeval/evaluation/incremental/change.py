@@ -20,7 +20,6 @@ from bioeval.evaluation.incremental.probe_facts import (
 from bioeval.evaluation.incremental.regions import Maker, Region, fuses, jobs_of, ranks, verifies
 from bioeval.evaluation.plan import compared_scores
 from bioeval.evaluation.protocol_tally import Tally
-from bioeval.evaluation.tally import about_of_site
 from bioeval.evaluation.task_counts import Counts, TaskCounts
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
@@ -173,7 +172,7 @@ class Change:
         job = self.job
         target = job.region(self.rows, self.columns)
         given = job.given.select(self.rows, self.columns)
-        about = about_of_site(describe(target.part), job.key, job.site)
+        about = replace(describe(target.part, job.key.names), sites=(job.site,))
         made: dict[int, Counts] = {}
         parts = {}
         for node, part in job.old.parts.items():

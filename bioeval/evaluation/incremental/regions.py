@@ -34,12 +34,19 @@ class Region:
     @cached_property
     def part(self) -> Scores:
         """The scores of it alone."""
-        return self.scores.select(probes=self.rows, gallery=self.columns).reading_own_columns()
+        m, n = self.scores.shape
+        chosen = self.scores.select(_but_all(self.rows, m), _but_all(self.columns, n))
+        return chosen.reading_own_columns()
 
     @cached_property
     def reader(self) -> BlockReader:
         """What reads its blocks."""
         return BlockReader(self.part)
+
+
+def _but_all(index: np.ndarray, number: int) -> np.ndarray | None:
+    """Return indices; None where they are all in order, which then are not copied one by one."""
+    return None if len(index) == number and (np.diff(index) == 1).all() else index
 
 
 #: Makes a job over a region.

@@ -105,11 +105,6 @@ def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
         )
 
 
-def holds_numbers_alone(path: Path) -> bool:
-    """Whether a text has one number a line."""
-    return shape_of(path).columns == 1
-
-
 def _two_files(
     shape: Shape, layout: PairLayout, options: ReadOptions, how: dict[str, str]
 ) -> PairScores:

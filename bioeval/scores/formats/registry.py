@@ -16,7 +16,7 @@ from bioeval.scores.formats.csv import matrix_advice
 from bioeval.scores.formats.files import content, existing_file, guarded
 from bioeval.scores.formats.format import Format, Found
 from bioeval.scores.formats.options import ReadOptions
-from bioeval.scores.formats.text_shape import COMPRESSED
+from bioeval.scores.formats.text_shape import COMPRESSED, shape_of
 from bioeval.scores.formats.trials import lists_templates
 from bioeval.scores.matrix import Scores
 
@@ -98,7 +98,7 @@ def role_of_second_file(path: Path, second: Path) -> str:
         return "labels"
     if content(path) != "text" and content(path) not in COMPRESSED:
         return "trials"
-    alone = all(pair_lists.holds_numbers_alone(file) for file in (path, second))
+    alone = all(shape_of(file).columns == 1 for file in (path, second))
     return "impostor" if alone else "trials"
 
 

@@ -199,9 +199,7 @@ def _record(path: Path, number: int, line: bytes, names: list[str] | None) -> di
 
 
 def _is_json(found: Found) -> bool:
-    if found.suffix not in (".jsonl", ".ndjson"):
-        return False
-    return found.content == "text"
+    return found.suffix in (".jsonl", ".ndjson") and found.content == "text"
 
 
 def _wide_losses(scores: Scores) -> list[str]:

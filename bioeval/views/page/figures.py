@@ -186,7 +186,7 @@ def _roc(parts: list[LivePart], drawing: Drawing) -> Figure:
     y = Axis("linear", 0.0 if low < 0.97 else 0.9, 1.0, *_Y, _says(parts, "GAR"), percent=True)
     fig = Figure("roc", f"ROC: {parts[0].part.words}", x, y)
     fig.note = f"Logarithmic axis; {x.name} below {x.ticks[0][1]} is drawn at the left edge."
-    _rate_curves(fig, parts, drawing, "far", "gar")
+    _rate_curves(fig, parts, drawing, "gar")
     return fig
 
 
@@ -199,7 +199,7 @@ def _det(parts: list[LivePart], drawing: Drawing) -> Figure:
         "Axes of normal deviates; the circle is the equal error rate. Rates below an axis are "
         "drawn at its edge, without a band."
     )
-    _rate_curves(fig, parts, drawing, "far", "frr")
+    _rate_curves(fig, parts, drawing, "frr")
     for live in parts:
         ds = live.part.dataset
         if "far_at_eer" in ds and "eer" in ds:
@@ -208,10 +208,11 @@ def _det(parts: list[LivePart], drawing: Drawing) -> Figure:
     return fig
 
 
-def _rate_curves(fig: Figure, parts: list[LivePart], drawing: Drawing, x: str, y: str) -> None:
+def _rate_curves(fig: Figure, parts: list[LivePart], drawing: Drawing, y: str) -> None:
+    """Draw a rate of each system against its FAR."""
     for live in parts:
         hue = drawing.hue(live)
-        xs, ys = _ascending(live, x, y)
+        xs, ys = _ascending(live, "far", y)
         px, py = fig.x.place(xs), fig.y.place(ys)
         if {f"{y}_low", f"{y}_high"} <= set(live.columns):
             ends = _ascending(live, f"{y}_low", f"{y}_high")
@@ -219,7 +220,7 @@ def _rate_curves(fig: Figure, parts: list[LivePart], drawing: Drawing, x: str, y
             shown = ys >= fig.y.low if fig.y.scale == "probit" else np.ones(len(ys), dtype=bool)
             fig.band(hue, px[shown], *(fig.y.place(v)[shown] for v in ends))
         fig.draw(drawing.name(live), hue, hue, *steps_after(px, py))
-        at = (fig.x.place(live.columns[x]), fig.y.place(live.columns[y]))
+        at = (fig.x.place(live.columns["far"]), fig.y.place(live.columns[y]))
         _moves(fig, live, hue, drawing, *at)
 
 

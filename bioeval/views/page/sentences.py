@@ -150,14 +150,14 @@ def _chosen(live: LivePart, state: LiveState, parts: list[Part]) -> Iterator[lis
             f"{rule}, chosen {where}" + ("." if chosen_on else ": the rates there are optimistic.")
         ]
     study = next((p for p in parts if p.system == system and _is_study(p)), None)
-    yield _on_new_people(study, live)
+    yield _on_new_people(study)
 
 
 def _is_study(part: Part) -> bool:
     return "far_mean" in part.dataset and "frr_mean" in part.dataset
 
 
-def _on_new_people(study: Part | None, live: LivePart) -> list[Any]:
+def _on_new_people(study: Part | None) -> list[Any]:
     """Say what to expect of new people, from folds of subjects, or that it is not known."""
     if study is None:
         return [
@@ -240,7 +240,7 @@ def _others(part: Part) -> Iterator[list[Any]]:
                 "rejects, the most of all subjects."
             ]
     elif part.task.startswith("folds/") and _is_study(part) and "verification" in part.task:
-        yield _on_new_people(part, None)  # type: ignore[arg-type]
+        yield _on_new_people(part)
     elif "mean_ap" in ds and part.task == "reid":
         yield [
             f"Mean average precision (mAP) is {words.percent(float(ds['mean_ap']))}, over "

@@ -88,7 +88,7 @@ def has_label(name: str) -> bool:
     return name in _LABELS or (scalar is not None and bool(scalar.label))
 
 
-def is_rate(name: str, units: str = "1", values: Any = None) -> bool:
+def is_rate(name: str, units: str = "1") -> bool:
     """Return whether a variable is a proportion, which is shown in per cent."""
     for end in _ENDS:
         stem = name.removesuffix(end)
@@ -155,11 +155,11 @@ def base_of(rate: float) -> int:
     return power if rate * power < 9.5 else power // 10
 
 
-def out_of(rate: float, base: int | None = None) -> str:
+def out_of(rate: float) -> str:
     """Return a rate as so many of a power of ten: ``1.3 in 1,000``."""
     if math.isnan(rate):
         return "an unknown number"
-    base = base_of(rate) if base is None else base
+    base = base_of(rate)
     if rate == 0:
         return "0 in 100"
     return f"{rounded(rate * base)} in {base:,}"

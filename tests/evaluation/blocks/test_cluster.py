@@ -251,6 +251,17 @@ def test_workers_keep_the_arrays_of_the_last_two_works(client, monkeypatch):
         assert now <= sent == packed <= before + now
 
 
+def test_a_cluster_without_workers_is_given_up(monkeypatch):
+    monkeypatch.setattr("bioeval.evaluation.blocks.cluster.LOST", 0.2)
+    options = {"processes": False, "dashboard_address": "127.0.0.1:0"}
+    with (
+        distributed.LocalCluster(n_workers=0, **options) as cluster,
+        distributed.Client(cluster, timeout="0.5s") as alone,
+        pytest.raises(EngineError, match="has had no worker for 0 seconds; wait for some"),
+    ):
+        be.tally(be.simulate(30, 4), client=alone)
+
+
 @pytest.mark.slow
 def test_processes_of_their_own_count_the_same():
     with distributed.Client(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import mmap
-import os
 import pickle
 import zipfile
 from pathlib import Path
@@ -791,10 +790,6 @@ def test_content_decides_where_the_name_says_nothing(tmp_path):
 
 
 # ------------------------------------------------------------------------ writing
-
-
-def leftovers(folder: Path) -> list[str]:
-    return [name for name in os.listdir(folder) if name.endswith(".part")]
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".npy"])

@@ -1,0 +1,108 @@
+"""Sums of attempts between pairs of subjects, weighted by both, in each replicate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bioeval.kernels.side_by_side import side_by_side
+
+
+@side_by_side("left")
+def sort_by_layer(begin, end, left, starts, layers, entries, found):
+    """Write the entries of each left subject by layer, those of a single attempt first.
+
+    Parameters
+    ----------
+    left : int64 array, shape (s,)
+        The list of each left subject is at ``starts[k]:starts[k + 1]``.
+    layers : int
+        Their number.
+    entries, found : tuples of int32, int32 and int64 arrays, read and written
+        Of each entry: the right subject, the layer, and the number of attempts.
+    """
+    right, layer, count = entries
+    right_found, layer_found, count_found = found
+    ends = np.zeros(2 * layers + 1, dtype=np.int64)
+    for s in range(begin, end):
+        ends[:] = 0
+        for e in range(starts[s], starts[s + 1]):
+            ends[2 * layer[e] + (count[e] != 1) + 1] += 1
+        ends[0] = starts[s]
+        for k in range(2 * layers):
+            ends[k + 1] += ends[k]
+        for e in range(starts[s], starts[s + 1]):
+            k = 2 * layer[e] + (count[e] != 1)
+            at = ends[k]
+            right_found[at] = right[e]
+            layer_found[at] = layer[e]
+            count_found[at] = count[e]
+            ends[k] += 1
+
+
+@side_by_side("totals")
+def weigh_pairs(begin, end, left, starts, entries, weights, largest, totals, sums):
+    """Add ``count * w[left] * w[right]`` to the total of a layer, for every column of weights.
+
+    The weights are small whole numbers, so that those of a left subject are added up in 16 bits,
+    of four attempts first in 8, and multiplied by its own weight afterwards: many columns fit into
+    one instruction. Columns come in tiles, of which all weights stay in cache; each tile is
+    computed by one thread.
+
+    Parameters
+    ----------
+    left, starts, entries
+        As :func:`sort_by_layer` leaves them.
+    weights : uint8 or uint32 array, shape (tiles, subjects, t)
+    largest : int
+        The largest weight.
+    totals : float64 array, shape (tiles, layers, t), added to
+    sums : uint16 array, shape (tiles, t)
+        Zeros, and again afterwards.
+    """
+    right, layer, count = entries
+    limit = np.int64(65535)
+    quick = 4 * largest <= 255
+    for tile in range(begin, end):
+        weight = weights[tile]
+        part = sums[tile]
+        for s in range(len(left)):
+            own = weight[left[s]]
+            e = starts[s]
+            last = starts[s + 1]
+            while e < last:
+                k = layer[e]
+                total = totals[tile, k]
+                bound = np.int64(0)  # what a sum cannot exceed
+                while e < last and layer[e] == k:
+                    four = quick and e + 4 <= last and layer[e + 3] == k and count[e + 3] == 1
+                    more = (4 if four else count[e]) * largest
+                    first = weight[right[e]]
+                    if more > limit:
+                        many = np.float64(count[e])
+                        for j in range(len(total)):
+                            total[j] += many * (np.float64(own[j]) * np.float64(first[j]))
+                        e += 1
+                        continue
+                    if bound + more > limit:
+                        for j in range(len(total)):
+                            total[j] += np.float64(part[j]) * np.float64(own[j])
+                            part[j] = 0
+                        bound = np.int64(0)
+                    bound += more
+                    # Sums and products of few bits are of 64 unless converted.
+                    if four:
+                        second = weight[right[e + 1]]
+                        third = weight[right[e + 2]]
+                        fourth = weight[right[e + 3]]
+                        for j in range(len(part)):
+                            of_four = np.uint8(first[j] + second[j] + third[j] + fourth[j])
+                            part[j] = np.uint16(part[j] + of_four)
+                        e += 4
+                    else:
+                        few = np.uint16(count[e])
+                        for j in range(len(part)):
+                            part[j] = np.uint16(part[j] + np.uint16(few * first[j]))
+                        e += 1
+                for j in range(len(total)):
+                    total[j] += np.float64(part[j]) * np.float64(own[j])
+                    part[j] = 0
