@@ -37,7 +37,6 @@ def command(
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.evaluation.gallery_parts import best_mates
         from bioeval.scores.formats import load
 

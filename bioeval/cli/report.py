@@ -125,7 +125,6 @@ def command(
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.cli.outputs import write_page
         from bioeval.views.terms import in_terms
 

@@ -117,7 +117,6 @@ def command(
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        stages("starting")
         from bioeval.evaluation.gallery_parts import BestMates
         from bioeval.evaluation.tally import tally
 
