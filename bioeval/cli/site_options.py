@@ -61,6 +61,11 @@ change_options = option_group(
         metavar="CARD",
         help="Path of the card of OLD, if it is none of those shipped.",
     ),
+    click.option(
+        "--points",
+        is_flag=True,
+        help="Find the operating points of verification, too, by a look at all scores.",
+    ),
     _WRITTEN,
     _SHOWN,
 )

@@ -110,6 +110,10 @@ def test_a_tally_follows_its_data(tmp_path, capsys):
         loaded = be.Tally.load(found)
         assert loaded.tree().equals(tally.tree())
         assert loaded.counted.same(tally.counted)
+    assert main([*map(str, ["withdraw", *given, *gone, "--force", "--points"])]) == 0
+    eer = be.Tally.load(rest).dataset("verification/single").eer
+    assert float(eer) == float(be.verification(whole.select(left, left)).eer)
+    capsys.readouterr()
     for wrong, message in (
         (gone[2:4], "differ; of all-against-all data"),
         (["--subject", "x"], "--subject x: no template is of this subject"),

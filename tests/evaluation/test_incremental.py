@@ -95,6 +95,29 @@ def test_a_day_of_new_templates_costs_little():
     assert 600**2 - n**2 <= grown.cells < 600**2 - n**2 + n * (600 - n) // 2
 
 
+SESSIONS = np.arange(36) % 3
+
+
+@pytest.mark.parametrize("exclude", [(), ("session",)])
+def test_points_are_those_of_all_scores(exclude):
+    values = np.array(be.simulate(12, 3, random_state=3).values)
+    scores = be.Scores(values, np.repeat(np.arange(12), 3), probe_meta={"session": SESSIONS})
+    card = replace(card_of(LAYOUTS[0]), exclude=exclude)
+    whole, first = be.tally(scores, card), np.arange(30)
+    grown = be.extend_tally(
+        be.tally(scores.select(first, first), card), scores, protocol=card, points=True
+    )
+    rest = be.withdraw(whole, scores, probes=[30, 31], gallery=[30, 31], protocol=card, points=True)
+    left = np.setdiff1d(np.arange(36), [30, 31])
+    for found, of in ((grown, scores), (rest, scores.select(left, left))):
+        assert found.cells > 0
+        expected = be.evaluate(of, card)
+        for node in ("verification/single", "verification/multi"):
+            got, wanted = found.dataset(node), expected[node].to_dataset()
+            for name in ("eer", "frr_at_far", "auc", "eer_threshold"):
+                np.testing.assert_array_equal(got[name], wanted[name], err_msg=f"{node} {name}")
+
+
 @pytest.mark.parametrize("metric", ["l2", "cosine", "l1"])
 @pytest.mark.parametrize("chunks", [None, (7, 10)])
 def test_only_columns_that_are_new_are_computed_or_read(metric, chunks, tmp_path):

@@ -20,6 +20,7 @@ from bioeval.evaluation.incremental.probe_facts import (
 from bioeval.evaluation.incremental.regions import Maker, Region, fuses, jobs_of, ranks, verifies
 from bioeval.evaluation.plan import compared_scores
 from bioeval.evaluation.protocol_tally import Tally
+from bioeval.evaluation.tally import refine_tally
 from bioeval.evaluation.task_counts import Counts, TaskCounts
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
@@ -167,8 +168,11 @@ class Change:
         """Return verification counted from the beginning."""
         return self.job.count(self.job.region(self.rows, self.columns), [verifies(tally)])[0]
 
-    def changed(self) -> Tally:
-        """Return the tally after a change of its rows and columns."""
+    def changed(self, points: bool) -> Tally:
+        """Return the tally after a change of its rows and columns.
+
+        Operating points follow from no counts: they take a look at all scores.
+        """
         job = self.job
         target = job.region(self.rows, self.columns)
         given = job.given.select(self.rows, self.columns)
@@ -186,6 +190,8 @@ class Change:
             parts[node] = TaskCounts(made[number], part.options)
         digests = CountedProbes.of(given, job.key, job.site)
         found = Tally(job.old.protocol, parts, job.old.far_targets, job.old.ranks, digests)
+        if points:
+            found = refine_tally(found, target.part)
         found.cells = job.cells
         return found
 

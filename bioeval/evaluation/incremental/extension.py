@@ -27,6 +27,7 @@ def extend_tally(
     protocol: str | Protocol | None = None,
     site: str = "",
     key: str | bytes | None = None,
+    points: bool = False,
 ) -> Tally:
     """Add new probes and templates to a tally, by comparing only what is new.
 
@@ -41,12 +42,14 @@ def extend_tally(
         The card of the tally, if it is none of those shipped.
     site, key
         As they were given to :func:`tally`.
+    points : bool
+        Find the operating points of verification, too, by a look at all scores.
 
     Returns
     -------
     Tally
         The counts are those of ``be.tally(scores)``, to the last bit. `cells` is the number of
-        cells that were compared. Points and kept scores are left out (:func:`refine_tally`).
+        cells that were compared for the counts. Kept scores are left out.
 
     Raises
     ------
@@ -83,7 +86,7 @@ def extend_tally(
             f"{shape[1]}: expected the scores of old and new ones; withdrawing subtracts"
         )
     job.require_counted(np.arange(m), np.arange(n))
-    return _Extension(job).changed()
+    return _Extension(job).changed(points)
 
 
 class _Extension(Change):

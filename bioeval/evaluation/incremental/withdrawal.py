@@ -28,6 +28,7 @@ def withdraw(
     protocol: str | Protocol | None = None,
     site: str = "",
     key: str | bytes | None = None,
+    points: bool = False,
 ) -> Tally:
     """Subtract withdrawn probes and templates from a tally, by comparing little else.
 
@@ -39,7 +40,7 @@ def withdraw(
         The scores as they were counted, the withdrawn templates still among them.
     probes, gallery : array_like of int
         Rows and columns that are withdrawn; of all-against-all data the same ones.
-    protocol, site, key
+    protocol, site, key, points
         As for :func:`extend_tally`.
 
     Returns
@@ -89,7 +90,7 @@ def withdraw(
         )
     if len(gone[0]) == m or len(gone[1]) == n:
         raise DataError("nothing would be left; withdraw fewer")
-    return _Withdrawal(job, *gone).changed()
+    return _Withdrawal(job, *gone).changed(points)
 
 
 class _Withdrawal(Change):
