@@ -86,6 +86,15 @@ def answer(server, words):
             taken[-1].sendall(words)
 
 
+@pytest.fixture
+def not_ignored():
+    """Let an interrupt raise, which a background job may ignore."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("not_ignored")
 def test_an_interrupt_waits_until_a_cluster_is_started():
     found = []
 
@@ -109,6 +118,7 @@ SLOW = pytest.mark.slow
 
 
 @SLOW
+@pytest.mark.usefixtures("not_ignored")
 def test_ctrl_c_while_workers_start_ends_with_one_line(file):
     """The signal goes to all processes of a terminal, as here to the whole group."""
     import psutil
@@ -168,6 +178,7 @@ def test_what_a_checkpoint_keeps_is_said_at_an_early_end(
 
 
 @SLOW
+@pytest.mark.usefixtures("not_ignored")
 def test_an_interrupt_of_the_terminal_ends_workers_without_a_word(file):
     """Ctrl-C goes to all processes of a terminal: the command, and its workers."""
     optional_import("distributed")

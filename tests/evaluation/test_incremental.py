@@ -158,7 +158,7 @@ def test_what_does_not_fit_is_refused():
     old = be.tally(whole.select(some, some))
     with pytest.raises(be.MergeError, match="not of the first probes"):
         be.extend_tally(old, be.Scores(whole.values, whole.probe_labels + 1))
-    with pytest.raises(be.MergeError, match="be.withdraw subtracts"):
+    with pytest.raises(be.MergeError, match="withdrawing subtracts"):
         be.extend_tally(old, whole.select(some[:9], some[:9]))
     with pytest.raises(be.MergeError, match="give the scores that were counted"):
         be.withdraw(old, whole)
