@@ -264,6 +264,14 @@ def test_what_does_not_add_up_is_refused(protocol):
         be.best_mates(scores, card)
 
 
+def test_mates_under_the_name_of_another_site_are_refused():
+    """As in a file whose header was changed."""
+    scores = be.simulate(5, 3, random_state=1).select(gallery=range(7))
+    renamed = replace(be.best_mates(scores, site="north"), sites=("south",))
+    with pytest.raises(be.MergeError, match="do not know this part of the gallery"):
+        be.tally(scores, mates=renamed, site="north")
+
+
 def test_mates_are_saved_and_say_what_they_disclose(tmp_path):
     scores = be.simulate(5, 3, random_state=1)
     mates = be.best_mates(scores.select(gallery=range(7)), site="north", key="secret")

@@ -13,8 +13,8 @@ from bioeval.base.errors import DataError
 # Columns that are decoded together: of each, pyarrow holds some kilobytes beside its values.
 _COLUMNS = 1024
 
-# Bytes that pyarrow takes of an open file: for each column of each group of rows, of which its
-# footer tells, and for each column; and what its pool keeps between two groups.
+# Bytes that pyarrow takes of an open file: for each column of each group of rows, all of which the
+# footer lists, and for each column; and what its pool keeps between two groups.
 _OF_CHUNK, _OF_COLUMN, _POOL = 1050, 2300, 50 << 20
 
 
