@@ -1,11 +1,14 @@
 """How often intervals hold the truth: a simulation, printed as the table of docs/uncertainty.md.
 
-    scripts/coverage [--runs 2000] [--chosen 1000] [--crossed 400] [--nulls 600] [--searched 1000]
+    scripts/coverage [--runs 2000] [--chosen 1000] [--crossed 400] [--nulls 600] [--power 200]
+        [--searched 1000] [--identified 1000] [--checks 200]
 
 Each run draws other people from one population whose true rates are known from many millions of
 independent pairs of templates, compares all templates of all people with each other, and asks every
-method for a 95 % interval. Last, two systems that are equally good are compared, and what is
-declared of them is counted. Takes some minutes; 0 leaves a table out.
+method for a 95 % interval. Then two systems are compared that are equally good, or that differ in
+some people, and what is declared of them is counted. The tables of docs/checks.md are last: what
+checks of data find of planted errors of labels, and in sound data. Takes some hours; 0 leaves a
+table out.
 """
 
 from __future__ import annotations
@@ -16,11 +19,13 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import coverage_checks
 import numpy as np
 
 import bioeval as be
 from bioeval import stats
 
+SEED = 20240229
 DIMENSIONS = 16
 WITHIN = 0.7  # spread of a person's templates
 TEMPLATES = 4
@@ -31,9 +36,25 @@ METHODS = ("bootstrap", "BCa", "logit", "analytic", "Wilson", "Clopper-Pearson")
 CROSSED = ("far", "hter")
 WAYS = ("nadeau-bengio", "subject-bootstrap")
 
-# Comparison of systems that are equally good.
+# FAR of identification in whose thresholds intervals are judged.
+IDENTIFIED = (0.01, 0.1, 0.3)
+
+# Comparison of systems that are equally good, and whose templates have noise of their own.
 NULL_TARGETS = (0.1, 0.05)
 NULL_REPLICATES = 500
+NULL_SUBJECTS = (25, 40, 75, 150)
+NULLS = (
+    ("of all templates", None, False),
+    ("of the probes, same gallery", None, True),
+    ("of one to five people", (1, 5), False),
+    ("of six to twelve people", (6, 12), False),
+)
+
+# Comparison of systems of which the second is worse for some of 40 people: in their genuine
+# distances, or in all distances of their templates.
+POWER_SUBJECTS = 40
+CHANGED = (5, 6, 8, 12)
+WORSE = (("genuine distances + 3", 3.0), ("templates with noise 1", 0.0))
 
 # How much people differ in that, subjects, and the true FRR and FAR at the threshold of each.
 SETTINGS = (
@@ -185,21 +206,21 @@ def crossed(
 
 
 def equal_systems(
-    rng: np.random.Generator, subjects: int, few: bool, gallery: bool
+    rng: np.random.Generator, subjects: int, few: tuple[int, int] | None, gallery: bool
 ) -> tuple[be.Scores, be.Scores]:
     """Return scores of two systems that are equally good, and correlated.
 
     Parameters
     ----------
-    few : bool
-        Whether only one to five people are seen differently by the systems.
+    few : pair of int, optional
+        The systems see the fewest to the most people differently, and all others alike.
     gallery : bool
         Whether half of the templates are a gallery that both systems see alike.
     """
     seen = people(rng, subjects, TEMPLATES, 0.3)
     a, b = (seen + 0.35 * rng.normal(size=seen.shape) for _ in range(2))
     if few:
-        same = rng.permutation(subjects)[rng.integers(1, 6) :]
+        same = rng.permutation(subjects)[rng.integers(few[0], few[1] + 1) :]
         b[same] = a[same]
     half, labels = TEMPLATES // 2, np.repeat(np.arange(subjects), TEMPLATES)
     if not gallery:
@@ -213,7 +234,12 @@ def equal_systems(
 
 
 def declared(
-    rng: np.random.Generator, subjects: int, few: bool, gallery: bool, runs: int, **options: Any
+    rng: np.random.Generator,
+    subjects: int,
+    few: tuple[int, int] | None,
+    gallery: bool,
+    runs: int,
+    **options: Any,
 ) -> dict[str, float]:
     """Return how often a winner is declared of two systems that are equally good.
 
@@ -232,6 +258,68 @@ def declared(
         found["any"] = found.get("any", 0.0) + better.any() / runs
         found["any, Holm"] = found.get("any, Holm", 0.0) + (better & holm).any() / runs
         tell(f"{subjects} subjects, equal systems", run + 1, runs)
+    return found
+
+
+def systems_apart(rng: np.random.Generator, number: int, by: float) -> tuple[be.Scores, be.Scores]:
+    """Return scores of two systems, of which the second is worse for the first people.
+
+    Their genuine distances are larger `by` so much, or, of 0, their templates have noise.
+    """
+    seen = people(rng, POWER_SUBJECTS, TEMPLATES, 0.3)
+    seen += 0.35 * rng.normal(size=seen.shape)
+    labels = np.repeat(np.arange(POWER_SUBJECTS), TEMPLATES)
+    first = distances(seen)
+    if by:
+        own = (labels[:, None] == labels) & (labels < number) & ~np.eye(len(labels), dtype=bool)
+        return be.Scores(first, labels), be.Scores(first + by * own, labels)
+    noise = rng.normal(size=seen.shape) * (np.arange(POWER_SUBJECTS) < number)[:, None, None]
+    return be.Scores(first, labels), be.Scores(distances(seen + noise), labels)
+
+
+def by_person(scores: be.Scores) -> dict[str, np.ndarray]:
+    """Return what the genuine attempts of each person add to each measure, thresholds given."""
+    labels, values = scores.probe_labels, scores.values
+    own = (labels[:, None] == labels) & ~np.eye(len(labels), dtype=bool)
+    person, genuine = labels[np.nonzero(own)[0]], values[own]
+    impostor = np.sort(values[labels[:, None] != labels])
+    found = be.verification(scores, far_targets=NULL_TARGETS)
+    hits = be.ranks(scores).identification_rank.values == 1
+    sums = {
+        f"FRR at FAR <= {100 * x:g} %": np.bincount(person, genuine > t)
+        for x, t in zip(NULL_TARGETS, found.threshold_at_far.values, strict=True)
+    }
+    sums["AUC"] = np.bincount(person, np.searchsorted(impostor, genuine) / len(impostor))
+    return sums | {"recognition rate": np.bincount(labels, hits)}
+
+
+def sign_flips(rng: np.random.Generator, change: np.ndarray) -> float:
+    """Return the p-value of a sum of differences of people under random signs; exact of few."""
+    change = change[np.abs(change) > 1e-12]
+    if len(change) <= 12:
+        every = np.arange(2 ** len(change))[:, None] >> np.arange(len(change))
+        sums, more = (1 - 2 * (every & 1)) @ change, 0
+    else:
+        sums, more = (1 - 2 * rng.integers(0, 2, (4000, len(change)))) @ change, 1
+    return float((more + (np.abs(sums) >= abs(change.sum()) - 1e-9).sum()) / (more + len(sums)))
+
+
+def powers(rng: np.random.Generator, number: int, by: float, runs: int) -> dict[str, list[float]]:
+    """Return how often the better system is declared so, and how often by signs of people."""
+    found: dict[str, list[float]] = {}
+    for run in range(runs):
+        pair = systems_apart(rng, number, by)
+        compared = be.compare(
+            *pair, far_targets=NULL_TARGETS, replicates=NULL_REPLICATES, random_state=run
+        )
+        one, other = map(by_person, pair)
+        for name, better in zip(compared.measure.values, compared.better.values, strict=True):
+            declared = [better == 1]
+            if name in one:
+                declared.append(sign_flips(rng, one[name] - other[name]) <= 0.05)
+            before = found.get(name, [0.0] * len(declared))
+            found[name] = [x + y / runs for x, y in zip(before, declared, strict=True)]
+        tell(f"{number} people worse", run + 1, runs)
     return found
 
 
@@ -275,6 +363,77 @@ def searched(
         value, low, high = np.array(ends).T
         held[name] = float(((low <= value.mean()) & (value.mean() <= high)).mean())
     return held
+
+
+def searches(drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the nearest other, the best mate and its rank of each probe, all against all."""
+    subjects, templates = drawn.shape[:2]
+    away = distances(drawn)
+    np.fill_diagonal(away, np.inf)
+    by_subject = away.reshape(len(away), subjects, templates)
+    one, own = np.arange(len(away)), np.repeat(np.arange(subjects), templates)
+    mate = by_subject[one, own].min(axis=1)
+    by_subject[one, own] = np.inf
+    return away.min(axis=1), mate, 1 + (away < mate[:, None]).sum(axis=1)
+
+
+def identification_truth(
+    rng: np.random.Generator, subjects: int, templates: int, runs: int
+) -> tuple[np.ndarray, dict[str, tuple[float, ...]]]:
+    """Return thresholds of FAR, and the mean rates of new people in galleries of some size.
+
+    The latter are at each threshold, or a single one.
+    """
+    found = [searches(people(rng, subjects, templates, SETTINGS[0][0])) for _ in range(runs)]
+    other, mate, rank = map(np.concatenate, zip(*found, strict=True))
+    at = np.quantile(other, IDENTIFIED)
+    hit = np.where(rank == 1, mate, np.inf)
+    frr = 1 - np.searchsorted(np.sort(hit), np.sort(other)) / len(hit)
+    crossing = int(np.argmax(np.arange(1, len(other) + 1) / len(other) >= frr))
+    dir_ = tuple(float((hit <= t).mean()) for t in at)
+    return at, {
+        "FAR": tuple(float((other <= t).mean()) for t in at),
+        "DIR": dir_,
+        "DIR at FAR": dir_,
+        "EER": (float(frr[crossing]),),
+        "CMS(1)": (float((rank <= 1).mean()),),
+        "CMS(5)": (float((rank <= 5).mean()),),
+    }
+
+
+def identified(
+    rng: np.random.Generator, subjects: int, templates: int, known: int, runs: int
+) -> dict[str, float]:
+    """Return how often intervals of identification hold the rates of new people.
+
+    The rates are means over `known` other galleries of so many subjects, at the thresholds of
+    their FAR; DIR at a FAR and the EER are also at thresholds chosen on the same data.
+    """
+    at, truth = identification_truth(rng, subjects, templates, known)
+    held = {name: np.zeros(len(values)) for name, values in truth.items()}
+    labels = np.repeat(np.arange(subjects), templates)
+    for run in range(runs):
+        drawn = people(rng, subjects, templates, SETTINGS[0][0])
+        scores = be.Scores(distances(drawn), labels)
+        options = {"max_rank": 5, "interval": "subject-bootstrap"}
+        opened = be.open_set(scores, thresholds=at, far_targets=IDENTIFIED, **options)
+        closed = be.closed_set(scores, **options)
+        for name, ds, variable in (
+            ("FAR", opened, "far"), ("DIR", opened, "dir"), ("DIR at FAR", opened, "dir_at_far"),
+            ("EER", opened, "eer_interval"), ("CMS(1)", closed, "cms"), ("CMS(5)", closed, "cms"),
+        ):  # fmt: skip
+            low, high = (ds[f"{variable}_{end}"] for end in ("low", "high"))
+            if "rank" in low.dims:
+                rank = 5 if name == "CMS(5)" else 1
+                low, high = (x.sel(rank=rank) for x in (low, high))
+            held[name] += (low.values <= truth[name]) & (truth[name] <= high.values)
+        tell(f"{subjects} subjects, identification", run + 1, runs)
+    found = {}
+    for name, counts in held.items():
+        for i, count in enumerate(counts):
+            far = f" ({100 * IDENTIFIED[i]:g} %)" if len(counts) > 1 else ""
+            found[f"{name}{far}"] = count / runs
+    return found
 
 
 def tell(what: str, done: int, of: int) -> None:
@@ -331,17 +490,40 @@ def _print_searched(rng: np.random.Generator, runs: int) -> None:
             _print_line(f"{others} | {subjects}", found)
 
 
-def _print_nulls(rng: np.random.Generator, runs: int, **options: Any) -> None:
+def _print_identified(rng: np.random.Generator, runs: int) -> None:
     heads: list[str] = []
-    for words, few, gallery in (
-        ("everybody", False, False), ("everybody, the same gallery", False, True),
-        ("one to five people", True, False),
-    ):  # fmt: skip
-        found = declared(rng, 40, few, gallery, runs, **options)
+    for subjects, templates, known in ((30, 4, 4000), (100, 4, 1500), (300, 4, 500), (30, 2, 8000)):
+        found = identified(rng, subjects, templates, known, runs)
         if not heads:
             heads = list(found)
-            print(f"\n| seen differently | {' | '.join(heads)} |\n|---|{'---|' * len(heads)}")
-        _print_line(words, found)
+            print(f"\n| subjects | templates | {' | '.join(heads)} |")
+            print(f"|---|---|{'---|' * len(heads)}")
+        _print_line(f"{subjects} | {templates}", found)
+
+
+def _print_nulls(subjects: tuple[int, ...], runs: int, **options: Any) -> None:
+    heads: list[str] = []
+    for number in subjects:
+        for line, (words, few, gallery) in enumerate(NULLS):
+            rng = np.random.default_rng([SEED, number, line])
+            found = declared(rng, number, few, gallery, runs, **options)
+            if not heads:
+                heads = list(found)
+                print(f"\n| subjects | noise differs | {' | '.join(heads)} |")
+                print(f"|---|---|{'---|' * len(heads)}")
+            _print_line(f"{number} | {words}", found)
+
+
+def _print_power(runs: int) -> None:
+    heads: list[str] = []
+    for line, (words, by) in enumerate(WORSE):
+        for number in CHANGED:
+            found = powers(np.random.default_rng([SEED, number, line]), number, by, runs)
+            if not heads:
+                heads = list(found)
+                print(f"\n| worse | people | {' | '.join(heads)} |\n|---|---|{'---|' * len(heads)}")
+            cells = " | ".join(" / ".join(f"{100 * y:.0f}" for y in x) for x in found.values())
+            print(f"| {words} | {number} | {cells} |", flush=True)
 
 
 def _print_line(first: object, found: dict[str, float]) -> None:
@@ -354,12 +536,17 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=2000, help="of each line of the first table")
     parser.add_argument("--chosen", type=int, default=1000, help="of each line of the second")
     parser.add_argument("--crossed", type=int, default=400, help="of each line of the third")
-    parser.add_argument("--nulls", type=int, default=600, help="of each line of the last")
+    parser.add_argument("--nulls", type=int, default=600, help="of each line on equal systems")
+    parser.add_argument("--power", type=int, default=200, help="of each line on unequal systems")
     parser.add_argument(
         "--searched", type=int, default=1000, help="of each line on re-identification"
     )
+    parser.add_argument(
+        "--identified", type=int, default=1000, help="of each line on identification"
+    )
+    parser.add_argument("--checks", type=int, default=200, help="of each line of docs/checks.md")
     given = parser.parse_args()
-    rng = np.random.default_rng(20240229)
+    rng = np.random.default_rng(SEED)
     if given.runs:
         _print_rates(rng, given.runs)
     if given.chosen:
@@ -367,10 +554,16 @@ def main() -> None:
     if given.crossed:
         _print_crossed(rng, given.crossed)
     if given.nulls:
-        _print_nulls(rng, given.nulls, far_targets=NULL_TARGETS)
+        _print_nulls(NULL_SUBJECTS, given.nulls, far_targets=NULL_TARGETS)
+        _print_nulls((POWER_SUBJECTS,), given.nulls, protocol="vehicleid")
+    if given.power:
+        _print_power(given.power)
     if given.searched:
         _print_searched(rng, given.searched)
-        _print_nulls(rng, given.searched, protocol="vehicleid")
+    if given.identified:
+        _print_identified(rng, given.identified)
+    if given.checks:
+        coverage_checks.print_tables(seed=1, runs=given.checks)
     print(f"\n{time.process_time():.0f} s of processor time", file=sys.stderr)
 
 

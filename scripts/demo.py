@@ -13,14 +13,12 @@ The tables appear on the terminal; results, curves and plots go to the output fo
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
 import numpy as np
 
 import bioeval as be
-from bioeval import kernels
 from bioeval.cli import main as bioeval
 
 ENROLLED_DIGITS = 8
@@ -49,21 +47,12 @@ def handwritten_digits() -> be.Scores:
     )
 
 
-def is_compiled() -> bool:
-    """Whether an earlier run has left compiled counting loops behind."""
-    kept = os.environ.get("NUMBA_CACHE_DIR") or Path(kernels.__file__).parent / "__pycache__"
-    return next(Path(kept).rglob("*.nbi"), None) is not None
-
-
 def main() -> int:
     """Run the tour."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("demo-out"), help="output folder")
     out: Path = parser.parse_args().out
     out.mkdir(parents=True, exist_ok=True)
-    if not is_compiled():
-        print("The first run compiles its counting loops, which takes about half a minute; they")
-        print("are kept for the next.\n", flush=True)
     for name, make in (("population", simulated_population), ("digits", handwritten_digits)):
         data = out / f"{name}.npz"
         be.save(make(), data)

@@ -488,7 +488,7 @@ WORKING = {
     "gallery-size": ["s.npz"],
     "over-time": ["s.npz", "--meta", "seen_at=camera"],
     "groups": ["s.npz", "--by", "g", "--meta", "g=labels"],
-    "epc": ["s.npz", "s.npz"],
+    "epc": ["--dev", "s.npz", "--test", "s.npz"],
     "error-discard": ["s.npz", "--quality", "q", "--meta", "q=camera", "--threshold", "eer"],
     "tally": ["s.npz", "--out", "new", "--force"],
     "best-mates": ["s.npz", "--out", "new", "--force"],

@@ -29,7 +29,7 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.verification_job import VerificationJob
 
-KINDS = ("memmap", "hdf5", "zarr", "dask", "parquet")
+KINDS = ("memmap", "hdf5", "zarr", "dask", "parquet", "parquet-whole")  # whole: in one group
 CHUNK, TEMPLATES, ROUNDS = (200, 500), 5, 3
 
 
@@ -45,7 +45,9 @@ def write(kind: str, folder: Path, size: int) -> None:
     x = people + 0.9 * rng.normal(size=(size, 64))
     x = (x / np.linalg.norm(x, axis=1)[:, None]).astype(np.float32)
     blocks = (np.round(1 - x[a : a + CHUNK[0]] @ x.T, 4) for a in range(0, size, CHUNK[0]))
-    if kind == "parquet":
+    if kind.startswith("parquet"):
+        if kind == "parquet-whole":
+            blocks = iter([np.vstack(list(blocks))])
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -56,7 +58,9 @@ def write(kind: str, folder: Path, size: int) -> None:
                 first = i * CHUNK[0]
                 who = pa.array(labels_of(size)[first : first + len(block)])
                 columns = [who, *map(pa.array, np.ascontiguousarray(block.T))]
-                out.write_table(pa.Table.from_arrays(columns, schema=schema))
+                out.write_table(
+                    pa.Table.from_arrays(columns, schema=schema), row_group_size=len(block)
+                )
         return
     out = create(kind, folder, size)
     for i, block in enumerate(blocks):
@@ -82,7 +86,7 @@ def create(kind: str, folder: Path, size: int) -> Any:
 
 def opened(kind: str, folder: Path, size: int) -> be.Scores:
     """Return the matrix, left in its container."""
-    if kind == "parquet":
+    if kind.startswith("parquet"):
         from bioeval.scores.formats.parquet_rows import ParquetRows
         from bioeval.scores.stored import StoredRows
 

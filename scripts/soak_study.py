@@ -42,6 +42,15 @@ class Processes:
     client: Any
     scheduler: subprocess.Popen[bytes]
     workers: list[subprocess.Popen[bytes]]
+    start_worker: Callable[[], subprocess.Popen[bytes]]
+
+    def renew(self) -> None:
+        """Start a worker in place of each that has ended."""
+        ended = [i for i, worker in enumerate(self.workers) if worker.poll() is not None]
+        for i in ended:
+            self.workers[i] = self.start_worker()
+        number = len(self.workers)
+        _wait(lambda: len(self.client.nthreads()) == number)
 
 
 @contextlib.contextmanager
@@ -69,7 +78,7 @@ def processes(number: int) -> Iterator[Processes]:
         workers = [start("worker", *one) for _ in range(number)]
         client = inside.enter_context(Client(scheduler_file=str(file)))
         client.wait_for_workers(number, timeout=120)
-        yield Processes(client, scheduler, workers)
+        yield Processes(client, scheduler, workers, lambda: start("worker", *one))
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -195,6 +204,59 @@ def full_disk(say: Callable[[str], None]) -> bool:
 #: after the first merge of counts was sent, and once the first counts are back.
 MOMENTS = ("before", "sent", "merging", "counted")
 
+#: When a worker is killed, and how often each moment comes in a run, about; "fetched" is before
+#: counts are fetched.
+PHASES = {"before": 1, "sent": 4, "merging": 4, "fetched": 4, "counted": 4}
+
+
+@contextlib.contextmanager
+def at_moment(happens: Callable[[], None], moment: str, number: int = 0) -> Iterator[Any]:
+    """Let something happen at a moment of a run, when it comes for another time than `number`.
+
+    What is given is called as `progress` of the run.
+    """
+    lock, left = threading.Lock(), [number]
+
+    def now(*_: Any) -> None:
+        with lock:
+            left[0] -= 1
+            comes = left[0] == -1
+        if comes:
+            happens()
+
+    def before(call: Any) -> Callable[..., Any]:
+        return lambda *given: (now(), call(*given))[1]
+
+    def after(call: Any) -> Callable[..., Any]:
+        def called(run: _Run, group: tuple[tuple[int, int], ...]) -> None:
+            call(run, group)
+            if group in run.flying:
+                now()
+
+        return called
+
+    if moment == "before":
+        now()
+    places: dict[str, tuple[Any, str, Any]] = {
+        "sent": (Cluster, "_replicate", before),
+        "merging": (_Run, "_merge", after),
+        "fetched": (_Run, "_fetched", before),
+    }
+    with contextlib.ExitStack() as inside:
+        if moment in places:
+            place, method, wrapped = places[moment]
+            patch = unittest.mock.patch.object(place, method, wrapped(getattr(place, method)))
+            inside.enter_context(patch)
+        yield now if moment == "counted" else None
+
+
+def counted_by(found: Processes, **options: Any) -> be.Tally | Exception:
+    """Count on a cluster; return tally or error."""
+    try:
+        return be.tally(population(), client=found.client, **options)
+    except Exception as error:  # whatever it is, it is not the tally
+        return error
+
 
 def disturbed(
     disturbance: Disturbance, workers: int = 3, moment: str = "counted"
@@ -203,40 +265,41 @@ def disturbed(
     with (
         unittest.mock.patch.object(ranges, "CELLS_STREAMED", CELLS),
         processes(workers) as found,
-        contextlib.ExitStack() as inside,
+        at_moment(lambda: disturbance(found), moment) as progress,
     ):
-        started = threading.Event()
+        return counted_by(found, progress=progress)
 
-        def now(*_: Any) -> None:
-            if not started.is_set():
-                started.set()
-                disturbance(found)
 
-        def before(call: Any) -> Callable[..., Any]:
-            return lambda *given: (now(), call(*given))[1]
+def kill_at_moments(trials: int, seed: int, say: Callable[[str], None]) -> bool:
+    """Kill a worker of three at random moments of each phase; others take its place.
 
-        def after(call: Any) -> Callable[..., Any]:
-            def called(run: _Run, group: tuple[tuple[int, int], ...]) -> None:
-                call(run, group)
-                if group in run.flying:
-                    now()
-
-            return called
-
-        if moment == "before":
-            now()
-        for name, place, method, wrapped in (
-            ("sent", Cluster, "_replicate", before),
-            ("merging", _Run, "_merge", after),
-        ):
-            if moment == name:
-                patch = unittest.mock.patch.object(place, method, wrapped(getattr(place, method)))
-                inside.enter_context(patch)
-        progress = now if moment == "counted" else None
-        try:
-            return be.tally(population(), client=found.client, progress=progress)
-        except be.EngineError as error:
-            return error
+    A moment is up to a second after a phase began, for the first, or a later, time. A run that has
+    ended by then is not one of the trials, but must have counted the same.
+    """
+    rng, fine = random.Random(seed), True
+    whole = be.tally(population(), points=True)
+    with unittest.mock.patch.object(ranges, "CELLS_STREAMED", CELLS), processes(3) as found:
+        for phase, times in PHASES.items():
+            runs, right, in_time, wrong = 0, 0, 0, list[str]()
+            while in_time < trials and runs < 4 * trials:
+                runs += 1
+                victim, delay = rng.choice(found.workers), rng.random() ** 4
+                timer = threading.Timer(delay, victim.kill)
+                with at_moment(timer.start, phase, rng.randrange(times)) as progress:
+                    tally = counted_by(found, points=True, progress=progress)
+                in_time += victim.poll() is not None
+                timer.cancel()
+                right += same(tally, whole)
+                if isinstance(tally, Exception):
+                    wrong.append(f"{type(tally).__name__}: {tally}")
+                found.renew()
+            say(
+                f"a worker of three killed at a random moment, {phase}: {in_time} times in {runs} "
+                f"runs; {right} of them had the same counts"
+                + "".join(f"\n  {line}" for line in wrong)
+            )
+            fine &= right == runs and in_time > 0
+    return fine
 
 
 def kill_worker(found: Processes) -> None:
@@ -320,17 +383,19 @@ def _word(right: bool) -> str:
 
 @click.command()
 @click.option("--kills", default=50, help="Random points at which a run is killed.")
+@click.option("--moments", default=50, help="Random moments of each phase; a worker is killed.")
 @click.option("--trials", default=3, help="Clusters disturbed in each way.")
 @click.option("--seed", default=0, help="Of the random points.")
 @click.option("--victim", "folder", hidden=True)
 @click.option("--limit", default=0, hidden=True)
-def main(kills: int, trials: int, seed: int, folder: str | None, limit: int) -> None:
+def main(kills: int, moments: int, trials: int, seed: int, folder: str | None, limit: int) -> None:
     """Kill, stop and cut off evaluations, and compare what they count with an undisturbed one."""
     if folder is not None:
         victim(folder, limit)
         return
     fine = kill_checkpointed(kills, seed, click.echo)
     fine &= full_disk(click.echo)
+    fine &= kill_at_moments(moments, seed, click.echo)
     fine &= disturb_clusters(trials, click.echo)
     sys.exit(0 if fine else 1)
 

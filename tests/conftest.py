@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import secrets
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import hypothesis
 import matplotlib
 import pytest
+from hypothesis.internal.conjecture import providers
 
 CI = os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,12 +20,44 @@ ROOT = Path(__file__).resolve().parents[1]
 matplotlib.use("Agg")
 os.environ.pop("COLUMNS", None)  # the width of somebody's terminal, which tables would follow
 
-# Compilation makes the first example of a test slow, which is no fault of the test: no deadline.
-hypothesis.settings.register_profile(
-    "ci", derandomize=True, deadline=None, database=None, print_blob=True, max_examples=100
-)
-hypothesis.settings.register_profile("dev", deadline=None, max_examples=10)
-hypothesis.settings.load_profile("ci" if CI else "dev")
+# Hypothesis also draws the constants of all modules that are loaded at the time: other ones after
+# other tests. (Versions before 6.131 draw none.)
+if hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = lambda: providers._local_constants
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw the same examples in every run, or those of a seed; where CI is set, of a new seed.
+
+    The option is what the workers of pytest-xdist and the plugin of hypothesis receive.
+    """
+    seed = config.option.hypothesis_seed or ("random" if CI else None)
+    if seed == "random":
+        seed = str(secrets.randbelow(2**32))
+    config.option.hypothesis_seed = seed
+    # Compilation and a busy machine make examples slow, which is no fault of the test.
+    hypothesis.settings.register_profile(
+        "bioeval",
+        derandomize=seed is None,
+        database=None,
+        deadline=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+        print_blob=True,
+        max_examples=100 if CI else 10,
+    )
+    hypothesis.settings.load_profile("bioeval")
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say how the examples of a seed can be drawn again."""
+    if config.option.hypothesis_seed is not None:
+        terminalreporter.write_line(
+            f"Examples of seed {config.option.hypothesis_seed}; the same ones again: "
+            f"scripts/test --hypothesis-seed={config.option.hypothesis_seed}"
+        )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,6 +97,17 @@ def nothing_is_small() -> None:
     from bioeval.tallies import point_search
 
     blocks.SMALL_CELLS = point_search.FEW = 0
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compilation_is_not_announced() -> None:
+    """Which test compiles a kernel first depends on the cache: the line about it is switched off.
+
+    Tests of it switch it on; tests of another process compile what that process uses before.
+    """
+    from bioeval.kernels.compiled import Compilations
+
+    Compilations.said = True
 
 
 @pytest.fixture(scope="session")

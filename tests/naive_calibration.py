@@ -56,10 +56,17 @@ def pav(genuine: Sequence[float], impostor: Sequence[float]) -> dict[float, floa
     return {s: posterior(block) for block in blocks for s in block[0]}
 
 
-def pav_ratios(genuine: Sequence[float], impostor: Sequence[float]) -> dict[float, float]:
-    """Log-likelihood ratio of each score."""
+def pav_ratios(
+    genuine: Sequence[float], impostor: Sequence[float], *, laplace: bool = False
+) -> dict[float, float]:
+    """Log-likelihood ratio of each score.
+
+    With Laplace's rule one genuine and one impostor attempt are added at each end before pooling.
+    """
     shift = math.log(len(genuine) / len(impostor))
-    return {s: log_ratio(p) - shift for s, p in pav(genuine, impostor).items()}
+    ends = [-INF, INF] if laplace else []
+    pooled = pav([*genuine, *ends], [*impostor, *ends])
+    return {s: log_ratio(p) - shift for s, p in pooled.items()}
 
 
 def min_cllr(genuine: Sequence[float], impostor: Sequence[float]) -> float:

@@ -1,11 +1,13 @@
 """Pages of the documentation, as tests read them: blocks of code, headings, links.
 
-A page runs from its top in an empty folder. Two comments, which no reader of the page sees, help:
+A page runs from its top in an empty folder. Three comments, which no reader of the page sees, help:
 
 ``<!-- first:`` ... ``-->``
     Python that makes what the next blocks take as given: arrays, files.
 ``<!-- not run: WHY -->``
     The next block is not run, for the reason.
+``<!-- numbers: WHENCE -->``
+    Numbers do not come from a block above, but from there: up to the next block or heading.
 """
 
 from __future__ import annotations
@@ -54,8 +56,8 @@ class Block:
         return [(command, shown) for command, shown in found]
 
 
-def blocks(page: Path) -> Iterator[Block]:
-    """Yield the blocks of a page that run, in order; hidden ones are Python."""
+def blocks(page: Path, all_of_them: bool = False) -> Iterator[Block]:
+    """Yield the blocks of a page that run, or all, in order; hidden ones are Python."""
     text = page.read_text(encoding="utf-8")
     skip = False
     for piece in _PIECE.finditer(text):
@@ -65,7 +67,7 @@ def blocks(page: Path) -> Iterator[Block]:
         elif piece["first"] is not None:
             yield Block("python", piece["first"], line)
         else:
-            if not skip:
+            if all_of_them or not skip:
                 yield Block(piece["language"], piece["code"], line)
             skip = False
 
@@ -73,6 +75,42 @@ def blocks(page: Path) -> Iterator[Block]:
 def prose(page: Path) -> str:
     """Return the text of a page without its blocks of code."""
     return re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph, table or quotation: its first line and its section's, and its bare text.
+
+    Code, links, years and numbers of standards are left out of the text.
+    """
+
+    section: int
+    line: int
+    text: str
+
+
+def paragraphs(page: Path) -> Iterator[Paragraph]:
+    """Yield the paragraphs of a page whose numbers no comment speaks for."""
+    end, section, free = "", 0, False  # the end of the fence or comment that the line is in
+    lines: list[str] = []
+    for number, line in enumerate([*page.read_text(encoding="utf-8").splitlines(), ""], 1):
+        opens = next((mark for mark in ("```", "<!--") if line.startswith(mark)), "")
+        if not end and not opens and line.strip():
+            lines.append(line)
+            if line.startswith("#"):
+                section, free = number, False
+            continue
+        if lines and not free and not lines[0].startswith("#"):
+            bare = re.sub(r"`[^`]*`|\]\([^)]*\)", " ", "\n".join(lines))
+            bare = re.sub(r"ISO/IEC [\d-]+|\b(19|20)\d\d\b", " ", bare)
+            yield Paragraph(section, number - len(lines), bare)
+        lines = []
+        if not end and opens:
+            free = line.startswith("<!-- numbers: ")
+            end = {"```": "```", "<!--": "-->"}[opens]
+            end = "" if end in line[3:] else end
+        elif end and line.startswith(end):
+            end = ""
 
 
 def anchors(page: Path) -> set[str]:

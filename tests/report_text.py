@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
 import bioeval as be
@@ -28,3 +29,58 @@ class Elements(HTMLParser):
 def written(results, tmp_path, **options) -> tuple[str, Elements]:
     text = be.report(results, tmp_path / "page.html", **options).read_text(encoding="utf-8")
     return text, Elements(text)
+
+
+@dataclass
+class Sentence:
+    """A sentence of a page."""
+
+    system: str
+    text: str = ""
+    rest: str = ""  # the text without its numbers
+    numbers: list[dict[str, str]] = field(default_factory=list)  # data attributes, and the text
+
+
+class Answer(HTMLParser):
+    """The sentences of a page."""
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.sentences: list[Sentence] = []
+        self._inside, self._system, self._open = False, "", ""
+        self._number: dict[str, str] | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        given = {key.removeprefix("data-"): value or "" for key, value in attrs}
+        if tag == "section":
+            self._inside = given.get("id") == "answer"
+        if not self._inside:
+            return
+        if tag == "h2":
+            self._open, self._system = tag, ""
+        elif tag == "p":
+            self._open = tag
+            self.sentences.append(Sentence(self._system))
+        elif "value" in given:
+            self._number = {**given, "text": ""}
+            self.sentences[-1].numbers.append(self._number)
+
+    def handle_endtag(self, tag):
+        if tag in ("h2", "p"):
+            self._open = ""
+        elif tag == "section":
+            self._inside = False
+        elif tag == "span":
+            self._number = None
+
+    def handle_data(self, data):
+        if self._open == "h2":
+            self._system += data
+        elif self._open == "p":
+            sentence = self.sentences[-1]
+            sentence.text += data
+            if self._number is None:
+                sentence.rest += data
+            else:
+                self._number["text"] += data

@@ -57,6 +57,41 @@ def require_number(
     return real
 
 
+def number_in(text: str) -> float:
+    """Return the number that a text says; ValueError where float64 has none near it.
+
+    ``1e400`` is no infinity and ``1e-400`` no 0: scores may lie between.
+    """
+    found = float(text)
+    overflow = math.isinf(found) and "inf" not in text.lower()
+    underflow = found == 0 and bool(set(text.lower().partition("e")[0]) & set("123456789"))
+    if overflow or underflow:
+        raise ValueError(text)
+    return found
+
+
+def as_float64(name: str, values: Any) -> np.ndarray:
+    """Return numbers as float64, or raise :class:`DataError` where one has no equal there.
+
+    Scores are compared with the number that was given, never with its neighbour.
+    """
+    given = np.asarray(values)
+    with np.errstate(over="ignore"):
+        found = given.astype(np.float64)
+    # A list of integers and floats is rounded already where it becomes an array.
+    each = values if isinstance(values, (list, tuple)) else given.reshape(-1)
+    wide = given.dtype.kind == "O" or given.dtype.itemsize > 8
+    doubtful = found == found if wide else abs(found) >= 2.0**53
+    for i in np.flatnonzero(doubtful).tolist():
+        number, near = each[i], found.reshape(-1)[i].item()
+        if near != (number.item() if isinstance(number, np.generic) else number):
+            raise DataError(
+                f"{subject(name)}: {number} is no float64 number, in which scores are compared; "
+                f"the nearest one is {near!r}"
+            )
+    return found
+
+
 def require_probability(name: str, value: Any) -> np.ndarray:
     """Return `value` as an array, or raise :class:`DataError` unless all of it is in [0, 1]."""
     array = np.asarray(value, dtype=np.float64)

@@ -39,6 +39,11 @@ def stage(name: str) -> Iterator[None]:
         _STAGE.reset(token)
 
 
+def is_shown() -> bool:
+    """Whether somebody sees the reports."""
+    return _SHOW.get() is not None or "ipykernel" in sys.modules
+
+
 def report(done: int, total: int) -> None:
     """Report the steps done of the current stage; without one, nothing.
 

@@ -84,6 +84,7 @@ COORDINATES = {
     "alpha": Name("weight of FAR; 1 - alpha is that of FRR"),
     "fraction": Name("proportion of the samples that are discarded, those of lowest quality"),
     "pair": Name("worst pair: the nearest impostors, then the farthest genuine ones"),
+    "suspect": Name("template with a suspected label error, the most likely first"),
 }
 
 _RATES = {scalar.name: scalar for scalar in scalars.VERIFICATION_RATES}
@@ -172,6 +173,9 @@ OPEN_SET: dict[str, Name] = {
     "target_probes": Name("probes whose subject is enrolled (denominator of TTR)", "probes"),
     "non_target_probes": Name("probes never enrolled (denominator of FTR)", "probes"),
     "tied": Name("genuine attempts with a non-mate tied with the best mate", "probes"),
+    "fewer_mates": Name(
+        "genuine attempts whose subject has fewer usable templates than are drawn", "probes"
+    ),
 }
 
 CLOSED_SET: dict[str, Name] = {
@@ -416,6 +420,9 @@ WORST_PAIRS = {
         "whether the two subjects are nearer to each other than to themselves, as after an error "
         "of labels"
     ),
+    "suspect_templates": Name("row of a template that is nearer to another label than to its own"),
+    "suspect_labels": Name("label of that template", ""),
+    "nearest_labels": Name("label that it is nearest to", ""),
 }
 
 SAMPLE_SIZE = {
@@ -483,6 +490,9 @@ COMPARISON = {
         "where no subject is decided differently, upper confidence bound of their proportion"
     ),
     "better": Name("1 the first system is better, -1 the second, 0 no significant difference"),
+    "undecided": Name(
+        "why no system is better although p_value and interval show a difference, else empty"
+    ),
     "supported": Name(
         "1, or 0 where the impostor attempts are too few for the FAR target: no conclusion then"
     ),

@@ -55,9 +55,15 @@ def _bins(text: str) -> int | str | list[str]:
     return text.split(",") if "," in text else text
 
 
+def _number(text: str) -> float:
+    from bioeval.base.arguments import number_in
+
+    return number_in(text)
+
+
 def _threshold(text: str) -> float | str:
     try:
-        return float(text)
+        return _number(text)
     except ValueError:
         return text
 
@@ -86,8 +92,9 @@ def _claims(text: str) -> dict[str, float | int]:
 
 
 NUMBERS = Typed(
-    "x", lambda text: tuple(map(float, text.split(","))), "a number, or several, comma-separated"
+    "x", lambda text: tuple(map(_number, text.split(","))), "a number, or several, comma-separated"
 )
+NUMBER = Typed("x", _number, "a number")
 WHOLE_NUMBERS = Typed(
     "n,n", lambda text: [int(word) for word in text.split(",")],
     "comma-separated whole numbers (10,100)",
@@ -134,7 +141,7 @@ class Thresholds(click.ParamType):
         if path.exists():
             return _threshold_file(path)
         try:
-            return [float(word) for word in value.split(",")]
+            return [_number(word) for word in value.split(",")]
         except ValueError:
             self.fail(
                 f"{value!r} is no file; expected a number of thresholds (500), comma-separated "
@@ -174,7 +181,7 @@ def _threshold_file(path: Path) -> Any:
     numbers = []
     for number, line in enumerate(decoded_lines(path), 1):
         try:
-            numbers += [float(line)] if line.strip() else []
+            numbers += [_number(line)] if line.strip() else []
         except ValueError:
             raise DataError(f"{path}: line {number}: {line!r}; expected one number") from None
     if not numbers:

@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     "--prior", type=float, default=0.5, metavar="P", help="Prior that --calibrate is best for."
 )
 @click.option(
+    "--ends",
+    type=click.Choice(["laplace", "raw"]),
+    help="Ends of --calibrate pav: finite, by one added attempt of each class (Laplace's rule of "
+    "succession), or raw.  [laplace]",
+)
+@click.option(
     "--priors",
     type=NUMBERS,
     metavar="P,P",
@@ -66,11 +72,14 @@ def command(data: str, name: str | None, **options: Any) -> None:
       bioeval calibration scores.npz --calibrate logistic --train others.npz --out cal --plots
     """
     output = Output.take(options)
-    how = {key: options.pop(key) for key in ("calibrate", "train", "prior", "save_to")}
+    how = {key: options.pop(key) for key in ("calibrate", "train", "prior", "ends", "save_to")}
     if how["calibrate"] is None:
         for key, option in (("train", "--train"), ("save_to", "--save")):
             if how[key] is not None:
                 raise click.UsageError(f"{option} needs --calibrate METHOD, such as logistic")
+    if how["ends"] is not None and how["calibrate"] != "pav":
+        raise click.UsageError("--ends needs --calibrate pav")
+    how["ends"] = how["ends"] or "laplace"
     reading = take_reading(data, options)
     if len(options["costs"]) != 2:
         raise click.BadParameter("expected two costs, such as 10,1", param_hint="'--costs'")
@@ -92,7 +101,7 @@ def command(data: str, name: str | None, **options: Any) -> None:
             if how["train"] is not None:
                 train = read_scores(how["train"], reading, stages)
             stages("calibrating")
-            made = _calibrated(how["calibrate"], how["prior"], train, scores)
+            made = _calibrated(how, train, scores)
             systems = {system: scores} if scores.kind == "llr" else {}
             systems[f"{system}, calibrated"] = made
             if how["save_to"] is not None:
@@ -110,7 +119,7 @@ def command(data: str, name: str | None, **options: Any) -> None:
     output.show(table, document, files)
 
 
-def _calibrated(method: str, prior: float, train: Any, scores: Any) -> Any:
+def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
     """Return calibrated scores; a result says where they are learnt from themselves."""
     import warnings
 
@@ -119,7 +128,8 @@ def _calibrated(method: str, prior: float, train: Any, scores: Any) -> Any:
 
     with warnings.catch_warnings():  # the table has them
         warnings.simplefilter("ignore", BioevalWarning)
-        made = Calibrator(method, prior).fit(train).transform(scores)
+        calibrator = Calibrator(how["calibrate"], how["prior"], how["ends"])
+        made = calibrator.fit(train).transform(scores)
     if train is scores:
         said = "the calibration has learnt from the scores that it calibrates: Cllr is optimistic"
         made.remarks = (*made.remarks, said)

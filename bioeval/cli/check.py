@@ -39,7 +39,7 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
     """Check DATA before any evaluation, and say what to do about each finding.
 
     Templates of each subject, layout, labels, copies, sessions, enough people for a FAR; failed
-    comparisons, sentinels, distances of 0, symmetry, the kind, ties.
+    comparisons, sentinels, distances of 0, symmetry, the kind, ties, errors of labels.
 
     The exit code is 1 where a result would mislead (an error is found), 0 otherwise.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,7 @@ from bioeval.cli.options import (
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.protocol.card import Protocol
     from bioeval.scores.matrix import Scores
 
 # Options that may differ between the systems.
@@ -120,11 +123,11 @@ def command(
             if output.plots or output.page is not None:
                 names = (str(found.attrs[f"system_{x}"]) for x in "ab")
                 kept = {key: options[key] for key in ("protocol", "templates", "far_targets")}
-                kept["client"] = place.get("client")
-                curves = {
-                    name: in_terms(_curves(scores, **kept, progress=stages.counting), terms)
-                    for name, scores in zip(names, read, strict=True)
-                }
+                kept |= {"client": place.get("client"), "progress": stages.counting}
+                extra = None if output.page is None else ()
+                trees = _curves(dict(zip(names, read, strict=True)), **kept, extra_thresholds=extra)
+                each = {name: tree.copy() for name, tree in trees.children.items()}
+                curves = {name: in_terms(tree, terms) for name, tree in each.items()}
         document = _document(found, a, b)
         shown = in_terms(found, terms)
         table = ComparisonTable(shown)
@@ -141,24 +144,27 @@ def _array(options: dict[str, Any]) -> str | None:
     return options["scores"] or options["embeddings"]
 
 
-def _curves(scores: Scores, protocol: str | None, templates: str, **options: Any) -> xr.DataTree:
-    """Return the results of a system whose curves are drawn: those of the compared tasks."""
-    import xarray as xr
-
+def _curves(
+    systems: dict[str, Scores],
+    protocol: str | Protocol | None,
+    templates: str,
+    far_targets: Sequence[float],
+    **options: Any,
+) -> xr.DataTree:
+    """Return the results of systems whose curves are drawn: those of the compared tasks."""
     from bioeval.evaluation.evaluate import evaluate
-    from bioeval.evaluation.tasks import closed_set, open_set, verification
+    from bioeval.protocol import for_layout
 
-    common = {key: options[key] for key in ("client", "progress")}
     if protocol is not None:
-        return evaluate(scores, protocol, **common)
-    found = {}
-    if scores.kind != "order":
-        found["verification"] = verification(scores, templates=templates, auc=False, **options)
-    if scores.layout != "pairs":
-        found["closed_set"] = closed_set(scores, **common)
-        if scores.kind != "order":
-            found["open_set"] = open_set(scores, **options)
-    return xr.DataTree.from_dict(found)
+        return evaluate(systems, protocol, **options)
+    scores = next(iter(systems.values()))
+    card = for_layout(scores.layout, "auto")
+    assert card.verification is not None
+    verification = replace(card.verification, templates=(templates,))
+    card = replace(card, name="", verification=verification)  # no longer the card of that name
+    if scores.kind == "order":
+        return evaluate(systems, replace(card, verification=None, open_set=None), **options)
+    return evaluate(systems, card, far_targets=far_targets, auc=False, **options)
 
 
 def _document(found: xr.Dataset, a: str, b: str) -> dict[str, Any]:
@@ -177,7 +183,7 @@ def _document(found: xr.Dataset, a: str, b: str) -> dict[str, Any]:
         "measures": [
             {
                 "measure": measure,
-                **{name: found[name].values[i].item() for name in found.data_vars},
+                **{name: found[name].values.tolist()[i] for name in found.data_vars},
                 **{key: lines[i] for key, lines in said.items()},
             }
             for i, measure in enumerate(found["measure"].values.tolist())

@@ -25,6 +25,11 @@ T = TypeVar("T")
     is_flag=True,
     help="The tallies are of the same probes, each against one part of a gallery.",
 )
+@click.option(
+    "--same-system",
+    is_flag=True,
+    help="The tallies are of one system, though it has several names, such as those of its files.",
+)
 @click.option("--out", metavar="FILE", help="Write what was merged, too.")
 @click.option(
     "--report", metavar="HTML", help="Write one page with the answer and curves to explore."
@@ -35,6 +40,7 @@ T = TypeVar("T")
 def command(
     files: tuple[str, ...],
     union_of_galleries: bool,
+    same_system: bool,
     out: str | None,
     report: str | None,
     force: bool,
@@ -43,13 +49,13 @@ def command(
 ) -> None:
     """Merge tallies A, B ... and print the rates of all their probes; or merge best mates.
 
-    A single tally is printed as it is. Tallies that share a probe, or that were counted in
-    different ways, are refused.
+    A single tally is printed as it is. Tallies of systems of different names, that share a probe,
+    or that were counted in different ways, are refused.
 
     Examples
     --------
       bioeval merge north.tally south.tally
-      bioeval merge north.tally south.tally --out both.tally --json
+      bioeval merge a.tally b.tally --same-system --out both.tally --json
       bioeval merge north.tally south.tally --report both.html
       bioeval merge north.mates south.mates --out all.mates
       bioeval merge north.tally south.tally --union-of-galleries
@@ -62,7 +68,7 @@ def command(
     with Stages():
         from bioeval.evaluation.gallery_parts import BestMates
 
-        found = _merged(files, union_of_galleries)
+        found = _merged(files, union_of_galleries, same_system)
         if page is not None:
             if isinstance(found, BestMates):
                 raise click.UsageError("--report is of tallies; these are mates")
@@ -86,7 +92,7 @@ def command(
         note(f"wrote {written}")
 
 
-def _merged(files: tuple[str, ...], union: bool) -> Tally | BestMates:
+def _merged(files: tuple[str, ...], union: bool, same_system: bool) -> Tally | BestMates:
     """Read files of one kind, and merge what they hold."""
     from bioeval.evaluation.gallery_parts import BestMates
     from bioeval.evaluation.protocol_tally import Tally
@@ -94,13 +100,14 @@ def _merged(files: tuple[str, ...], union: bool) -> Tally | BestMates:
 
     mates = [holds_mates(file) for file in files]
     if all(mates):
-        if union:
-            raise click.UsageError("--union-of-galleries is of tallies; these are mates")
+        if union or same_system:
+            option = "--union-of-galleries" if union else "--same-system"
+            raise click.UsageError(f"{option} is of tallies; these are mates")
         return _sum(files, BestMates.load)
     if any(mates):
         odd = files[mates.index(True)]
         raise DataError(f"{odd}: holds mates, and another file a tally; merge files of one kind")
-    return _sum(files, Tally.load, union_of_galleries=union)
+    return _sum(files, Tally.load, union_of_galleries=union, same_system=same_system)
 
 
 def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:

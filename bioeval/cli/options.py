@@ -28,7 +28,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 OF_A_CARD = ("ties", "impostors", "rank_unit", "fusion", "unmated", "unenrolled_claims")
 
 #: Arguments with which tallies were counted, where a command that merges them has no such option.
-OF_COUNTING = {"site": "--site", "key": "--key-file", "mates": "--mates", "points": "--points"}
+OF_COUNTING = {
+    name: f"bioeval tally {option}"
+    for name, option in (
+        *(("site", "--site"), ("key", "--key-file"), ("mates", "--mates"), ("points", "--points")),
+    )
+}
 
 #: An empty line before lines that are indented: click would fill a paragraph without a mark.
 _INDENTED = re.compile(r"\n\n(?=[^\n]*\n  )")
@@ -211,6 +216,18 @@ reading_options = option_group(
         help="What a list of pairs is read as; a matrix has identification.  [pairs]",
     ),
     click.option(
+        "--keep",
+        type=click.Choice(["self", "repeated"]),
+        multiple=True,
+        help="Count lines of a list that names its templates: comparisons of a template with "
+        "itself (self), pairs as often as they are listed (repeated).  [left out; once]",
+    ),
+    click.option(
+        "--unordered",
+        is_flag=True,
+        help="Count a-b and b-a of a list that names its templates as one attempt.",
+    ),
+    click.option(
         "--memory",
         "memory_limit",
         metavar="SIZE",
@@ -220,7 +237,7 @@ reading_options = option_group(
 
 _WORDS = (
     *("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude"),
-    *("trials", "impostor", "subject_from", "as_", "format_", "memory_limit"),
+    *("trials", "impostor", "subject_from", "as_", "format_", "memory_limit", "keep", "unordered"),
 )
 _KEYS = ("scores", "genuine", "embeddings", "indices")
 _KEYS_OR_FILES = (

@@ -145,7 +145,7 @@ def _text(ds: xr.Dataset) -> str:
     """Return a table with a line for each bin."""
     import textwrap
 
-    from bioeval.views.terms import Speaker, words_of, written
+    from bioeval.views.terms import Speaker, interval_method, words_of, written
 
     over, title = (
         ("age", "Ageing of templates") if "age" in ds.dims else ("time", "Rates over time")
@@ -177,6 +177,8 @@ def _text(ds: xr.Dataset) -> str:
         lines += _slopes(ds)
     else:
         lines.append("enrolled: subjects enrolled when a probe is seen, mean")
+    if "interval_method" in ds.attrs:
+        lines.append(f"intervals: {interval_method(ds.attrs)}")
     return "\n".join([*lines, *warning_lines(ds, _WIDTH, say)]) + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,30 +127,56 @@ def command(
 
     with Stages() as stages:
         from bioeval.cli.outputs import write_page
+        from bioeval.evaluation.paired_systems import Named
         from bioeval.views.terms import in_terms
 
         found: dict[str, Any] = {}
+        named: dict[str, Any] = {}
         rows: dict[str, Any] = {}
         called_by = _names(data, names)
+        read = {}
+        for file, called, (reading, _) in zip(data, called_by, readings, strict=True):
+            if Path(file).suffix.lower() in _SAVED:
+                found[called] = _saved(file)
+            else:
+                read[called] = found[called] = read_scores(file, reading, stages)
+                read[called].name = called
+                named[called] = Named.of(read[called]) if len(data) > 1 else None
         with placed(where, stages) as place:
-            for file, called, (reading, of_file) in zip(data, called_by, readings, strict=True):
-                if Path(file).suffix.lower() in _SAVED:
-                    results = _saved(file)
-                else:
-                    scores = read_scores(file, reading, stages)
-                    scores.name = called
-                    results = _evaluated(scores, of_file, place, stages)
+            points = _shared_points(found, options, place, stages)
+            for called, (_, of_file) in zip(called_by, readings, strict=True):
+                if called in read:
+                    of_file["extra_thresholds"] = points[called]
+                    results = _evaluated(read[called], of_file, place, stages)
                     for probe in probes:
                         stages(f"explaining {probe}")
-                        row = _explained(scores, probe, results, options["protocol"])
+                        row = _explained(read[called], probe, results, options["protocol"])
                         rows[f"{called}, probe {probe}"] = row
-                found[called] = in_terms(results, terms)
+                    found[called] = results
+                found[called] = in_terms(found[called], terms)
+        said = _doubts(found, named) if len(data) > 1 else []
         stages(f"writing {page}")
         folder = Path(data[0]).parent
         write_page(page, {**found, **rows}, data, title=title, images=images, image_folder=folder)
     from bioeval.cli.console import note
 
+    for line in said:
+        note(f"bioeval: warning: {line}")
     note(f"wrote {page}")
+
+
+def _doubts(found: dict[str, Any], named: dict[str, Any]) -> list[str]:
+    """Return what keeps the systems from being read side by side; the page gets it, too."""
+    from bioeval.evaluation.paired_systems import differences
+    from bioeval.views.page.live import LiveState
+    from bioeval.views.page.parts import parts_of
+    from bioeval.views.page.systems import NOT_SHARED, doubts_of_systems
+
+    for called, text in differences(named).items():
+        for node in found[called].leaves:
+            node.attrs[NOT_SHARED] = text
+    parts = parts_of(found)
+    return [*dict.fromkeys(x["text"] for x in doubts_of_systems(parts, LiveState(parts)))]
 
 
 def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
@@ -157,6 +184,28 @@ def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
     stems = [Path(file).stem for file in data]
     own = [stem if stems.count(stem) == 1 else file for file, stem in zip(data, stems, strict=True)]
     return [*given, *own[len(given) :]]
+
+
+def _shared_points(
+    found: Mapping[str, Any], options: dict[str, Any], place: dict[str, Any], stages: Stages
+) -> dict[str, Any]:
+    """Return the operating points that each system shares with the others in its units.
+
+    Of `found` systems some are results; the others are evaluated for their points.
+    """
+    if len(found) == 1:
+        return dict.fromkeys(found, ())
+    from bioeval.evaluation.evaluate import evaluate
+    from bioeval.results.threshold_lookup import shared_points
+    from bioeval.scores.matrix import Scores
+
+    plain = {name: options[name] for name in ("thresholds", "far_targets")}
+    stages("finding operating points")
+    return shared_points({
+        called: evaluate(one, options["protocol"], **plain, **place, progress=stages.counting)
+        if isinstance(one, Scores) else one
+        for called, one in found.items()
+    })  # fmt: skip
 
 
 def _saved(file: str) -> xr.DataTree:

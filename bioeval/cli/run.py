@@ -85,7 +85,7 @@ from bioeval.cli.options import (
     type=click.IntRange(min=1),
     metavar="N",
     help="List the N nearest impostor pairs and the N farthest genuine pairs, with what looks like "
-    "errors of labels; with --out write worst_pairs.csv.",
+    "errors of labels; with --out write worst_pairs.csv and suspect_templates.csv.",
 )
 @images_option
 @cluster_options()
@@ -150,6 +150,9 @@ def command(
         scores = read_system(data, name, reading, stages)
         resolved = resolve(protocol, scores, experiment, options["random_state"])
         stages("counting")
+        # On a page all tasks share their thresholds; a checkpoint is the same with or without it.
+        if output.page is not None and options["checkpoint"] is None:
+            options["extra_thresholds"] = ()
         with placed(options, stages) as place:
             tree = evaluate(scores, resolved, **options, **place, progress=stages.counting)
         if any(failures.values()):

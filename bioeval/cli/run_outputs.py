@@ -128,9 +128,9 @@ class Evaluation:
         """
         document = self._results()
         if self.worst is not None:
-            columns = _columns(self.worst)
-            rows = zip(*columns.values(), strict=True)
-            document["worst_pairs"] = [dict(zip(columns, row, strict=True)) for row in rows]
+            for name, columns in _columns(self.worst).items():
+                rows = zip(*columns.values(), strict=True)
+                document[name] = [dict(zip(columns, row, strict=True)) for row in rows]
         return document
 
     def _results(self) -> dict[str, Any]:
@@ -181,7 +181,8 @@ class Evaluation:
             columns = {name: [row[name] for row in self.queries] for name in self.queries[0]}
             write_csv(folder / "queries.csv", columns)
         if self.worst is not None:
-            write_csv(folder / "worst_pairs.csv", _columns(self.worst))
+            for name, columns in _columns(self.worst).items():
+                write_csv(folder / f"{name}.csv", columns)
         if formats:
             from bioeval.evaluation.plotted_scores import plotted
             from bioeval.views.plots.save import save_all
@@ -281,9 +282,13 @@ def worst_first(dataset: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*plain_values, strict=True)]
 
 
-def _columns(pairs: xr.Dataset) -> dict[str, list]:
-    """Return the values of the worst pairs by name."""
-    return {str(name): values.values.tolist() for name, values in pairs.data_vars.items()}
+def _columns(pairs: xr.Dataset) -> dict[str, dict[str, list]]:
+    """Return the values of the worst pairs, and of the suspect templates, by name."""
+    tables = {"worst_pairs": "pair", "suspect_templates": "suspect"}
+    return {
+        table: {str(k): x.values.tolist() for k, x in pairs.data_vars.items() if x.dims == (dim,)}
+        for table, dim in tables.items()
+    }
 
 
 def _plain(value: Any) -> Any:

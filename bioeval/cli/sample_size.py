@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import WHOLE_NUMBERS
+from bioeval.cli.arguments import NUMBER, WHOLE_NUMBERS
 from bioeval.cli.documents import scalars
 from bioeval.cli.options import (
     Command,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     "--measure", type=click.Choice(["frr", "eer"]), default="frr", help="Whose interval it is."
 )
 @click.option(
-    "--threshold", type=float, metavar="T", help="Of the pilot.  [the loosest that keeps --far]"
+    "--threshold", type=NUMBER, metavar="T", help="Of the pilot.  [the loosest that keeps --far]"
 )
 @click.option("--frr", type=float, metavar="P", help="Without a pilot: the FRR that is expected.")
 @click.option(

@@ -19,6 +19,11 @@ _OF_SHARING = ("salt", "min_count", "epsilon", "probes_per_person", "templates_p
 @click.argument("data")
 @site_options
 @click.option(
+    "--name",
+    metavar="NAME",
+    help="Name of the system, which merges with tallies of the same name.  [the file's]",
+)
+@click.option(
     "--thresholds",
     type=Thresholds(),
     help="Thresholds, or a file with one a line; all sites give the same.  [the card's]",
@@ -88,6 +93,7 @@ def command(
     fold: bool,
     share: bool,
     as_json: bool,
+    name: str | None,
     **options: Any,
 ) -> None:
     """Count DATA under a protocol, and write the counts, which merge with those of other sites.
@@ -123,6 +129,7 @@ def command(
         if mates is not None:
             options["mates"] = BestMates.load(mates)
         scores = read_scores(data, reading, stages)
+        scores.name = name or scores.name
         stages("counting")
         with placed(options, stages) as where:
             found = tally(scores, protocol, **options, **where, progress=stages.counting)

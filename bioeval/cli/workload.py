@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.arguments import WHOLE_NUMBERS, Typed
+from bioeval.cli.arguments import NUMBER, WHOLE_NUMBERS, Typed
 from bioeval.cli.documents import scalars
 from bioeval.cli.options import (
     Command,
@@ -52,7 +52,7 @@ def _by_name(text: str) -> dict[str, float]:
     help="Proportion of them who are impostors, or not on the watch list.",
 )
 @click.option("--far", "far_target", type=float, metavar="X", help="Operate at FAR <= X.")
-@click.option("--threshold", type=float, metavar="T", help="Operate at this threshold.")
+@click.option("--threshold", type=NUMBER, metavar="T", help="Operate at this threshold.")
 @click.option(
     "--gallery-size",
     type=int,

@@ -18,6 +18,9 @@ from bioeval.tallies.calibration_counts import CalibrationCounts, count_for_cali
 
 METHODS = ("logistic", "pav")
 
+#: Rules for the ends of isotonic regression; "raw" ones may be infinite.
+ENDS = ("laplace", "raw")
+
 
 class Calibrator(ScoreTransformer):
     """Calibrated scores: natural log-likelihood ratios, learnt from training scores.
@@ -26,10 +29,13 @@ class Calibrator(ScoreTransformer):
     ----------
     method : {"logistic", "pav"}
         ``"logistic"``: ``l = a s + b``, by prior-weighted logistic regression. ``"pav"``: isotonic
-        regression (pool adjacent violators), linear in the posterior between blocks; its ends are
-        infinite where training scores of one class alone are.
+        regression (pool adjacent violators), linear in the posterior between blocks.
     prior : float
         Of a genuine attempt, for which ``"logistic"`` is best; ``"pav"`` does not depend on it.
+    ends : {"laplace", "raw"}
+        Of ``"pav"``. ``"laplace"``: before pooling, one genuine and one impostor attempt are added
+        at each end (Laplace's rule of succession), so that every ratio is finite. ``"raw"``: none
+        is added; ratios are infinite beyond the training scores of the other class.
 
     Attributes
     ----------
@@ -69,10 +75,11 @@ class Calibrator(ScoreTransformer):
     (True, 'llr')
     """
 
-    def __init__(self, method: str = "logistic", prior: float = 0.5):
+    def __init__(self, method: str = "logistic", prior: float = 0.5, ends: str = "laplace"):
         require_choice("method", method, METHODS)
         require_prior(prior)
-        self.method, self.prior = method, prior
+        require_choice("ends", ends, ENDS)
+        self.method, self.prior, self.ends = method, prior, ends
 
     def fit(self, X: Scores, y: Any = None) -> Self:
         """Learn the map from training scores.
@@ -102,7 +109,7 @@ class Calibrator(ScoreTransformer):
                     "calibration turns their order round; check `kind`"
                 )
         else:
-            steps = _Steps(count_for_calibration(X))
+            steps = _Steps(count_for_calibration(X, laplace=self.ends == "laplace"))
             self._map = steps
             self.knots_, self.ratios_ = steps.knots, steps.of(steps.knots)
         self.kind_ = X.kind
@@ -128,7 +135,8 @@ class Calibrator(ScoreTransformer):
                 f"the scores are {PLURALS[X.kind]}, and the training scores were {PLURALS[kind]}"
             )
         fitted = self._map
-        origin = f"{self.method} calibration of {PLURALS[kind]}"
+        raw = ", raw ends" if self.method == "pav" and self.ends == "raw" else ""
+        origin = f"{self.method} calibration of {PLURALS[kind]}{raw}"
         made = derived([X], lambda values, _: fitted.of(values[0]), "llr", origin)
         made.remarks = (*X.remarks, *self.remarks_)
         return made
@@ -158,7 +166,7 @@ class _Steps:
         total = (pooled.genuine + pooled.impostor)[::-1]
         ends = -np.stack([counts.high, counts.low])[:, ::-1]
         self._genuine, self._impostor = pooled.genuine[::-1] / total, pooled.impostor[::-1] / total
-        self._shift = math.log(pooled.genuine.sum() / pooled.impostor.sum())
+        self._shift = math.log(len(counts.genuine) / counts.impostor_attempts)
         knots, block = ends.T.ravel(), np.repeat(np.arange(len(total)), 2)
         there = np.isfinite(knots)
         self._knots, self._block = knots[there], block[there]

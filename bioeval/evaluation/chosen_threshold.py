@@ -20,7 +20,7 @@ from bioeval.tallies.verification_job import VerificationJob
 def rule_of(threshold: Any) -> Rule:
     """Return the rule that `threshold` is: a number in the units of the scores, or a rule."""
     if isinstance(threshold, numbers.Real) and not isinstance(threshold, (bool, np.bool_)):
-        threshold = ("fixed", float(threshold))
+        threshold = ("fixed", threshold)
     return parse_rule(threshold)
 
 

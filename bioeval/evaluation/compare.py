@@ -24,6 +24,7 @@ from bioeval.evaluation.compared_measures import (
     verification_measures,
 )
 from bioeval.evaluation.compared_retrieval import ComparedRetrieval, retrieval_measures
+from bioeval.evaluation.paired_systems import aligned, numbered_as
 from bioeval.evaluation.reid import Named
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.reid import camera_warnings, cameras_of, convention_of
@@ -33,10 +34,12 @@ from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.differences import (
-    LEAST_DISCORDANT,
+    bounded_limits,
     holm,
     jackknife_limits,
+    least_discordant,
     percentile_limits,
+    sign_test_bound,
     with_jackknife,
 )
 from bioeval.stats.interval_variables import few_people
@@ -54,6 +57,10 @@ _JACKKNIFED = (
     *("auc", "recognition_rate", "dir_at_far"),
     *("mean_ap", "rank_k_mean_ap", "mean_inp", "cmc"),
 )
+
+
+# Why nothing is concluded below the rule of 3.
+_WEAK = "too few impostor attempts for this FAR"
 
 
 @distributable
@@ -85,8 +92,9 @@ def compare(
     ----------
     a, b : Scores
         Of the same layout, shape and labels, in the same order. One may hold distances and the
-        other similarities. Pairs need their subjects; where no two pairs have the same, they are
-        matched by them, in any order.
+        other similarities. Pairs need their subjects. Where both name their templates (the names of
+        a list; metadata ``template`` of both sides of a matrix), or no two pairs have the same
+        subjects, they may be in any order, and what one of them lacks is left out, with a warning.
     templates, fusion, far_targets
         As for :func:`verification`.
     rank_unit, ties, impostors
@@ -113,10 +121,12 @@ def compare(
         CMC(5), and the mAP of cut lists): ``value_a value_b difference``
         (a - b) ``difference_low difference_high p_value p_adjusted`` (Holm's), and ``better``: 1
         where a is better, -1 where b is, 0 where there is no significant difference.
+        ``p_value``, limits and ``better`` agree, or ``undecided`` says why not (else empty).
         ``tolerance``: half the weight of one attempt; a smaller difference is rounding.
         ``discordant_subjects``: subjects that the systems decide differently, each system at its
-        own threshold; with fewer than six, or with fewer than six disjoint sets of subjects whose
-        scores are in another order, ``better`` is 0. ``discordant_at_most``: where there
+        own threshold; the p-value is at least that of a sign test of them, or of the disjoint sets
+        of subjects whose scores are in another order, and with fewer than six ``better`` is 0.
+        ``discordant_at_most``: where there
         are none, an upper bound on the proportion of such subjects, else NaN. ``supported`` is 0
         where the impostor attempts are too few for the FAR target (rule of 3), and ``better`` is
         0 there. The attribute ``conclusions`` has a sentence for each measure, and ``verdicts``
@@ -153,9 +163,10 @@ def compare(
     interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
     assert interval is not None
     require_choice("adjust", adjust, ADJUSTMENTS)
-    if isinstance(a, PairScores) and isinstance(b, PairScores):
-        b = _in_order_of(a, b)
+    _require_scores(a, b)
+    a, b, apart = aligned(a, b, _names(a, b))
     require_same(a, b)
+    b = numbered_as(a, b)
     for scores in (a, b):
         require_people(scores)
     targets = check_far_targets(far_targets)
@@ -170,41 +181,27 @@ def compare(
             _require_same_cameras(a, b)
         pair = ComparedRetrieval(a, rules, progress), ComparedRetrieval(b, rules, progress)
         measures += retrieval_measures(*pair, columns)
-        return _dataset(pair, measures, _conclusions(measures, interval, adjust), interval, adjust)
+        conclusions = _conclusions(measures, interval, adjust)
+        return _dataset(pair, measures, conclusions, interval, adjust, apart)
     first, second = (ComparedSystem(scores, options, targets, progress) for scores in (a, b))
     if first.verification is not None and second.verification is not None:
         measures += verification_measures(first, second, columns)
     if first.identifies:
-        measures += identification_measures(first, second, columns)
+        order = measures[0].reordered if measures else None
+        measures += identification_measures(first, second, columns, order)
     conclusions = _conclusions(measures, interval, adjust)
-    return _dataset((first, second), measures, conclusions, interval, adjust)
+    return _dataset((first, second), measures, conclusions, interval, adjust, apart)
 
 
-def _in_order_of(a: PairScores, b: PairScores) -> PairScores:
-    """Return the pairs of `b` in the order of `a`, where their subjects identify them."""
-    if a.pair_subjects is None or b.pair_subjects is None or a.shape != b.shape:
-        return b
-    if np.array_equal(a.pair_subjects, b.pair_subjects):
-        return b
-    wanted, given = (list(map(tuple, x.tolist())) for x in (a.pair_subjects, b.pair_subjects))
-    place = {pair: i for i, pair in enumerate(given)}
-    if not len(place) == len(set(wanted)) == len(wanted):
-        return b
-    lacking = [pair for pair in wanted if pair not in place]
-    if lacking:
-        raise DataError(
-            f"the systems are not over the same data: {counted(len(lacking), 'pairs')} of "
-            f"{len(wanted):,} of the first are not among those of the second, such as "
-            f"{lacking[0][0]!r} with {lacking[0][1]!r}; expected the same pairs"
-        )
-    return b.select([place[pair] for pair in wanted])
+def _require_scores(a: Any, b: Any) -> None:
+    for what, scores in (("the first", a), ("the second", b)):
+        if not isinstance(scores, Scores):
+            raise DataError(f"{what} system is {type(scores).__name__}; expected bioeval.Scores")
 
 
 def require_same(a: Any, b: Any) -> None:
     """Raise :class:`DataError` unless two systems scored the same templates in the same order."""
-    for what, scores in (("the first", a), ("the second", b)):
-        if not isinstance(scores, Scores):
-            raise DataError(f"{what} system is {type(scores).__name__}; expected bioeval.Scores")
+    _require_scores(a, b)
     if a.layout != b.layout or a.shape != b.shape:
         raise DataError(
             f"the systems are not over the same data: the first is {a.layout} {a.shape}, the "
@@ -261,13 +258,14 @@ def _require_equal(a: np.ndarray, b: np.ndarray, what: str, where: str) -> None:
 
 @dataclass(frozen=True)
 class _Conclusions:
-    """What follows for each measure; float64 and int64 arrays over the measures."""
+    """What follows for each measure; arrays over the measures."""
 
     low: np.ndarray
     high: np.ndarray
     p: np.ndarray
     adjusted: np.ndarray
     better: np.ndarray
+    undecided: np.ndarray
     same: np.ndarray
 
 
@@ -277,20 +275,39 @@ def _conclusions(
     """Decide for each measure whether the difference is significant."""
     limits = np.array([_limits(x, interval) for x in measures]).reshape(-1, 3)
     low, high, p = limits.T
-    supported = np.array([x.supported for x in measures])
-    enough = np.array([x.evidence >= LEAST_DISCORDANT for x in measures])
-    tolerance = np.array([x.attempt / 2 for x in measures])
-    tested = np.where(supported, np.where(enough | np.isnan(p), p, 1.0), np.nan)
-    adjusted = holm(tested)
-    apart = np.where(low > tolerance, 1, np.where(high < -tolerance, -1, 0))
-    if adjust == "holm":
-        apart = np.where(adjusted <= 1 - interval.confidence, apart, 0)
+    supported = np.array([x.supported for x in measures], dtype=bool)
+    adjusted = holm(np.where(supported, p, np.nan))
     sign = np.array([1 if x.scalar.larger_is_better else -1 for x in measures])
+    better = np.where(p <= 1 - interval.confidence, np.sign(low + high) * sign, 0)
+    undecided = np.array(
+        [
+            _undecided(x, adjusted[i] if adjust == "holm" else 0.0, interval) if better[i] else ""
+            for i, x in enumerate(measures)
+        ],
+        dtype=object,
+    )
     return _Conclusions(
         low, high, p, adjusted,
-        better=np.where(enough & supported, apart * sign, 0).astype(np.int64),
+        better=np.where(undecided == "", better, 0).astype(np.int64),
+        undecided=undecided,
         same=np.array([_is_same(x) for x in measures]),
     )  # fmt: skip
+
+
+def _undecided(measure: PairedMeasure, adjusted: float, interval: IntervalOptions) -> str:
+    """Return why a significant difference is not declared, empty where it is."""
+    if not measure.supported:
+        return _WEAK
+    if measure.evidence < least_discordant(interval.confidence):
+        return _too_few(measure, interval)
+    if adjusted > 1 - interval.confidence:
+        return f"the p-value is {adjusted:.2g} after Holm's adjustment"
+    return ""
+
+
+def _too_few(measure: PairedMeasure, interval: IntervalOptions) -> str:
+    number = counted(measure.evidence, "independent discordant subjects")
+    return f"{number}, {least_discordant(interval.confidence)} needed"
 
 
 def _is_same(measure: PairedMeasure) -> bool:
@@ -302,25 +319,28 @@ def _is_same(measure: PairedMeasure) -> bool:
 def _limits(measure: PairedMeasure, interval: IntervalOptions) -> tuple[float, float, float]:
     """Return the limits of the difference of a measure, and its p-value.
 
-    A difference that is the same in every replicate has a bound by subjects: as for a rate without
-    an error, resampling cannot show more. Of systems whose every decision is the same it is 0.
+    The p-value is at most ``1 - confidence`` where the limits are beyond the tolerance, and nowhere
+    else. It is at least that of a sign test of the independent discordant subjects; where this is
+    too much, the limits are widened to 0.
     """
-    change = measure.change
+    change, tolerance = measure.change, measure.attempt / 2
     if np.isnan(change[0]) or not measure.trials:
         return np.nan, np.nan, np.nan
     if _is_same(measure):
         return 0.0, 0.0, 1.0
-    low, high, p = percentile_limits(change, interval)
+    low, high, p = percentile_limits(change, tolerance, interval)
     if measure.scalar.name in _JACKKNIFED:
-        found = jackknife_limits(change, interval)
+        found = jackknife_limits(change, tolerance, interval)
         if not np.isnan(found).any():
             wider = measure.scalar.name == "dir_at_far"
             low, high = (min(low, found[0]), max(high, found[1])) if wider else found[:2]
             p = max(p, found[2]) if wider else found[2]
+    if high - low < tolerance:
+        low, high, p = bounded_limits(low, high, tolerance, measure.trials, interval.confidence)
+    p = max(p, sign_test_bound(measure.evidence))
+    if p > 1 - interval.confidence:
+        low, high = min(low, 0.0), max(high, 0.0)
     widest = measure.scalar.bounds[1] - measure.scalar.bounds[0]
-    if high - low < measure.attempt / 2:
-        bound = float(zero_error_bound(measure.trials, interval.confidence))
-        low, high = low - bound, high + bound
     return max(low, -widest), min(high, widest), p
 
 
@@ -330,6 +350,7 @@ def _dataset(
     found: _Conclusions,
     interval: IntervalOptions,
     adjust: str,
+    apart: list[str],
 ) -> xr.Dataset:
     first, second = systems
     a, b = first.scores, second.scores
@@ -355,6 +376,7 @@ def _dataset(
         "p_value": (over, found.p),
         "p_adjusted": (over, found.adjusted),
         "better": (over, found.better),
+        "undecided": (over, found.undecided),
         "discordant_subjects": (over, np.array([x.discordant for x in measures], dtype=np.int64)),
         "discordant_at_most": (
             over,
@@ -365,9 +387,10 @@ def _dataset(
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
     if isinstance(first, ComparedSystem):
         remarks |= dict.fromkeys([*camera_warnings(a), *camera_warnings(b)])
-    warnings = [*few_people(people, interval), *remarks]
+    warnings = [*apart, *few_people(people, interval), *remarks]
     for name, system in zip(names, (first, second), strict=True):
-        warnings += [f"{name}: {note}" for note in system.sentinels]
+        notes = dict.fromkeys([*system.scores.remarks, *system.sentinels])
+        warnings += [f"{name}: {note}" for note in notes]
     if alone := _made_by_one(a, b):
         warnings.append(
             "the systems did not make the same attempts: one of them alone made "
@@ -431,16 +454,17 @@ def _verdict(
         return "not defined"
     if np.isnan(found.low[i]):
         return f"no conclusion with {counted(people, 'subjects')}"
-    weak = "" if measure.supported else "too few impostor attempts for this FAR"
+    weak = "" if measure.supported else _WEAK
     if found.same[i]:
         return "; ".join(filter(None, ["every decision is the same", weak]))
     if found.better[i]:
         return f"{names[0] if found.better[i] > 0 else names[1]} is better"
     if weak:
         return f"no conclusion: {weak}"
-    if measure.evidence < LEAST_DISCORDANT:
-        number = counted(measure.evidence, "independent discordant subjects")
-        return f"too few to decide: {number}, {LEAST_DISCORDANT} needed"
+    if measure.evidence < least_discordant(interval.confidence):
+        return f"too few to decide: {_too_few(measure, interval)}"
+    if found.undecided[i]:
+        return f"no conclusion: {found.undecided[i]}"
     return f"no significant difference at {100 * interval.confidence:g} %"
 
 

@@ -22,12 +22,14 @@ from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import weight_columns
 from bioeval.stats.verification import replicates
 from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.disjoint_units import OrderChanges, count_units, layers
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.look import PointsWanted
 from bioeval.tallies.look_work import ImpostorSweep
-from bioeval.tallies.paired import EXACT_ATTEMPTS, PairedAttempts, units_in_another_order
+from bioeval.tallies.paired import EXACT_ATTEMPTS, PairedAttempts
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import VerificationPoints, check_costs, per_cent
+from bioeval.tallies.score_order import numbers_by_scores, ranks_among
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob
@@ -149,11 +151,16 @@ class ComparedSystem:
         found: VerificationPoints = self.tallies[0].points
         return found
 
-    def by_subject(self, scores: Scores | None = None) -> SubjectAttempts:
-        """Return the verification attempts by subject, of all scores or of a selection."""
+    def by_subject(
+        self, scores: Scores | None = None, numbers: np.ndarray | None = None
+    ) -> SubjectAttempts:
+        """Return the verification attempts by subject, of all scores or of a selection.
+
+        `numbers`, of the codes of all scores, give the order of the subjects.
+        """
         if scores is None:
             assert self.verification is not None
-            return SubjectAttempts(self.verification, self.reader)
+            return SubjectAttempts(self.verification, self.reader, numbers)
         reader = BlockReader(scores)
         job = VerificationJob(
             scores, reader, templates=self.options.templates, fusion=self.options.fusion
@@ -268,9 +275,12 @@ def _drawn(
     first, second = a.by_subject(), b.by_subject()
     paired = PairedAttempts.of(first, second)
     if paired is None:  # too many to list: on a grid, and decisions of some subjects alone
-        none = np.empty(0)
-        each = [replicates(x.tallies[0], y, none, interval) for x, y in ((a, first), (b, second))]
-        kept = _some_subjects(a.scores)
+        none, rows = np.empty(0), _rows_of_probes(a, b)
+        numbers = _numbers(a, rows)
+        each = [
+            replicates(x.tallies[0], x.by_subject(None, numbers), none, interval) for x in (a, b)
+        ]
+        kept = _some_subjects(a.scores, numbers, rows)
         some = PairedAttempts.of(
             a.by_subject(a.scores.select(*kept)), b.by_subject(b.scores.select(*kept))
         )
@@ -288,32 +298,36 @@ def _drawn(
 
 
 def identification_measures(
-    a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions
+    a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions, order: int | None
 ) -> Iterator[PairedMeasure]:
-    """Yield the recognition rate and DIR at each FAR target, with the probes' people resampled."""
+    """Yield the recognition rate and DIR at each FAR target, with the probes' people resampled.
+
+    `order` is the number of disjoint units of verification in another order, None where it is not
+    known: more people than that need not differ.
+    """
+    person = _numbers(a, _rows_of_probes(a, b))[a.scores.codes.probe]
     drawn = [
         identification_replicates(
-            x.tallies[-1], x.scores.codes.probe, x.options.ties, x.options.impostors, x.targets,
-            interval,
+            x.tallies[-1], person, x.options.ties, x.options.impostors, x.targets, interval
         )
         for x in (a, b)
-    ]  # fmt: skip
+    ]
     (hits, at_hits), (others, at_others) = a.rank_one(), b.rank_one()
-    probes = a.scores.codes.probe
     attempt = 1 / max(*(x.attempts[-1] for x in (a, b)), 1)
 
     def differing(one: np.ndarray, other: np.ndarray) -> int:
-        return len(np.unique(probes[np.abs(one - other) > ROUNDING]))
+        return len(np.unique(person[np.abs(one - other) > ROUNDING]))
 
     rank_one = np.stack([x[0] for x in drawn])
     scalar = COMPARED["recognition_rate"]
     trials = drawn[0][3]
     found = differing(hits, others)
-    yield PairedMeasure(scalar.label, scalar, rank_one, trials, attempt, found, found)
+    order = found if order is None else order
+    yield PairedMeasure(scalar.label, scalar, rank_one, trials, attempt, found, order)
     if "order" in (a.scores.kind, b.scores.kind):
         return
     at_far = np.stack([x[1] for x in drawn])
-    order = _searches_in_another_order(a, b, hits, others)
+    order = min(order, _searches_in_another_order(a, b, person, np.abs(hits - others) > ROUNDING))
     scalar = COMPARED["dir_at_far"]
     for i, target in enumerate(a.targets.tolist()):
         enough = all(
@@ -326,44 +340,64 @@ def identification_measures(
 
 
 def _searches_in_another_order(
-    a: ComparedSystem, b: ComparedSystem, hits: np.ndarray, others: np.ndarray
+    a: ComparedSystem, b: ComparedSystem, person: np.ndarray, differ: np.ndarray
 ) -> int:
     """Return the number of disjoint units of subjects whose searches are in another order.
 
-    A unit is a subject with a probe that one system alone identifies at rank 1, or the subjects of
-    an identified probe and of a non-mated search whose order differs.
+    A unit is a subject with a probe that one system alone identifies at rank 1 (`differ`), or the
+    subjects of an identified probe and of a non-mated search whose order differs.
     """
     first, second = a.tallies[-1], b.tallies[-1]
-    _, person = np.unique(a.scores.codes.probe, return_inverse=True)
-    person = person.reshape(-1)
-    alive = np.ones(person.max(initial=-1) + 1, dtype=bool)
-    alive[person[np.abs(hits - others) > ROUNDING]] = False
-    found = int((~alive).sum())
-    own = (hits > ROUNDING) & (others > ROUNDING) & alive[person]
+    own = (a.rank_one()[0] > ROUNDING) & (b.rank_one()[0] > ROUNDING)
     searches = np.zeros(len(person), dtype=bool)
     searches[impostor_probes(first, impostor_role(first, a.options.impostors))] = True
-    searches &= (second.others > 0) & alive[person]
-    return found + units_in_another_order(
-        (first.mate[own], second.mate[own]), person[own],
-        (first.other[searches], second.other[searches]), (person[searches], person[searches]),
-        alive,
-    )  # fmt: skip
+    searches &= second.others > 0
+    distinct = [np.unique(x.mate[own]) for x in (first, second)]
+    mates = layers(first.mate[own], distinct[0]), layers(second.mate[own], distinct[1])
+    others = layers(first.other[searches], distinct[0]), layers(second.other[searches], distinct[1])
+    people = int(person.max(initial=-1)) + 1
+    between = person[searches], person[searches]
+    changes = OrderChanges(mates, person[own], others, between, people)
+    left, right = (np.concatenate([person[differ], side]) for side in changes.pairs)
+    return count_units(left, right, people, changes)
 
 
-def _some_subjects(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+def _rows_of_probes(a: ComparedSystem, b: ComparedSystem) -> tuple[np.ndarray, np.ndarray]:
+    """Return what each system says of each probe, as whole numbers."""
+    found = []
+    for x in (a, b):
+        tally = x.tallies[-1]
+        mate, other = ranks_among(tally.mate, tally.other)
+        hits = np.rint(x.rank_one()[0] * 1023).astype(np.int64)
+        found.append((mate * (2 * len(mate) + 1) + other) * 1024 + hits)
+    return found[0], found[1]
+
+
+def _numbers(a: ComparedSystem, rows: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Return the number of the subject of each code, from the scores of the probes alone."""
+    codes = a.scores.codes
+    return numbers_by_scores((codes.probe,), rows, len(codes.values))
+
+
+def _some_subjects(
+    scores: Scores, numbers: np.ndarray, rows: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
     """Return probes and gallery templates that are few enough to be listed.
 
-    They are all those of subjects drawn at random; where few subjects would be left, some templates
-    of all subjects, at least two of each.
+    They are all those of some subjects; where few subjects would be left, some templates of all
+    subjects, at least two of each. The numbers of the subjects and the rows of the probes decide.
     """
     sides = scores.codes.probe, scores.codes.gallery
-    sizes = [np.bincount(side, minlength=max(map(np.max, sides)) + 1) for side in sides]
-    drawn = np.random.default_rng(0).permutation(np.flatnonzero(sizes[0] + sizes[1]))
+    sizes = [np.bincount(side, minlength=len(numbers)) for side in sides]
+    drawn = np.argsort(numbers)
+    drawn = drawn[(sizes[0] + sizes[1])[drawn] > 0]
     made = np.cumsum(sizes[0][drawn]) * np.cumsum(sizes[1][drawn])
     kept = drawn[made <= EXACT_ATTEMPTS]
     if len(kept) >= min(len(drawn), _MANY_SUBJECTS):
         return np.isin(sides[0], kept), np.isin(sides[1], kept)
-    places = [_place_within(side) for side in sides]
+    probe = rows[0] + rows[1]
+    gallery = probe if scores.layout == "all-against-all" else np.zeros(len(sides[1]))
+    places = [_place_within(*x) for x in zip(sides, (probe, gallery), strict=True)]
     for step in range(2, max(size.max() for size in sizes) + 1):
         probes, gallery = ((place % step == 0) | (place < 2) for place in places)
         if probes.sum() * gallery.sum() <= EXACT_ATTEMPTS:
@@ -371,9 +405,9 @@ def _some_subjects(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     return np.isin(sides[0], kept), np.isin(sides[1], kept)
 
 
-def _place_within(codes: np.ndarray) -> np.ndarray:
-    """Return the place of each template among those of its subject."""
-    order = np.argsort(codes, kind="stable")
+def _place_within(codes: np.ndarray, key: np.ndarray) -> np.ndarray:
+    """Return the place of each template among those of its subject, in the order of a key."""
+    order = np.lexsort((key, codes))
     first = np.searchsorted(codes[order], codes[order])
     place = np.empty(len(codes), dtype=np.int64)
     place[order] = np.arange(len(codes)) - first

@@ -12,16 +12,24 @@ from bioeval.protocol.reid import Convention
 from bioeval.results.query_means import QueryMean
 from bioeval.results.reid import ReidOptions, reid_dataset, reid_measures, require_matches
 from bioeval.results.top_k import reid_of_lists
-from bioeval.scores.blocks import Progress
+from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.bootstrap_limits import ROUNDING
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.query_means import QuerySubjects
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.disjoint_units import ENOUGH
+from bioeval.tallies.paired import PairedAttempts
 from bioeval.tallies.reid_jobs import RetrievalJob
+from bioeval.tallies.score_order import numbers_by_scores
+from bioeval.tallies.verification_job import VerificationJob
 
 # Ranks of the CMC that are compared.
 _RANKS = (1, 5)
+
+# Subjects, at most, whose queries are looked at for distances in another order.
+_SUBJECTS = 4 * ENOUGH
 
 # Attributes of a result that say how it was evaluated.
 _DETAILS = ("convention", "removes", "junk", "cmc_counts", "ties", "ap", "unmatched_queries")
@@ -65,7 +73,11 @@ def retrieval_measures(
     a: ComparedRetrieval, b: ComparedRetrieval, interval: IntervalOptions
 ) -> Iterator[PairedMeasure]:
     """Yield the measures that both systems have, with the subjects of the queries resampled."""
-    owners = QuerySubjects(a.scores.codes.probe, a.counted | b.counted, interval)
+    codes = a.scores.codes
+    rows = [np.sum([_whole(mean) for mean in x.measures.values()], axis=0) for x in (a, b)]
+    numbers = numbers_by_scores((codes.probe,), (rows[0], rows[1]), len(codes.values))
+    owners = QuerySubjects(numbers[codes.probe], a.counted | b.counted, interval)
+    order = _units_in_another_order(a, b, numbers)
     for key, first in a.measures.items():
         if key not in b.measures:
             continue
@@ -79,5 +91,37 @@ def retrieval_measures(
         decisions = np.isin(np.concatenate([one, other]), (0, 1)).all() and key[0] == "cmc"
         attempt = 1 / max(*a.attempts, *b.attempts, 1) if decisions else 2 * ROUNDING
         yield PairedMeasure(
-            key[1], COMPARED[key[0]], values, means[0].trials, attempt, discordant, discordant
-        )
+            key[1], COMPARED[key[0]], values, means[0].trials, attempt, discordant,
+            discordant if order is None else order,
+        )  # fmt: skip
+
+
+def _units_in_another_order(
+    a: ComparedRetrieval, b: ComparedRetrieval, numbers: np.ndarray
+) -> int | None:
+    """Return the number of disjoint units of subjects whose distances are in another order.
+
+    Of the queries of some subjects who are decided differently, and all of the gallery; None where
+    there are no distances that could be compared.
+    """
+    if isinstance(a.scores, TopKScores) or "order" in (a.scores.kind, b.scores.kind):
+        return None
+    differ = np.zeros(len(a.counted), dtype=bool)
+    for key in a.measures.keys() & b.measures.keys():
+        one, other = (np.nan_to_num(x.measures[key].each) for x in (a, b))
+        differ |= (np.abs(one - other) > ROUNDING) | (a.counted != b.counted)
+    if not differ.any():
+        return 0
+    person = numbers[a.scores.codes.probe]
+    few = np.isin(person, np.unique(person[differ])[:_SUBJECTS])
+    attempts = []
+    for x in (a, b):
+        scores = x.scores.select(probes=few & differ)
+        reader = BlockReader(scores)
+        attempts.append(SubjectAttempts(VerificationJob(scores, reader), reader))
+    return PairedAttempts.listed(*attempts).discordant_order()
+
+
+def _whole(mean: QueryMean) -> np.ndarray:
+    """Return what each query adds to a mean, as whole numbers."""
+    return np.rint(np.nan_to_num(mean.each) * 2.0**40).astype(np.int64) + mean.counted

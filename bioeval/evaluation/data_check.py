@@ -8,7 +8,7 @@ from functools import partial
 from bioeval.evaluation.label_checks import label_checks
 from bioeval.evaluation.pair_checks import pair_checks
 from bioeval.evaluation.plan import resolve_card
-from bioeval.evaluation.score_checks import mirrored, score_checks
+from bioeval.evaluation.score_checks import compared_with_themselves, mirrored, score_checks
 from bioeval.evaluation.worst_pairs import compared
 from bioeval.kernels.data_scan import IMPOSTOR
 from bioeval.protocol.card import Protocol
@@ -48,9 +48,9 @@ def check_data(
     DataCheck
         Its ``findings``, one for each check, with ``check severity message count where remedy``:
         ``samples layout labels names metadata people``, and of the scores ``failed sentinels
-        duplicates zero-distance symmetry kind ties``. ``misleads`` says whether any is an
-        ``"error"``, so that a result would mislead; a ``"warning"`` is likely a fault, a ``"note"``
-        is to be known, and ``"ok"`` is what was looked at without finding any.
+        duplicates zero-distance symmetry kind ties label-errors``. ``misleads`` says whether any is
+        an ``"error"``, so that a result would mislead; a ``"warning"`` is likely a fault, a
+        ``"note"`` is to be known, and ``"ok"`` is what was looked at without finding any.
 
     Raises
     ------
@@ -59,9 +59,10 @@ def check_data(
 
     Notes
     -----
-    Counts of failed, perfect and equal scores are of all comparisons. Ties and values far from all
-    others are looked for in about 65,000 scores of evenly spaced rows, symmetry in about 2 million,
-    the kind in at most 200,000 of either class. Rows are compared by digests, and none is sorted.
+    Counts of failed, perfect and equal scores are of all comparisons. Ties and values at either end
+    are looked for in about 65,000 scores of evenly spaced rows, symmetry in about 2 million, the
+    kind in at most 200,000 of either class. Rows are compared by digests, and none is sorted.
+    Errors of labels are looked for by the median distance of each probe to each label.
 
     Examples
     --------
@@ -105,5 +106,9 @@ def _findings(
         return
     found = scan(scores, progress)
     symmetric = mirrored(found) if len(found.lines) else scores.streams
-    yield from labels(symmetric=symmetric, impostors=int(found.counts[IMPOSTOR]))
+    yield from labels(
+        symmetric=symmetric,
+        impostors=int(found.counts[IMPOSTOR]),
+        self_compared=compared_with_themselves(scores, found),
+    )
     yield from score_checks(scores, found)

@@ -9,6 +9,7 @@ import numpy as np
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.evaluation.tasks import verification
 from bioeval.results.findings import Finding
+from bioeval.scores.lattice import lattice_step
 from bioeval.scores.matrix import Scores
 
 # The most scores of a class by which the kind is judged.
@@ -16,6 +17,9 @@ _MOST_JUDGED = 200_000
 
 # Ties are noted beyond this proportion of the scores; so few distinct scores are coarse.
 _TIED, _COARSE = 0.05, 100
+
+#: As many distinct scores in equal steps are the nature of whole numbers and of codes.
+LEAST_LATTICE = 16
 
 
 def kind_finding(
@@ -71,7 +75,11 @@ def ties_finding(sample: np.ndarray) -> Finding:
     where = f"{values[top]:.6g} is {100 * counts[top] / counts.sum():.3g} % of them"
     message += f", {len(values):,} distinct scores"
     remedy = "ties change ranks and thresholds: say how by `ties` (pessimistic unless you do)"
-    if len(values) < min(_COARSE, len(sample) // 4):
+    if step := lattice_step(values, LEAST_LATTICE):
+        message += f" in steps of {step:.6g}"
+    elif values[0] >= 0 and lattice_step(values, LEAST_LATTICE, 2):
+        message += ", square roots of equal steps"
+    elif len(values) < min(_COARSE, len(sample) // 4):
         remedy = "quantised scores have few thresholds; give them with more digits. " + remedy
         return Finding("ties", "warning", message, int(counts[counts > 1].sum()), where, remedy)
     return Finding("ties", "note", message, int(counts[counts > 1].sum()), where, remedy)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from bioeval.base.engine import Client, refuse_engine
@@ -32,6 +33,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.reid import convention_of
 from bioeval.results.dataset import Scalars, tree_of
 from bioeval.results.galleries import mean_over_galleries
+from bioeval.results.threshold_lookup import shared_points
 from bioeval.results.top_k import reid_of_lists
 from bioeval.scores.blocks import Progress, threads_for
 from bioeval.scores.matrix import Scores
@@ -47,6 +49,7 @@ def evaluate(
     protocol: str | Protocol = "auto",
     *,
     thresholds: Any = None,
+    extra_thresholds: Sequence[float] | None = None,
     max_rank: int | None = None,
     far_targets: Sequence[float] | None = None,
     auc: bool = True,
@@ -67,6 +70,10 @@ def evaluate(
         One system, or several by name.
     protocol, thresholds, max_rank, far_targets, progress
         As for :func:`tally`.
+    extra_thresholds : sequence of float, optional
+        Thresholds besides those: every task then has rows at these, and at the operating points of
+        all tasks, of several systems at those of all that have the same units. An empty list gives
+        the operating points alone. The scores are read once more for them.
     auc : bool
         As for :func:`verification`: without it an evaluation is several times faster.
     interval, confidence, replicates, random_state
@@ -104,6 +111,7 @@ def evaluate(
     """
     options = EvaluationOptions.parse(
         thresholds=thresholds,
+        extra_thresholds=extra_thresholds,
         max_rank=max_rank,
         far_targets=far_targets,
         auc=auc,
@@ -114,7 +122,15 @@ def evaluate(
         return _evaluate_system(scores, protocol, options, progress)
 
     _check_systems(scores)
-    trees = {k: _evaluate_system(v, protocol, options, progress) for k, v in scores.items()}
+    each = dict.fromkeys(scores, options)
+    if (extra := options.extra_thresholds) is not None and len(scores) > 1:
+        plain = replace(options, extra_thresholds=None, interval=None)
+        alone = {k: _evaluate_system(v, protocol, plain, progress) for k, v in scores.items()}
+        each = {
+            name: replace(options, extra_thresholds=np.union1d(extra, points))
+            for name, points in shared_points(alone).items()
+        }
+    trees = {k: _evaluate_system(v, protocol, each[k], progress) for k, v in scores.items()}
     return xr.DataTree(children=trees)
 
 

@@ -23,6 +23,9 @@ from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.verification_job import TEMPLATES, VerificationJob
 
+# HTER on the test set at which a threshold of the development set decides nothing.
+_USELESS = 0.45
+
 #: Default weights of FAR: 0, 0.01 ... 1.
 ALPHAS = tuple(k / 100 for k in range(101))
 
@@ -41,8 +44,9 @@ def epc(
     Parameters
     ----------
     dev, test : Scores
-        The same kind of scores, a matrix or a list of pairs each; of other subjects, unless the
-        threshold is to be used for these very subjects.
+        Development and test set of one system: the same kind of scores, a matrix or a list of pairs
+        each; of other subjects, unless the threshold is to be used for these very subjects. A
+        second system has two sets of its own.
     alphas : increasing sequence of float
         Weights of FAR, from 0 to 1. For each, the threshold minimises ``alpha FAR + (1 - alpha)
         FRR`` on the development set, the strictest in a tie.
@@ -134,6 +138,7 @@ def epc(
         for name, number in attempts.items()
         if not number
     ]
+    remarks += _of_one_system(np.array(chosen, dtype=np.float64), points.min_cost, far, frr)
     attrs = about_attrs(readers[1].about, f"expected performance, {templates}-template", remarks)
     attrs |= options | {
         "fusion": fusion if templates == "multi" else "none",
@@ -141,6 +146,21 @@ def epc(
         "dev_fingerprint": dev.fingerprint,
     }
     return build(variables, EPC, {"alpha": np.array(chosen, dtype=np.float64)}, attrs)
+
+
+def _of_one_system(
+    alphas: np.ndarray, dev_cost: np.ndarray, far: np.ndarray, frr: np.ndarray
+) -> list[str]:
+    """Doubt that both sets are of one system, where its threshold does nothing on the test set."""
+    i = int(np.argmin(np.abs(alphas - 0.5)))
+    hter = (far[i] + frr[i]) / 2
+    if not (hter >= _USELESS and 2 * dev_cost[i] <= hter / 2):
+        return []
+    return [
+        f"at the threshold for alpha {alphas[i]:g} the test set has FAR {100 * far[i]:.4g} % and "
+        f"FRR {100 * frr[i]:.4g} %, the development set a weighted error of "
+        f"{200 * dev_cost[i]:.4g} %: both may be of different systems, or of different scales"
+    ]
 
 
 def _attempts(tally: VerificationTally) -> dict[str, int]:

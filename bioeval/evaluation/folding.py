@@ -56,7 +56,8 @@ def fold_parts(
         ties = options["ties"]
         if given is None:
             own = parts.get("open_set", part).options
-            given = open_set_grid(tally, own.get("thresholds"), own.get("impostors", "auto"))
+            given = open_set_grid(tally, own.get("thresholds"), own.get("impostors", "auto"),
+                                  ties, far_targets)  # fmt: skip
         key = (id(tally), ties)
         if key not in made:
             made[key] = fold_identification(tally, given, ranks, ties)

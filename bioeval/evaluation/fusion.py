@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -15,6 +16,7 @@ from bioeval.base.errors import Argument, DataError, bad_choice, require_choice
 from bioeval.base.kinds import PLURALS, VALUED, larger_is_closer
 from bioeval.evaluation.compare import require_same
 from bioeval.evaluation.log_odds import SEPARABLE, LogOdds, fit_log_odds, require_spread
+from bioeval.evaluation.paired_systems import aligned
 from bioeval.evaluation.score_transformers import ScoreTransformer
 from bioeval.scores.derived import derived
 from bioeval.scores.matrix import Scores, require_scores
@@ -242,7 +244,8 @@ def fuse(
     Parameters
     ----------
     systems : mapping of str to Scores
-        Of the same layout, shape and labels, in the same order.
+        Of the same layout, shape and labels, in the same order; where they name their templates,
+        as for :func:`compare`.
     method, normalise, weights
         As for :class:`Fusion`.
     train : mapping of str to Scores, optional
@@ -288,7 +291,6 @@ def require_systems(systems: Any) -> dict[str, Scores]:
             "mapping of name to Scores with two or more systems"
         )
     found = {str(name): scores for name, scores in systems.items()}
-    (first_name, first), *others = found.items()
     for name, scores in found.items():
         require_scores(scores, f"system {name!r}")
         scores.require_matrix()
@@ -297,14 +299,26 @@ def require_systems(systems: Any) -> dict[str, Scores]:
                 f"system {name!r} holds the order within each row, which cannot be fused; expected "
                 f"{' or '.join(VALUED)}"
             )
-    for name, scores in others:
-        where = f"{first_name!r} and {name!r}: "
-        try:
-            require_same(first, scores)
-            _require_same_attempts(first, scores)
-        except DataError as error:
-            raise error.preceded_by(where) from None
+    first_name, *others = found
+    for _ in range(2 if len(others) > 1 else 1):  # once more, for what a later one lacks
+        for name in others:
+            where = f"{first_name!r} and {name!r}: "
+            try:
+                _align(found, first_name, name)
+                require_same(found[first_name], found[name])
+                _require_same_attempts(found[first_name], found[name])
+            except DataError as error:
+                raise error.preceded_by(where) from None
     return found
+
+
+def _align(systems: dict[str, Scores], first: str, other: str) -> None:
+    """Take what two systems have in common, by the names of their templates."""
+    a, b, notes = aligned(systems[first], systems[other], (repr(first), repr(other)))
+    if notes:
+        a = copy(a)
+        a.remarks = (*a.remarks, *notes)
+    systems[first], systems[other] = a, b
 
 
 def _require_same_attempts(a: Scores, b: Scores) -> None:

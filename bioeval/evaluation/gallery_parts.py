@@ -122,7 +122,7 @@ class BestMates:
             raise MergeError(
                 f"{counted(len(shared), 'templates')} of the gallery are in both parts, by label, "
                 "metadata and position, and would count twice; if they are different templates, "
-                f"name the site of each: {Argument('site', 'A')}"
+                'name the site of each (be.best_mates(..., site="A"), bioeval best-mates --site A)'
             )
         order = tuple(sorted({*self.sites, *other.sites}))
         lists = {

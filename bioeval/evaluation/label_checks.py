@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from bioeval.base.errors import counted
 from bioeval.results.findings import Finding, listed
-from bioeval.results.support import RULE_OF_3, RULE_OF_30, supported
+from bioeval.results.support import RULE_OF_3, RULE_OF_30, attempts_for, supported
 from bioeval.scores.description import attempts
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import PairScores, Scores
@@ -32,20 +32,26 @@ def label_checks(
     symmetric: bool,
     impostors: int | None = None,
     convention: bool = False,
+    self_compared: bool | None = None,
 ) -> Iterator[Finding]:
     """Yield the findings that need no score.
 
     `symmetric` says of a square matrix if it is; `impostors` is the number of impostor comparisons,
     where they were counted; `convention` says whether a card of re-identification has left out junk
-    and cameras already.
+    and cameras already; `self_compared` whether the scores on the diagonal are those of templates
+    with themselves, None where no score was read.
     """
     if isinstance(scores, PairScores):
         yield _pairs(scores)
+        yield from (_labels(scores),) if scores.knows_subjects else ()
+        yield from _list(scores)
         yield _people(scores, int((~scores.genuine).sum()), far_targets)
         return
     if scores.labelled:
-        checks = _CHECKS if not convention else (_samples, _layout, _names)
-        yield from (check(scores) for check in checks)
+        yield _samples(scores)
+        yield _layout(scores, self_compared)
+        others = (_labels, _names, _metadata) if not convention else (_names,)
+        yield from (check(scores) for check in others)
         impostors = attempts(scores)[1] if impostors is None else impostors
     if impostors is not None:
         halved = scores.layout == "all-against-all" and symmetric
@@ -100,19 +106,26 @@ def _samples(scores: Scores) -> Finding:
     return Finding("samples", "ok", message)
 
 
-def _layout(scores: Scores) -> Finding:
-    """Layout, one template a subject, the same templates on both sides."""
-    m, n = scores.shape
-    _, sizes = np.unique(scores.codes.gallery, return_counts=True)
-    message = f"{scores.layout.replace('-', ' ')}, {m:,} x {n:,}"
-    both = (
+def same_labels(scores: Scores) -> bool:
+    """Say whether probes and a gallery of other templates have the same list of labels."""
+    return (
         scores.layout == "probe-against-gallery"
         and not np.isin(scores.probe_ids, scores.gallery_ids).any()
         and np.array_equal(scores.codes.probe, scores.codes.gallery)
     )
-    if both and sizes.max() > 1:
+
+
+def _layout(scores: Scores, self_compared: bool | None) -> Finding:
+    """Layout, one template a subject, the same templates on both sides."""
+    m, n = scores.shape
+    _, sizes = np.unique(scores.codes.gallery, return_counts=True)
+    message = f"{scores.layout.replace('-', ' ')}, {m:,} x {n:,}"
+    if self_compared is not False and sizes.max() > 1 and same_labels(scores):
+        known = ", and each probe is nearest to the template in its own place"
         return Finding(
-            "layout", "warning", f"{message}; probe and gallery labels are the same list", m, "",
+            "layout", "warning" if self_compared else "note",
+            f"{message}; probe and gallery labels are the same list{known * bool(self_compared)}",
+            m, "",
             "if these are the same templates, leave `gallery_labels` out: else each is compared "
             "with itself, a genuine attempt that never fails",
         )  # fmt: skip
@@ -127,7 +140,10 @@ def _layout(scores: Scores) -> Finding:
 
 def _labels(scores: Scores) -> Finding:
     """Labels that differ only in case or blanks, and those that stand for no person."""
-    present = [plain(x) for x in scores.subjects.tolist()]
+    codes = scores.pair_codes if isinstance(scores, PairScores) else scores.codes
+    size = np.bincount(codes.probe, minlength=len(codes.values))
+    size += np.bincount(codes.gallery, minlength=len(codes.values))
+    present = [plain(x) for x in codes.values[size > 0].tolist()]
     alike: dict[str, list[str]] = defaultdict(list)
     for label in present:
         alike[" ".join(str(label).split()).casefold()].append(repr(label))
@@ -140,11 +156,9 @@ def _labels(scores: Scores) -> Finding:
             "if they are the same people, write their labels alike: their genuine pairs are "
             "counted as impostors",
         )  # fmt: skip
-    codes = np.concatenate([scores.codes.probe, scores.codes.gallery])
-    size = np.bincount(codes, minlength=len(scores.codes.values))
     odd = [
         (label, int(number))
-        for label, number in zip(scores.codes.values.tolist(), size, strict=True)
+        for label, number in zip(codes.values.tolist(), size, strict=True)
         if number > 1 and str(label).strip().casefold() in _PLACEHOLDERS
     ]
     if odd:
@@ -239,9 +253,6 @@ def _share(scores: Scores, column: str) -> bool:
     return bool(set(gallery) & set(pairs(scores.codes.probe, scores.probe_meta[column])))
 
 
-_CHECKS: tuple[Callable[[Scores], Finding], ...] = (_samples, _layout, _labels, _names, _metadata)
-
-
 def _pairs(scores: PairScores) -> Finding:
     """Pairs of both classes."""
     genuine, impostor = int(scores.genuine.sum()), int((~scores.genuine).sum())
@@ -255,6 +266,14 @@ def _pairs(scores: PairScores) -> Finding:
     return Finding("samples", "ok", message)
 
 
+def _list(scores: PairScores) -> Iterator[Finding]:
+    """What is to be known of the lines of a list; nothing where its templates have no names."""
+    if scores.remarks:
+        yield Finding("list", "note", "; ".join(scores.remarks), len(scores.remarks))
+    elif scores.templates is not None:
+        yield Finding("list", "ok", "each pair of templates is listed once, and none with itself")
+
+
 def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
     """Whether there are enough people for the FAR that is wanted."""
     named = isinstance(scores, PairScores) or scores.labelled
@@ -262,10 +281,14 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
     made = counted(impostors, "impostor pairs")
     message = f"{counted(subjects, 'subjects')}, {made}" if subjects else made
     short = [x for x in far_targets if x > 0 and not supported(x, impostors)]
-    rough = [x for x in far_targets if x > 0 and x not in short and impostors < RULE_OF_30 / x]
+    rough = [
+        x
+        for x in far_targets
+        if x > 0 and x not in short and not supported(x, impostors, RULE_OF_30)
+    ]
     remedy = "see bioeval sample-size"
     if short:
-        wanted = math.ceil(RULE_OF_3 / min(short) - 1e-9)
+        wanted = attempts_for(RULE_OF_3, min(short))
         remedy = f"FAR {per_cent(min(short))} takes {wanted:,} impostor pairs"
         if subjects > 1 and impostors:
             square = scores.layout == "all-against-all"
@@ -273,11 +296,12 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
             enough = math.ceil(subjects * factor)
             remedy += f", of about {enough:,} subjects; see bioeval sample-size"
         message += f": too few for FAR {_named(short)}, even without a false accept (rule of 3)"
-        return Finding("people", "warning", message, len(short), "", remedy)
+        return Finding("people", "note", message, len(short), "", remedy)
     if 0 < subjects < _FEW:
         return Finding(
-            "people", "warning", f"{message}: rates of so few people say little of others",
-            subjects, "", remedy,
+            "people", "note",
+            f"{message}: rates of fewer than {_FEW} people say little about others", subjects, "",
+            remedy,
         )  # fmt: skip
     if rough:
         message += f": fewer than 30 false accepts expected at FAR {_named(rough)} (rule of 30)"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from bioeval.base.errors import DataError, ProtocolError, require_choice
 from bioeval.base.random import RandomState
 from bioeval.base.variables import AGEING, OVER_TIME
 from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.chosen_threshold import rule_of
 from bioeval.results.dataset import Variables
 from bioeval.results.over_time import (
     ageing_dataset,
@@ -36,8 +36,8 @@ from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOp
 from bioeval.stats.resampling import linear_forms, ratio, weight_columns
 from bioeval.stats.subject_means import SubjectMeans
 from bioeval.tallies.by_time import AttemptsOverTime, Counting, SharedReader, attempts_over_time
+from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.identification_job import RANK_UNITS
-from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.tie_policies import TIES
 from bioeval.tallies.time_bins import TimeBins
@@ -136,7 +136,7 @@ def over_time(
     require_choice("rank_unit", rank_unit, RANK_UNITS)
     require_choice("ties", ties, TIES)
     stated = [require_integer("ranks", rank, low=1) for rank in ranks]
-    rule = _rule(threshold)
+    rule = rule_of(threshold)
     time = TimeBins.of(given["seen_at"], bins)
     reader = SharedReader(view)
     unit = rank_unit if stated else None
@@ -146,7 +146,7 @@ def over_time(
     assert times is not None
     sizes = times.sizes(), times.subject_sizes(view.codes.gallery)
     ds = over_time_dataset(found, time, sizes, reader.about, stated, ties)
-    said, warnings = threshold_attrs(rule, threshold)
+    said, warnings = threshold_attrs(rule)
     warnings += outside_warning(int(ds["probes_outside"]), view.shape[0], "probes")
     ds = _described(ds, said | {"templates": templates, "fusion": fusion}, warnings)
     if stated:
@@ -155,7 +155,7 @@ def over_time(
         return ds
     person = np.unique(view.codes.probe, return_inverse=True)[1].reshape(-1)
     weights = weight_columns(int(person.max()) + 1, limits)
-    accepted = (found.values <= found.threshold)[None]
+    accepted = is_accepted(found.values, found.threshold)[None]
     own = time.codes[found.row], person[found.row]
     low, high = _limits_by_bin(1 - accepted, *own, len(time), weights, limits)
     ends: dict[str, Limits] = {"frr": (low[:, 0], high[:, 0])}
@@ -164,7 +164,7 @@ def over_time(
         of = time.codes[mated], person[mated]
         for name, each in hits.items():
             ends[name] = _limits_by_bin(each, *of, len(time), weights, limits)
-    return _with_ends(ds, ends, OVER_TIME, limits, len(weights))
+    return _with_ends(ds, ends, OVER_TIME, limits.for_this_gallery, len(weights))
 
 
 @distributable
@@ -237,7 +237,7 @@ def ageing(
     view, given = _checked(scores, "single", "min")
     if "enrolled_at" not in given:
         raise DataError("the age of a template needs enrolled_at of the gallery, which is missing")
-    rule = _rule(threshold)
+    rule = rule_of(threshold)
     reader = SharedReader(view)
     counting = Counting("single", "min", rule.as_distance(view.kind))
     everyone = np.zeros(view.shape[0], dtype=np.int64)
@@ -255,11 +255,11 @@ def ageing(
     line, ends = _lines(age, to_user(found.values, view.kind), person, weights, limits)
     line["subjects"] = ((), np.int64(len(weights)))
     ds = ageing_dataset(found, time, reader.about, line)
-    said, warnings = threshold_attrs(rule, threshold)
+    said, warnings = threshold_attrs(rule)
     lost = total - int((time.codes >= 0).sum())
     said["age_unit"] = "days" if given["seen_at"].dtype.kind == "M" else "as given"
     ds = _described(ds, said, warnings + outside_warning(lost, total, "genuine pairs"))
-    rejected = ~(found.values <= found.threshold)[None]
+    rejected = ~is_accepted(found.values, found.threshold)[None]
     low, high = _limits_by_bin(rejected, time.codes, person, len(time), weights, limits)
     ends["frr"] = low[:, 0], high[:, 0]
     return _with_ends(ds, ends, AGEING, limits, len(weights))
@@ -277,11 +277,6 @@ def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[
     if "seen_at" not in given:
         raise DataError("the probes have no metadata column seen_at, when each of them was seen")
     return scores.excluding(*dict.fromkeys([*scores.exclude, NOT_ENROLLED])), given
-
-
-def _rule(threshold: Any) -> Rule:
-    number = isinstance(threshold, Real) and not isinstance(threshold, bool)
-    return parse_rule(("fixed", threshold) if number else threshold)
 
 
 def _interval(method: str | None, *options: Any) -> IntervalOptions | None:

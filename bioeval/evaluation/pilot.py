@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-from bioeval.base.arguments import require_number
+from bioeval.base.arguments import as_float64, require_number
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.random import RandomState
 from bioeval.evaluation.tasks import verification
@@ -104,6 +104,7 @@ def _operating_point(
     remarks = [line for line in str(ds.attrs["warnings"]).split("\n") if line]
     if threshold is not None:
         chosen = require_number("threshold", threshold)
+        as_float64("threshold", threshold)
     if math.isnan(chosen):
         raise DataError("the pilot has no threshold: it lacks genuine or impostor attempts")
     point = {"threshold": chosen, "warnings": remarks if threshold is None else []}

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.engine import computed_by
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import stage
 from bioeval.evaluation.reid import plan_gom, retrieval_thresholds
@@ -19,25 +18,27 @@ from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.reid import camera_warnings, convention_of
+from bioeval.results.open_set import open_set_rows
 from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.transactions import reader_of, refuse_claims
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.counts import IdentificationTally, VerificationTally
 from bioeval.tallies.kept_points import holds_points
 from bioeval.tallies.kept_windows import at_most_kept, kept_of, look_near_points
 from bioeval.tallies.look import Look, PointsWanted
-from bioeval.tallies.look_work import look_at_all
-from bioeval.tallies.point_search import PointFinder, points_of_few
+from bioeval.tallies.look_work import ImpostorSweep, look_at_all
+from bioeval.tallies.point_search import FewScores, Finder, PointFinder
 from bioeval.tallies.points import check_costs, check_far_targets, with_rare_targets
 from bioeval.tallies.random_galleries.counts import GalleryJob
 from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
 from bioeval.tallies.reid_lists import kept_scores
+from bioeval.tallies.row_digests import RowDigestJob
 from bioeval.tallies.shared_mates import SharedRanksJob
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.thresholds import check_thresholds
+from bioeval.tallies.thresholds import check_extra, check_thresholds, to_internal
 from bioeval.tallies.tie_policies import check_max_rank
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -50,6 +51,7 @@ class EvaluationOptions:
     """Options of an evaluation in place of the card's; None leaves the card's value."""
 
     thresholds: np.ndarray | int | None = None
+    extra_thresholds: np.ndarray | None = None
     max_rank: int | None = None
     far_targets: np.ndarray | None = None
     auc: bool = True
@@ -62,6 +64,7 @@ class EvaluationOptions:
         cls,
         *,
         thresholds: Any = None,
+        extra_thresholds: Any = None,
         max_rank: int | None = None,
         far_targets: Sequence[float] | None = None,
         **others: Any,
@@ -70,6 +73,7 @@ class EvaluationOptions:
         check_max_rank(max_rank)
         return cls(
             thresholds=check_thresholds(thresholds),
+            extra_thresholds=check_extra(extra_thresholds),
             max_rank=max_rank,
             far_targets=None if far_targets is None else check_far_targets(far_targets),
             **others,
@@ -175,11 +179,17 @@ class Plan:
         return self.scores.derives_subjects
 
     def count(
-        self, progress: Progress | None, *, points: bool = False, keep: int = 0
+        self,
+        progress: Progress | None,
+        *,
+        points: bool = False,
+        keep: int = 0,
+        beside: Sequence[RowDigestJob] = (),
     ) -> dict[str, TaskCounts]:
         """Return the counts of all tasks by node, made in one sweep; `points` are wanted next.
 
-        Up to `keep` scores around them are kept for a merged tally.
+        Up to `keep` scores around them are kept for a merged tally. The jobs `beside` see the
+        blocks of the first sweep, too.
         """
         distinct: list[Any] = list(dict.fromkeys(task.job for task in self.tasks.values()))
         # The one-sweep kernel knows no drawn galleries, nor mates of elsewhere; apart, they do not
@@ -192,7 +202,9 @@ class Plan:
         by_job: dict[Any, Any] = {}
         apart = [job for job in counted if job.reader is not self.reader]
         counted = [job for job in counted if job.reader is self.reader]
-        for jobs in (counted, apart, drawn):
+        sweeps: list[list[Any]] = [x for x in (counted, apart, drawn) if x] or [[]]
+        sweeps[0].extend(beside)
+        for jobs in sweeps:
             if jobs:
                 reader = jobs[0].reader
                 results = run_jobs(reader.scores, reader, jobs, progress)
@@ -209,21 +221,40 @@ class Plan:
 
     @stage("finding operating points")
     def refine(self, counted: dict[str, TaskCounts]) -> None:
-        """Find the operating points of verification, by looks that all tasks share."""
-        reader = self.attempts_reader
+        """Find the operating points of verification, by looks that all tasks share.
+
+        With extra thresholds, those and the points of all tasks are rows of each.
+        """
+        reader, extra = self.attempts_reader, self.options.extra_thresholds
         both_ways = bool(self.tasks) and is_symmetric(reader.scores)
+        rows = None if extra is None else to_internal(extra, reader.scores.kind)
         finders = []
         for job, found in self._verified(counted):
             symmetric = both_ways and found.templates == "single"
-            wanted = PointsWanted(self._targets(found, symmetric), self.costs, self.options.auc)
-            if is_small(reader.scores):  # nothing to share: its only block is read once
-                with computed_by(None):
-                    sweep = job.sweep(reader)
-                    found.points = points_of_few(found, sweep, wanted, symmetric=symmetric)
-                continue
-            finders.append(
-                (found, job, PointFinder(found, wanted, symmetric=symmetric, look=job.look))
+            wanted = PointsWanted(
+                self._targets(found, symmetric), self.costs, self.options.auc, rows=rows
             )
+            if is_small(reader.scores):  # nothing to share: its only block is read once
+                finder: Finder = FewScores(found, ImpostorSweep(job, reader), wanted, symmetric)
+            else:
+                finder = PointFinder(found, wanted, symmetric=symmetric, look=job.look)
+            finders.append((found, job, finder))
+        self._find(finders)
+        if rows is None:
+            return
+        points = [rows, *(found.points.rows for found, *_ in finders if found.points is not None)]
+        searches = counted.get("open_set")
+        if searches is not None and isinstance(searches.tally, IdentificationTally):
+            points.append(open_set_rows(searches.tally, searches.options))
+            rows = np.unique(np.concatenate(points))
+            counted["open_set"] = replace(searches, options={**searches.options, "rows": rows})
+        rows = np.unique(np.concatenate(points))
+        for *_, finder in finders:
+            finder.want_rows(rows)
+        self._find(finders)
+
+    def _find(self, finders: Sequence[tuple[VerificationTally, VerificationJob, Finder]]) -> None:
+        """Take the looks that are missing, and set the points of each tally."""
         while True:
             looks = [(job, finder.next_look()) for _, job, finder in finders]
             if not (looks := [(job, look) for job, look in looks if look is not None]):

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError
 from bioeval.evaluation.protocol_tally import Tally
-from bioeval.results.histogram import ScoreHistograms, score_histograms
-from bioeval.scores.blocks import BlockReader
+from bioeval.results.histogram import FAR_OFF, ScoreHistograms, is_coarse, score_histograms
+from bioeval.scores.blocks import BlockReader, as_row
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.matrix_image import matrix_image
+from bioeval.scores.sentinels import SAMPLE_ROWS, SAMPLE_VALUES
 from bioeval.scores.top_k import TopKScores
-from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.cells import CellGrid
+from bioeval.tallies.counters import ThresholdCounter
+from bioeval.tallies.counts import CellCounts, VerificationTally
+from bioeval.tallies.label_medians import attempted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -30,25 +36,52 @@ def histograms_of(data: Any) -> dict[str, ScoreHistograms]:
     given = dict(data) if several else {"": data}
     if not given:
         raise DataError("be.plot.score_distributions got an empty mapping; expected name: data")
-    return {str(name): score_histograms(_tally(one)) for name, one in given.items()}
+    return {str(name): _histograms(one) for name, one in given.items()}
 
 
-def _tally(data: Any) -> VerificationTally:
-    """Return counts of single-template verification, counted in one sweep where need be."""
+def _histograms(data: Any) -> ScoreHistograms:
+    """Count single-template verification, once more where cells are too coarse."""
     if isinstance(data, VerificationTally):
-        return data
+        return score_histograms(data)
     if isinstance(data, Tally):
         tally = data.parts[NODE].tally if NODE in data.parts else None
         if not isinstance(tally, VerificationTally):
             raise DataError(f"the tally holds {', '.join(data.parts)}, but not {NODE}")
-        return tally
+        return score_histograms(tally)
     if not isinstance(data, Scores):
         raise DataError(
             f"be.plot.score_distributions got {type(data).__name__}; expected Scores, a Tally, or "
             "a mapping of name to either"
         )
     reader = BlockReader(data)
-    return run_jobs(data, reader, [VerificationJob(data, reader)])[0]
+    job = VerificationJob(data, reader)
+    found = run_jobs(data, reader, [job])[0]
+    if is_coarse(found) and (grid := _robust_grid(data)) is not None:
+        job = job.fresh()
+        job.given = ThresholdCounter(grid.boundaries)
+        below, *inside, above = run_jobs(data, reader, [job])[0].given.counts.tolist()
+        cells = CellCounts(grid.exponent, grid.first, np.array(inside), below, above)
+        found = replace(found, impostor=cells.fitted())
+    return score_histograms(found, as_fine=True)
+
+
+def _robust_grid(scores: Scores) -> CellGrid | None:
+    """Return cells for the impostor scores that are not far from all others, by a sample."""
+    if isinstance(scores, PairScores):
+        sample = as_row(scores.values[~scores.genuine], scores.kind, "exclude")[0]
+    else:
+        m, n = scores.shape
+        rows = np.linspace(0, m - 1, min(m, np.clip(SAMPLE_VALUES // n, *SAMPLE_ROWS)))
+        read = [attempted(scores, i, i + 1)[0] for i in rows.astype(np.int64).tolist()]
+        sample = np.array(read)
+        if scores.labelled:
+            sample = sample[
+                scores.codes.probe[rows.astype(np.int64)][:, None] != scores.codes.gallery
+            ]
+    sample = sample[np.isfinite(sample)]
+    q1, q3 = np.quantile(sample, [0.25, 0.75]).tolist() if len(sample) else (0.0, 0.0)
+    reach = FAR_OFF * (q3 - q1)
+    return CellGrid.covering(q1 - reach, q3 + reach) if reach > 0 else None
 
 
 def plotted(scores: Any) -> Iterator[tuple[str, str, Any]]:
@@ -64,6 +97,6 @@ def plotted(scores: Any) -> Iterator[tuple[str, str, Any]]:
 def _plotted(scores: Mapping[str, Scores]) -> Iterator[tuple[str, str, Any]]:
     for name, one in scores.items():
         if one.kind != "order":
-            yield "score_distributions", name, score_histograms(_tally(one))
+            yield "score_distributions", name, _histograms(one)
         if not isinstance(one, PairScores):
             yield "matrix", name, matrix_image(one, PIXELS)

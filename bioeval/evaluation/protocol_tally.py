@@ -23,7 +23,7 @@ from bioeval.evaluation.sharing import (
     share_probes,
 )
 from bioeval.evaluation.tally_file import read_tally, write_tally
-from bioeval.evaluation.task_counts import Counts, TaskCounts
+from bioeval.evaluation.task_counts import Counts, TaskCounts, with_notes
 from bioeval.results.dataset import tree_of
 from bioeval.scores.template_digests import CountedProbes, DigestKey
 from bioeval.tallies.counts import VerificationTally
@@ -86,7 +86,9 @@ class Tally:
         ]
         return panel("Tally", rows)
 
-    def merge(self, other: Tally, *, union_of_galleries: bool = False) -> Tally:
+    def merge(
+        self, other: Tally, *, union_of_galleries: bool = False, same_system: bool = False
+    ) -> Tally:
         """Return the tally of both sets of probes, which must be disjoint.
 
         Parameters
@@ -95,19 +97,31 @@ class Tally:
         union_of_galleries : bool
             Both are of the same probes, against two parts of a gallery, counted around the same
             mates (:func:`best_mates`): return the tally of the probes against both parts.
+        same_system : bool
+            Both are of one system, though its names differ.
 
         Raises
         ------
         MergeError
-            If protocols, options, kinds of score, thresholds, galleries or keys differ; if both
-            counted the same probe, by its label, metadata and position in the data; or if one
-            comes from a file of layout 1, which does not say which probes were counted. Of a union
-            of galleries: if the probes or the mates differ, or a part is counted twice.
+            If names of systems, protocols, options, kinds, thresholds, galleries or keys differ; if
+            both counted the same probe: by its label, its metadata and at least 20 distinct scores,
+            wherever it was counted, or by its label, metadata and position in the data of one
+            site; or if one comes from a file of layout 1, which does not say which probes were
+            counted. Of a union of galleries: if the probes or the mates differ, or a part is
+            counted twice.
+
+        Notes
+        -----
+        Probes with equal scores that agree in less are warned of in the results, and so is it that
+        scores could not be compared: tallies of older layouts, shared, extended and reduced ones
+        have no digests of scores.
         """
         if not isinstance(other, Tally):
             raise MergeError(f"a Tally cannot be merged with {type(other).__name__}")
         if other is self:
             raise MergeError("a Tally cannot be merged with itself: its probes would count twice")
+        if not same_system:
+            self._require_same_system(other)
         shared = self._joint_sharing(other)
         mine, theirs = self.parts, other.parts
         if shared is not None:  # a task with small counts may be left out of either
@@ -141,6 +155,8 @@ class Tally:
                 "that some might count twice; count its scores again with be.tally"
             )
         counted = self.counted.merge(other.counted)
+        if counted.gallery:  # of a matrix
+            with_notes(parts, self.counted.remarks(other.counted))
         return Tally(self.protocol, parts, self.far_targets, self.ranks, counted, None, shared)
 
     def _merged_unchecked(self, other: Tally, parts: dict[str, TaskCounts]) -> Tally:
@@ -158,17 +174,24 @@ class Tally:
             "were dropped"
         )
         empty: frozenset[str] = frozenset()
-        for tally in {id(x.tally): x.tally for x in parts.values()}.values():
-            tally.about = replace(
-                tally.about,
-                notes=tuple(dict.fromkeys([*tally.about.notes, note])),
-                probe_subjects=empty,
-                enrolled_subjects=empty,
-                gallery_subjects=0,
-            )
+        with_notes(parts, [note], probe_subjects=empty, enrolled_subjects=empty, gallery_subjects=0)
         found = replace(self, parts=parts)
         found.shared = self._joint_sharing(other)
         return found
+
+    def _require_same_system(self, other: Tally) -> None:
+        """Raise :class:`MergeError` where the names of the systems differ.
+
+        A name that is the name of the site, as of a file that is named by it, names no system.
+        """
+        both = [next(iter(x.parts.values())).tally.about for x in (self, other)]
+        mine, theirs = ({*x.name.split(" + ")} - {*x.sites, ""} for x in both)
+        if mine and theirs and mine != theirs:
+            raise MergeError(
+                f"the systems are called {both[0].name!r} and {both[1].name!r}: counts of two "
+                "systems are those of neither. If both names are of one system, such as those of "
+                f"its files, say {Argument('same_system')}"
+            )
 
     def _joint_sharing(self, other: Tally) -> Sharing | None:
         """Return how a merged tally was shared; both must have been, and in one way."""

@@ -29,6 +29,9 @@ from bioeval.stats.planning import (
 
 TEMPLATES = (2, 3, 5, 10)
 
+#: The rule of 30 takes more trials than int64 holds for a smaller FAR.
+LEAST_FAR = 1e-17
+
 #: Probability of an interval as narrow as planned. The intervals of simulated tests are so in 93 to
 #: 97 % of them: see docs/planning.md.
 ASSURANCE = 0.92
@@ -113,7 +116,7 @@ def sample_size(
     >>> int(plan.trials_rule_of_3), int(plan.subjects_rule_of_3)
     (3000, 6000)
     """
-    far = require_number("far", far, above=0.0, high=0.5)
+    far = require_number("far", far, low=LEAST_FAR, high=0.5)
     width = require_number("frr_width", frr_width, above=0.0, high=1.0)
     require_choice("measure", measure, ("frr", "eer"))
     confidence = require_number("confidence", confidence, above=0.0, high=0.9999)

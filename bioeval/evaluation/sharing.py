@@ -180,7 +180,7 @@ def share_about(about: About, salt: DigestKey | None) -> About:
 
 
 def share_probes(probes: CountedProbes | None, salt: DigestKey | None) -> CountedProbes | None:
-    """Return the digests of probes under the salt; None where they are dropped."""
+    """Return the digests of probes under the salt, without those of their scores; None for none."""
     if probes is None or salt is None:
         return None
     hashed = [salt.digest("probe", str(x)) for x in probes.probes.tolist()]
@@ -209,6 +209,11 @@ def disclosed(
             f"a digest of each subject of the probes{' and of each probe' if probes else ''}: "
             f"{who} can try names against them, and equal ones can be found"
         )
+        if probes is not None and probes.scores is not None:
+            lines.append(
+                "a digest of all scores of each probe, and one of its label and metadata: "
+                f"{who} can try whole rows of scores against them, and equal ones can be found"
+            )
     if sharing is None:
         lines.append("a digest of all labels, and the name of the system")
     for tally in _distinct(parts):

@@ -21,18 +21,19 @@ from bioeval.evaluation.gallery_parts import (
 )
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.evaluation.protocol_tally import Tally
-from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation.task_counts import TaskCounts, with_notes
 from bioeval.protocol.card import Protocol
 from bioeval.scores.about import About
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
-from bioeval.scores.matrix import Scores
-from bioeval.scores.template_digests import CountedProbes, DigestKey, as_texts
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.template_digests import CountedProbes, DigestKey, as_texts, gallery_keys
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.kept_scores import KEPT
 from bioeval.tallies.look import PointsWanted
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import COSTS, check_costs, check_far_targets
+from bioeval.tallies.row_digests import RowDigestJob
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -76,9 +77,10 @@ def tally(
         Where the probes were taken. Probes of several sites whose labels, metadata and positions
         may be the same are different probes if the sites have different names.
     key : str or bytes, optional
-        A secret that all sites share. A tally keeps digests of its subjects and probes, by which
-        merging finds probes that would count twice; names cannot be guessed from them without the
-        key. By default the key is public.
+        A secret that all sites share. A tally keeps digests of its subjects and probes, and of the
+        scores of each probe, by which merging finds probes that would count twice, whatever their
+        order and their site; names and scores cannot be guessed from them without the key. By
+        default the key is public.
     mates : BestMates, optional
         The nearest mates of the probes in all parts of a gallery, of which `scores` has one
         (:func:`best_mates`, merged). Then `site` is where the part of the gallery is, and tallies
@@ -157,11 +159,22 @@ def tally(
     part = None
     if mates is not None:
         part = share_mates(plan, mates, scores, secret, site, card)
-    parts = plan.count(progress, points=bool(keep), keep=keep)
+    digests = None
+    if mates is None and not isinstance(scores, PairScores):
+        digests = RowDigestJob(plan.scores, plan.reader, gallery_keys(scores, secret))
+    beside = [] if digests is None else [digests]
+    parts = plan.count(progress, points=bool(keep), keep=keep, beside=beside)
     if keep:
         with threads_for(scores):
             plan.refine(parts)
             plan.keep(parts, keep)
+    if mates is None:
+        counted = CountedProbes.of(scores, secret, site)
+    else:
+        counted = CountedProbes.of(scores, secret, rows=True)
+        counted = replace(counted, gallery=union_digest(mates))
+    if digests is not None:
+        counted = counted.with_scores(scores, secret, digests.found(secret), digests.varied)
     # Several tasks may share a tally, and several tallies their provenance.
     abouts = {id(task.tally.about): task.tally.about for task in parts.values()}
     of_site = {number: about_of_site(about, secret, site) for number, about in abouts.items()}
@@ -170,11 +183,7 @@ def tally(
             task.tally.about = about if mates is None else of_whole_gallery(about, mates)
         if isinstance(task.tally, VerificationTally):
             task.tally.people = None  # of pairs; merged, it would not say who is in both
-    if mates is None:
-        counted = CountedProbes.of(scores, secret, site)
-    else:
-        counted = CountedProbes.of(scores, secret, rows=True)
-        counted = replace(counted, gallery=union_digest(mates))
+    with_notes(parts, counted.repeated())
     return Tally(card.name, parts, plan.far_targets, card.report.ranks, counted, part)
 
 

@@ -37,8 +37,11 @@ from bioeval.tallies.threshold_search import Attempts
 # Layout 2 added the digests of the probes (`counted`), and those of subjects in place of names;
 # layout 3 the scores that were kept around operating points (`kept` of verification); layout 4
 # the part of a gallery that was counted (`part`), counts on a fixed grid (`Folded...`), and how a
-# tally was made fit to be shared (`shared`, and in words `discloses`).
-SCHEMA = 4
+# tally was made fit to be shared (`shared`, and in words `discloses`); layout 5 the false accepts
+# at the operating points (`rows`), by which these are among the thresholds of the result, digests
+# of the scores, and of label and metadata, of each probe (`scores`, `people` of `counted`), and how
+# many searches have fewer templates than were to be drawn (`fewer_mates`).
+SCHEMA = 5
 
 # What a tally has beside the counts of its tasks, and the first layout that has it.
 _BESIDE = {"counted": 2, "part": 4, "shared": 4}
@@ -190,6 +193,10 @@ def _wrong_probes(counted: Any, tallies: list[Any]) -> str:
     right = type(counted) is CountedProbes and _array(counted.probes, "u")
     right = right and counted.probes.dtype == np.uint64
     right = right and isinstance(counted.gallery, str) and isinstance(counted.key, str)
+    right = right and (counted.people is None) == (counted.scores is None)
+    for digests in (counted.people, counted.scores):
+        alike = _array(digests, "u") and digests.dtype == np.uint64
+        right = right and (digests is None or alike and len(digests) == len(counted.probes))
     right = right and all(t.about.probes == len(counted.probes) for t in tallies)
     return "" if right else "the digests of its probes are damaged"
 
@@ -305,12 +312,15 @@ def _points(points: Any) -> bool:
         "costs": ("min_cost", "min_cost_threshold"),
     }
     of_lists = {name for key, names in lists.items() for name in (key, *names)}
-    others = {*of_lists, "equal_error", "optima", "symmetric", "every_score"}
+    others = {*of_lists, "equal_error", "optima", "symmetric", "every_score", "rows", "rows_fa"}
     numbers = [getattr(points, x.name) for x in fields(points) if x.name not in others]
     numbers += [*vars(points.equal_error).values(), *dict(points.optima).values()]
     right = all(isinstance(x, (int, float)) for x in numbers)
     right = right and isinstance(points.symmetric, bool | None)
     right = right and isinstance(points.every_score, bool)
+    right = right and _array(points.rows, "f") and bool(np.isfinite(points.rows).all())
+    right = right and _counts(points.rows_fa) and len(points.rows_fa) == len(points.rows)
+    right = right and _rises(points.rows, strictly=True)
     for key, names in lists.items():
         same = [getattr(points, name) for name in names]
         first = np.asarray(getattr(points, key))
@@ -386,7 +396,7 @@ def _gallery(tally: GalleryTally) -> str:
         return "the options it was counted with are damaged"
     numbers = (
         *("genuine", "unmated", "unmated_targets", "targets", "non_targets"),
-        *("impostors_enrolled", "impostors_unenrolled", "size"),
+        *("impostors_enrolled", "impostors_unenrolled", "fewer_mates", "size"),
     )
     if not all(_whole(getattr(tally, name)) for name in numbers) or tally.size < 1:
         return "its numbers of attempts are damaged"

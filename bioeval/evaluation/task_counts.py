@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,7 +49,7 @@ class TaskCounts:
         if not isinstance(self.tally, IdentificationTally):
             return Scalars.of_dataset(self.dataset(node))
         if node == "open_set":
-            curves = ("thresholds", "max_rank")
+            curves = ("thresholds", "rows", "max_rank")
             options = {k: v for k, v in self.options.items() if k not in curves}
             return open_set_scalars(self.tally, **options)
         return closed_set_counts(self.tally, **self.options)[0].scalars(self.tally.about)
@@ -73,3 +73,10 @@ class TaskCounts:
         if node == "open_set":
             return (open_set_expected if expected else open_set_dataset)(tally, **self.options)
         return (closed_set_expected if expected else closed_set_dataset)(tally, **self.options)
+
+
+def with_notes(parts: dict[str, TaskCounts], notes: list[str], **changed: Any) -> None:
+    """Add notes to the provenance of counts that were just made, and change it otherwise."""
+    for tally in {id(part.tally): part.tally for part in parts.values()}.values():
+        found = tuple(dict.fromkeys([*tally.about.notes, *notes]))
+        tally.about = replace(tally.about, notes=found, **changed)

@@ -117,5 +117,6 @@ def sampled_identification(
     if "impostors" in options:
         make, grid = open_set_dataset, to_user(job.thresholds, scores.kind)
         options["thresholds"] = grid[::-1] if larger_is_closer(scores.kind) else grid
-    (tallies,) = run_jobs(scores, job.reader, [SampledJob(job.reader, drawn)], progress)
-    return sampled_dataset(tallies, partial(make, **options), drawn, note)
+    sampled = SampledJob(job.reader, drawn)
+    (tallies,) = run_jobs(scores, job.reader, [sampled], progress)
+    return sampled_dataset(tallies, partial(make, **options), drawn, note, sampled.fewer_mates)

@@ -67,8 +67,8 @@ def verification(
         How a subject's templates are fused, in the sense of distances: ``"min"`` takes the
         nearest template (the largest similarity).
     thresholds : None, int or increasing array of float
-        None: about 1,000 evenly spaced ones. A number: that many from the smallest to the
-        largest score. An array, in the units of the scores: as given.
+        None: about 1,000 evenly spaced ones, and the operating points. A number: that many from
+        the smallest to the largest score. An array, in the units of the scores: as given.
     claims : sequence of shape (m,), pair (probe_index, subjects), or ClaimSampler, optional
         Explicit claims instead of all: one claimed subject for each probe, or any list; or claims
         drawn by :class:`bioeval.partition.ClaimSampler`.
@@ -233,8 +233,10 @@ def open_set(
         For drawn galleries: the exact mean over all of them, or the number of galleries to draw
         at random.
     interval, confidence, replicates, random_state
-        As for :func:`verification`. Probe subjects are resampled, the gallery is fixed. The seed
-        is also that of `sampling`.
+        As for :func:`verification`. All-against-all, methods by subject give intervals for new
+        people: each subject is left out, as a probe and from the gallery (a jackknife, without
+        replicates). Of probes against a gallery, probe subjects are resampled and the gallery is
+        fixed. The attribute ``interval_for`` says which. The seed is also that of `sampling`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
     client, checkpoint

@@ -11,6 +11,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.scalars import Name
 from bioeval.base.variables import WORST_PAIRS
+from bioeval.evaluation.label_errors import suspect_templates
 from bioeval.evaluation.plan import compared_scores, resolve_card
 from bioeval.evaluation.reid import apply_convention
 from bioeval.protocol.card import Protocol
@@ -50,7 +51,9 @@ def worst_pairs(
         Over ``pair``, nearest impostors first, then the farthest genuine pairs: ``comparison``
         (``"impostor"``, ``"genuine"``), ``row column`` in the matrix, ``probe_label
         gallery_label score label_error``, and each metadata column as ``probe_meta_<name>`` and
-        ``gallery_meta_<name>``. Labels and metadata other than numbers are text.
+        ``gallery_meta_<name>``. Over ``suspect``, the most likely label error first:
+        ``suspect_templates`` (rows), ``suspect_labels nearest_labels``, and
+        ``suspect_meta_<name>``. Labels and metadata other than numbers are text.
 
     Raises
     ------
@@ -72,6 +75,11 @@ def worst_pairs(
     two, and each of the two has a genuine score, which takes two templates (against another
     gallery: one on either side). It is False for genuine pairs, which have one subject. The rows of
     the pairs' subjects are read again for it.
+
+    Suspect templates: single probes that are nearer to another label than to their own, at a false
+    discovery rate of 10 %; ``docs/checks.md`` has the rule. They are looked for among all probes,
+    also where no listed pair has them, and at most 1,000 are given. ``suspects_certain`` of the
+    attributes is how many of the first are beyond what chance and likeness explain.
 
     Examples
     --------
@@ -95,7 +103,8 @@ def worst_pairs(
         )
     both_sides = np.isin(scores.probe_ids, scores.gallery_ids).any()
     mirrored = templates == "single" and bool(both_sides)
-    impostor, genuine = worst_cells(reader, n, templates, mirrored, progress)
+    medians = np.empty((scores.shape[0], 3))
+    impostor, genuine = worst_cells(reader, n, templates, mirrored, medians, progress)
     reader.note_sentinels()
     row = np.concatenate([impostor.row, genuine.row])
     column = np.concatenate([impostor.column, genuine.column])
@@ -120,14 +129,29 @@ def worst_pairs(
             key = f"{side}_meta_{name.replace('/', '_')}"  # netCDF names have no slash
             values[key] = _storable(data[place])
             names[key] = Name(f"{name} of the {side} template", "")
+    suspects = suspect_templates(reader, medians)
+    rows = suspects.rows
+    labels = scores.probe_labels[rows], scores.codes.values[suspects.nearest]
+    of_suspects: dict[str, Any] = {
+        "suspect_templates": rows,
+        "suspect_labels": _storable(labels[0]),
+        "nearest_labels": _storable(labels[1]),
+    }
+    for name, data in scores.probe_meta.items():
+        key = f"suspect_meta_{name.replace('/', '_')}"
+        of_suspects[key] = _storable(data[rows])
+        names[key] = Name(f"{name} of the template", "")
     attrs = about_attrs(reader.about, "worst pairs", [])
     attrs |= {
         "templates": templates,
         "pairs": _ONCE if mirrored else "each comparison",
         "label_error_rule": _RULE,
+        "suspects_certain": suspects.certain,
     }
     variables = {name: (("pair",), x) for name, x in values.items()}
-    return build(variables, names, {"pair": np.arange(len(row))}, attrs)
+    variables |= {name: (("suspect",), x) for name, x in of_suspects.items()}
+    places = {"pair": np.arange(len(row)), "suspect": np.arange(len(rows))}
+    return build(variables, names, places, attrs)
 
 
 def compared(scores: Scores, protocol: str | Protocol) -> Scores:

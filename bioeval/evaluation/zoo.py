@@ -104,9 +104,10 @@ def zoo(
     mean, phantoms the reverse. Goats, lambs and wolves: Doddington and others (1998), "Sheep,
     goats, lambs and wolves", ICSLP, whose test takes all scores as independent. The tests here
     compare means over two halves of each subject's templates, drawn at random, that have no
-    template in common: without differences between subjects they are independent. Halves are whole
-    sessions where there is a metadata column ``session``. ``docs/who-fails.md`` has their measured
-    level and power.
+    template in common: without differences between subjects they are independent. Subjects are
+    permuted among those whose second halves are of one size, which makes the test of goats exact.
+    Halves are whole sessions where there is a metadata column ``session``. ``docs/who-fails.md``
+    has the measured level and power.
 
     Examples
     --------

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from bioeval.kernels.compiled import compiled
 
 
-@njit(cache=True)
+@compiled
 def constant_rows(values, rows, places, itself, value, count):
     """Write the one finite value of each row, NaN where it has several, and how often it is there.
 

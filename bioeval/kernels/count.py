@@ -8,9 +8,9 @@ so that the counts are the same on any number of threads.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 
+from bioeval.kernels.compiled import compiled
 from bioeval.kernels.side_by_side import side_by_side
 
 
@@ -297,7 +297,7 @@ def list_pairs(
         last[s] = at
 
 
-@njit(cache=True)
+@compiled
 def gather(block, rows, start, stop, self_position, value, index, position):
     """Write the scores of cells ``start[k]:stop[k]`` of the rows ``rows[k]``, for each `k` in turn.
 
@@ -315,26 +315,3 @@ def gather(block, rows, start, stop, self_position, value, index, position):
                 position[filled] = p
                 filled += 1
     return filled
-
-
-@njit(cache=True)
-def count_disjoint(left, right, free):
-    """Count pairs that share no member with an earlier one that was counted.
-
-    Parameters
-    ----------
-    left, right : int64 arrays, shape (k,)
-        The members of each pair.
-    free : bool array, shape (members,), changed
-        The members in no pair so far.
-
-    Returns
-    -------
-    int
-    """
-    found = 0
-    for k in range(len(left)):
-        if free[left[k]] and free[right[k]]:
-            free[left[k]] = free[right[k]] = False
-            found += 1
-    return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from bioeval.kernels.compiled import compiled
 
 # Positions in `counts`, and in the first axis of `places`.
 GENUINE, IMPOSTOR, FAILED, FARTHEST, NEAREST, PERFECT_GENUINE, PERFECT_IMPOSTOR = range(7)
@@ -14,7 +15,7 @@ _ODD, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-@njit(cache=True)
+@compiled
 def scan_rows(low, values, state, classes, itself, perfect, rows, columns, digests, counts, places):
     """Add what some rows of distances hold to the counts.
 

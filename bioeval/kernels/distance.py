@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from bioeval.kernels.side_by_side import side_by_side
 
 
+class Embeddings(NamedTuple):
+    """The embeddings of one side: ``exact * factor``, whose rounded products were made.
+
+    `squared` are the squared lengths, in the dtype of the products.
+    """
+
+    exact: np.ndarray  # (n, f)
+    factor: np.ndarray  # float64, (n,)
+    squared: np.ndarray  # (n,)
+
+
 @side_by_side("products")
-def finish_euclidean(begin, end, products, x, y, xx, yy, near, cosine):
+def finish_euclidean(begin, end, products, x, y, near, cosine):
     """Turn inner products into Euclidean distances, or into cosine distances of unit vectors.
 
     If the squared distance is small beside the squared lengths, the subtraction has lost digits;
@@ -17,9 +30,8 @@ def finish_euclidean(begin, end, products, x, y, xx, yy, near, cosine):
     Parameters
     ----------
     products : float array, shape (b, n), overwritten
-    x, y : float arrays, shape (b, f) and (n, f)
-    xx, yy : float arrays, shape (b,) and (n,)
-        Squared lengths.
+    x, y : Embeddings
+        Of b probes and n gallery templates.
     near : float
         Proportion of the squared lengths below which a squared distance is computed again.
     cosine : bool
@@ -28,10 +40,11 @@ def finish_euclidean(begin, end, products, x, y, xx, yy, near, cosine):
     # Constants of the dtype of the products, which keep the loops in it.
     zero = near - near
     two = (near + near) / near
-    features = x.shape[1]
+    yy = y.squared
+    features = x.exact.shape[1]
     for i in range(begin, end):
         row = products[i]
-        length = xx[i]
+        length = x.squared[i]
         close = np.int64(0)
         for j in range(len(row)):
             total = length + yy[j]
@@ -39,11 +52,13 @@ def finish_euclidean(begin, end, products, x, y, xx, yy, near, cosine):
             close += squared < near * total
             row[j] = squared
         if close > 0:
+            a = x.factor[i]
             for j in range(len(row)):
                 if row[j] < near * (length + yy[j]):
+                    b = y.factor[j]
                     exact = 0.0
                     for f in range(features):
-                        difference = np.float64(x[i, f]) - np.float64(y[j, f])
+                        difference = x.exact[i, f] * a - y.exact[j, f] * b
                         exact += difference * difference
                     row[j] = exact
         if cosine:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from bioeval.kernels.compiled import compiled
 
 
-@njit(cache=True)
+@compiled
 def add_counts(found, kind, table):
     """Add to ``table[kind, t, c]`` the rows with `c` candidates at threshold `t`; kind -1: none."""
     for i in range(len(kind)):
@@ -16,7 +17,7 @@ def add_counts(found, kind, table):
             table[kind[i], t, found[i, t]] += 1
 
 
-@njit(cache=True)
+@compiled
 def drawn_marked(population, drawn, weights, limit, out):
     """Mix the hypergeometric distributions of 0, 1, ... marked among `drawn` of a population.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from numba import njit
+from bioeval.kernels.compiled import compiled
 
 
-@njit(cache=True)
+@compiled
 def lower_hull(x, y, out):
     """Write the indices of the lower-left convex hull of points; return how many they are.
 

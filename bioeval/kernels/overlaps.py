@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 
+from bioeval.kernels.compiled import compiled
 from bioeval.kernels.side_by_side import side_by_side
 
 
@@ -199,7 +199,7 @@ def _list_competing(f, frames, pairing):
     return competing
 
 
-@njit(cache=True)
+@compiled
 def match_frames(f, resume, memory, frames, pairing):
     """Match frame after frame, up to one whose boxes compete and need an assignment.
 

@@ -1,4 +1,4 @@
-"""Operating points of verification in weighted replicates, exactly; disjoint discordant subjects.
+"""Operating points of verification in weighted replicates, exactly.
 
 Between two consecutive genuine scores FRR is constant, so that the EER, FRR at a FAR and the AUC
 follow from the impostor attempts counted between genuine scores: no other threshold is needed.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 
 from bioeval.kernels.side_by_side import side_by_side
@@ -34,41 +33,6 @@ class ReplicatePoints(NamedTuple):
     frr: np.ndarray
     auc: np.ndarray
     corners: np.ndarray
-
-
-class OrderedGenuine(NamedTuple):
-    """Genuine attempts of two systems, in ascending order of the first system's distances.
-
-    Attributes
-    ----------
-    distance : float64 array, shape (g,)
-        Of the second system.
-    subject : int32 array, shape (g,)
-    """
-
-    distance: np.ndarray
-    subject: np.ndarray
-
-
-class RankedImpostors(NamedTuple):
-    """Impostor attempts of two systems.
-
-    Attributes
-    ----------
-    first, last : int64 arrays, shape (i,)
-        Number of genuine distances of the first system below each impostor distance, and not
-        above it.
-    distance : float64 array, shape (i,)
-        Of the second system.
-    left, right : int32 arrays, shape (i,)
-        The subjects.
-    """
-
-    first: np.ndarray
-    last: np.ndarray
-    distance: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
 
 
 @side_by_side("points.eer")
@@ -143,62 +107,3 @@ def _points(between, own, targets, c, points):
             if f1 <= targets[t]:
                 frr[t, c] = r1
     auc[c] = ordered / (2.0 * total * every)
-
-
-@njit(cache=True)
-def disjoint_units(genuine, impostor, alive):
-    """Count disjoint sets of subjects with a genuine-impostor pair in another order.
-
-    Parameters
-    ----------
-    genuine : OrderedGenuine
-    impostor : RankedImpostors
-    alive : bool array, shape (subjects,), changed
-        The subjects that are in no set so far.
-
-    Returns
-    -------
-    int
-    """
-    genuine_b, genuine_of = genuine
-    first, last, impostor_b, left, right = impostor
-    number = len(genuine_b)
-    largest = np.empty(number, dtype=np.int64)  # of the ones before, the one farthest in b
-    smallest = np.empty(number, dtype=np.int64)
-    found = 0
-    stale = True
-    for e in range(len(impostor_b)):
-        if not (alive[left[e]] and alive[right[e]]):
-            continue
-        if stale:
-            best = -1
-            for j in range(number):
-                if alive[genuine_of[j]] and (best < 0 or genuine_b[j] > genuine_b[best]):
-                    best = j
-                largest[j] = best
-            best = -1
-            for j in range(number - 1, -1, -1):
-                if alive[genuine_of[j]] and (best < 0 or genuine_b[j] < genuine_b[best]):
-                    best = j
-                smallest[j] = best
-            stale = False
-        x = impostor_b[e]
-        other = -1
-        if first[e] > 0:
-            j = largest[first[e] - 1]
-            if j >= 0 and genuine_b[j] >= x:
-                other = j
-        if other < 0 and last[e] < number:
-            j = smallest[last[e]]
-            if j >= 0 and genuine_b[j] <= x:
-                other = j
-        if other < 0:
-            for j in range(first[e], last[e]):
-                if alive[genuine_of[j]] and genuine_b[j] != x:
-                    other = j
-                    break
-        if other >= 0:
-            found += 1
-            alive[left[e]] = alive[right[e]] = alive[genuine_of[other]] = False
-            stale = True
-    return found

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 
+from bioeval.kernels.compiled import compiled
 from bioeval.kernels.side_by_side import side_by_side
 
 # Tie policies: a subject exactly as close as the mate ranks behind it, before it, by the place of
@@ -67,7 +67,7 @@ class Trials(NamedTuple):
     times: np.ndarray  # int64 (groups,): how often each trial is made
 
 
-@njit(cache=True)
+@compiled
 def none_drawn(n, taken, size):
     """Return the chance that none of `taken` is among `size` drawn of `n`: C(n-c, g) / C(n, g)."""
     if size == 1:
@@ -418,7 +418,7 @@ def rank_chances(begin, end, block, usable, draw, rules, ranks):
         rank_row(row, block, i, usable[i].copy(), draw, rules, ranks)
 
 
-@njit(cache=True)
+@compiled
 def add_fixed(values, row, scale, shift, high, low):
     """Add rows of chances to the sums of integers that `row` names; -1 for none.
 

@@ -2,7 +2,6 @@
 
 numba's own parallel loops take several times as long to compile, and that is most of a first run.
 Nothing here is compiled into a kernel, so that the caches of kernels do not depend on this file.
-What is compiled is reported as a stage of the work.
 """
 
 from __future__ import annotations
@@ -14,13 +13,11 @@ import operator
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numba
-from numba.core import event
 
-from bioeval.base.progress import stage
+from bioeval.kernels.compiled import compiled
 
 
 def side_by_side(over: str) -> Callable[[Callable[..., None]], SideBySide]:
@@ -43,7 +40,7 @@ class SideBySide:
 
     def __init__(self, function: Callable[..., None], over: str):
         functools.update_wrapper(self, function)
-        self.loop: Any = numba.njit(nogil=True, cache=True)(function)
+        self.loop: Any = compiled(function)
         name, *field = over.split(".", 1)
         self._position = list(inspect.signature(function).parameters).index(name) - 2
         self._field = operator.attrgetter(*field) if field else None
@@ -79,27 +76,3 @@ def _threads() -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):  # a child process has none of its parent's threads
     os.register_at_fork(after_in_child=_threads.cache_clear)
-
-
-class _Compilations(event.Listener):
-    """Reports what is compiled; functions that are compiled for another are part of it."""
-
-    def __init__(self) -> None:
-        self._stages: list[AbstractContextManager[None]] = []
-
-    def on_start(self, event: event.Event) -> None:
-        """Begin a stage that names the dtype of the scores."""
-        what = "compiling"
-        arrays = (x for group in event.data["args"] for x in getattr(group, "types", [group]))
-        dtype = next((x.dtype for x in arrays if isinstance(x, numba.types.Array)), None)
-        if dtype is not None:
-            what += f" for {dtype}"
-        self._stages.append(nullcontext() if self._stages else stage(f"{what} (once)"))
-        self._stages[-1].__enter__()
-
-    def on_end(self, event: event.Event) -> None:
-        """End the stage."""
-        self._stages.pop().__exit__(None, None, None)
-
-
-event.register("numba:compile", _Compilations())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ import xarray as xr
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.results.dataset import about_attrs
+from bioeval.scores.lattice import lattice_step
 from bioeval.tallies.counts import VerificationTally
 
 # Least and largest number of bins between the smallest and the largest score of a class.
@@ -17,6 +19,12 @@ LEAST_BINS, MOST_BINS = 8, 120
 # Scores further from the middle half than this many times its width have no bin: sentinels, such as
 # 1e6 for a failed comparison, would leave one bin for all others.
 FAR_OFF = 10
+
+# Steps between scores of which bins are made, at most: more are as good as any score.
+_MOST_STEPS = 1 << 20
+
+# A score at the edge of a cell may be by this part of a step above it, where steps are rounded.
+_AT_EDGE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -29,6 +37,7 @@ class Histogram:
     edges: np.ndarray  # (b + 1,): in the user's units, increasing
     counts: np.ndarray  # int64 (b,): scores in each bin
     total: int  # all scores of the class, with those that have no bin
+    coarse: bool = False  # whether scores far from all others left no cells for the rest
 
     @property
     def density(self) -> np.ndarray:
@@ -51,10 +60,17 @@ class ScoreHistograms:
     about: xr.Dataset  # attempts of both classes; its attributes are the provenance of the scores
 
 
-def score_histograms(tally: VerificationTally) -> ScoreHistograms:
-    """Return the histograms of the scores that a tally of verification counts."""
+def score_histograms(tally: VerificationTally, as_fine: bool = False) -> ScoreHistograms:
+    """Return the histograms of the scores that a tally of verification counts.
+
+    Impostor scores whose cells are too coarse have no bins, unless the cells are `as_fine` as the
+    scores allow.
+    """
     kind = tally.about.kind
     genuine, impostor = _genuine(tally, kind), _impostor(tally, kind)
+    if not as_fine and is_coarse(tally):
+        none = np.zeros(1, dtype=np.int64)
+        impostor = Histogram(np.array([0.0, 1.0]), none, tally.impostor.total, coarse=True)
     attempts = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
     about = xr.Dataset(attempts, attrs=about_attrs(tally.about, "", ()))
     return ScoreHistograms(genuine, impostor, about)
@@ -68,11 +84,26 @@ def _bins(values: int, spread: float, span: float) -> int:
     return int(np.clip(np.ceil(span / width), LEAST_BINS, MOST_BINS))
 
 
-def _step(scores: np.ndarray) -> float:
-    """Return the distance that all increasing scores are multiples of, if they are integers."""
-    if (scores != np.rint(scores)).any() or abs(scores).max() > 2**53:
-        return 0.0
-    return float(np.gcd.reduce(np.diff(scores).astype(np.int64)))
+def _lattice(genuine: np.ndarray) -> tuple[float, float]:
+    """Return a score and the step between increasing scores; a step of 0 if there is none."""
+    values = np.unique(genuine)
+    if len(values) < 2:
+        return (0.0, 0.0)
+    step = lattice_step(values, LEAST_BINS)
+    if (values == np.rint(values)).all() and abs(values).max() <= 2**53:
+        step = float(np.gcd.reduce(np.diff(values).astype(np.int64)))
+    many = step > 0 and np.ptp(values) / step > _MOST_STEPS
+    return float(values[0]), 0.0 if many else step
+
+
+def _joined(
+    counts: np.ndarray, bins: int, edges: Callable[[np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Join consecutive counts into bins of nearly equal width; return their edges and counts."""
+    each = max(1, round(len(counts) / bins))
+    number = max(1, round(len(counts) / each))
+    cuts = np.rint(np.linspace(0, len(counts), number + 1)).astype(np.int64)
+    return edges(cuts), np.add.reduceat(counts, cuts[:-1])
 
 
 def _user(edges: np.ndarray, counts: np.ndarray, total: int, kind: str) -> Histogram:
@@ -91,12 +122,11 @@ def _genuine(tally: VerificationTally, kind: str) -> Histogram:
     finite = finite[(finite >= q1 - reach) & (finite <= q3 + reach)]
     low, high = float(finite[0]), float(finite[-1])
     bins = _bins(len(finite), float(q3 - q1), high - low)
-    step = _step(finite)
+    origin, step = _lattice(finite)
     if high > low and step:
-        # The upper edge of a bin is in it: the edges are scores.
-        width = step * max(1, round((high - low) / step / bins))
-        edges = low - step + width * np.arange(np.ceil((high - low + step) / width) + 1)
-    elif high > low:
+        counts = np.bincount(np.rint((finite - origin) / step).astype(np.int64))
+        return _user(*_joined(counts, bins, lambda k: origin + (k - 0.5) * step), len(scores), kind)
+    if high > low:
         edges = np.linspace(low, high, bins + 1)
     else:
         half = _half_width(tally, low)
@@ -106,32 +136,71 @@ def _genuine(tally: VerificationTally, kind: str) -> Histogram:
     return _user(edges, np.diff(below), len(scores), kind)
 
 
+def is_coarse(tally: VerificationTally) -> bool:
+    """Say whether the middle half of the impostor scores lies in a few cells of many.
+
+    Then scores far from all others are counted in cells too wide for the rest.
+    """
+    cells = tally.impostor
+    q1, q3 = _quartiles(cells.counts)
+    return len(cells.counts) > 1 and (q3 - q1 + 1) * LEAST_BINS * FAR_OFF < len(cells.counts)
+
+
+def _quartiles(counts: np.ndarray) -> tuple[int, int]:
+    """Return the places of the first and the third quartile."""
+    before = np.cumsum(counts)
+    q1, q3 = (int(np.searchsorted(before, part * before[-1:].sum())) for part in (0.25, 0.75))
+    return q1, q3
+
+
 def _impostor(tally: VerificationTally, kind: str) -> Histogram:
     """Join whole cells into bins, so that every count is exact."""
     cells = tally.impostor
     if not cells.counts.any():
         return Histogram(np.array([0.0, 1.0]), np.zeros(1, dtype=np.int64), cells.total)
-    if len(cells.counts) == 1:
-        (value,) = _edges(tally, np.array([cells.first]))
-        half = _half_width(tally, float(value))
-        return _user(np.array([value - half, value + half]), cells.counts, cells.total, kind)
-    before = np.cumsum(cells.counts)
-    n = int(before[-1])
-    q1, q3 = (int(np.searchsorted(before, part * n)) for part in (0.25, 0.75))
-    spread = max(q3 - q1, 1)
-    below = max(0, q1 - FAR_OFF * spread)
-    shown = cells.counts[below : q3 + FAR_OFF * spread + 1]
-    shown = shown[: int(np.flatnonzero(shown)[-1]) + 1]
-    bins = _bins(n, float(spread), float(len(shown)))
-    step = max(1, -(-len(shown) // bins))
-    # Whole multiples of the distance between scores, as integers have it: bins hold as many each.
-    lattice = int(np.gcd.reduce(np.diff(np.flatnonzero(shown)))) or 1
-    step = max(1, round(step / lattice)) * lattice
-    starts = np.arange(0, len(shown), step)
-    counts = np.add.reduceat(shown, starts)
-    # Cells are numbered by their upper edges; the first bin begins at the lower edge of its first.
-    numbers = cells.first + below - 1 + np.append(starts, starts[-1] + step)
-    return _user(_edges(tally, numbers), counts, cells.total, kind)
+    q1, q3 = _quartiles(cells.counts)
+    reach = FAR_OFF * (q3 - q1) or len(cells.counts)
+    places = np.flatnonzero(cells.counts)
+    places = places[(places >= q1 - reach) & (places <= q3 + reach)]
+    counts = cells.counts[places]
+    (last,) = _edges(tally, cells.first + places[-1:])
+    if len(places) == 1:
+        half = _half_width(tally, float(last))
+        return _user(np.array([last - half, last + half]), counts, cells.total, kind)
+    bins = _bins(int(counts.sum()), float(max(q3 - q1, 1)), float(np.ptp(places) + 1))
+    upper = _edges(tally, cells.first + places)
+    width = float(np.ldexp(1.0, cells.exponent))
+    origin, step = _impostor_lattice(tally, upper, width)
+    if step:
+        # Cells hold the lattice at their upper edge or less than a width below it.
+        number = np.floor((upper - origin) / step + _AT_EDGE).astype(np.int64)
+        of_lattice = np.bincount(number - number[0], counts).astype(np.int64)
+        first = origin + number[0] * step
+        return _user(
+            *_joined(of_lattice, bins, lambda k: first + (k - 0.5) * step), cells.total, kind
+        )
+    whole = np.zeros(np.ptp(places) + 1, dtype=np.int64)
+    whole[places - places[0]] = counts
+    first = cells.first + places[0] - 1
+    return _user(*_joined(whole, bins, lambda k: _edges(tally, first + k)), cells.total, kind)
+
+
+def _impostor_lattice(
+    tally: VerificationTally, upper: np.ndarray, width: float
+) -> tuple[float, float]:
+    """Return the lattice of the cells with these upper edges; a step of 0 if there is none.
+
+    It is that of the genuine scores, or one of whole cells, as whole numbers have it.
+    """
+    finite = tally.genuine[np.isfinite(tally.genuine)].astype(np.float64)
+    origin, step = _lattice(finite)
+    if step >= 2 * width:
+        steps = (upper - origin) / step
+        if (steps - np.floor(steps + _AT_EDGE) < width / step).all():
+            return origin, step
+    cells = np.rint(np.diff(upper) / width).astype(np.int64)
+    lattice = int(np.gcd.reduce(cells))
+    return float(upper[0]), lattice * width if lattice > 1 else 0.0
 
 
 def _edges(tally: VerificationTally, numbers: np.ndarray) -> np.ndarray:

@@ -226,16 +226,18 @@ def open_set_dataset(
     ties: str = "pessimistic",
     impostors: str = "auto",
     far_targets: Sequence[float] = FAR_TARGETS,
+    rows: np.ndarray | None = None,
 ) -> xr.Dataset:
     """Return DIR over thresholds and ranks, FAR over thresholds.
 
     The genuine attempts are the enrolled probes with a usable mate; the impostor attempts are
-    the probes whose subject is not, or is taken to be not, in the gallery.
+    the probes whose subject is not, or is taken to be not, in the gallery. The operating points at
+    rank 1 are among the default thresholds; with `rows`, further distances, among any others too.
     """
     check_max_rank(max_rank, tally.about.gallery_templates)
     found = _Searches(tally, ties, impostors)
-    kind, points = tally.about.kind, found.points
-    grid = _grid(tally.mate[found.mated], points.other, check_thresholds(thresholds), kind)
+    points, targets = found.points, check_far_targets(far_targets)
+    grid = found.grid(check_thresholds(thresholds), targets, rows)
     longest = int((tally.mates + tally.others).max(initial=0))
     count, note = max_ranks(longest, len(grid), max_rank, DIR_LIMIT)
     detected = _detected(points, grid, count, whole=ties != "expected")
@@ -250,7 +252,6 @@ def open_set_dataset(
         own_within=_within(tally.nearest_mate[tally.enrolled], grid),
         non_targets_within=_within(nearest[~tally.enrolled], grid),
     )
-    targets = check_far_targets(far_targets)
     options = {
         "rank_unit": tally.rank_unit,
         "fusion": tally.fusion,
@@ -264,11 +265,18 @@ def open_set_dataset(
     )
 
 
-def open_set_grid(tally: IdentificationTally, thresholds: Any, impostors: str) -> np.ndarray:
+def open_set_grid(
+    tally: IdentificationTally, thresholds: Any, impostors: str, ties: str, far_targets: np.ndarray
+) -> np.ndarray:
     """Return the thresholds of the result of a tally, as increasing distances."""
-    found = _Searches(tally, "pessimistic", impostors)
-    given, kind = check_thresholds(thresholds), tally.about.kind
-    return _grid(tally.mate[found.mated], found.points.other, given, kind)
+    found = _Searches(tally, ties, impostors)
+    return found.grid(check_thresholds(thresholds), far_targets)
+
+
+def open_set_rows(tally: IdentificationTally, options: Mapping[str, Any]) -> np.ndarray:
+    """Return the operating points at rank 1 of a result with some options, as distances."""
+    found = _Searches(tally, options["ties"], options["impostors"])
+    return found.rows(options["far_targets"])
 
 
 def open_set_scalars(
@@ -302,6 +310,23 @@ class _Searches:
             non_targets=int((~tally.enrolled).sum()),
             unmated=int((tally.enrolled & (tally.mates == 0)).sum()),
         )
+
+    def grid(
+        self, given: np.ndarray | int | None, targets: np.ndarray, rows: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the thresholds of the result, as increasing distances."""
+        tally = self.tally
+        grid = _grid(tally.mate[self.mated], self.points.other, given, tally.about.kind)
+        if given is not None and rows is None:
+            return grid
+        more = np.empty(0) if rows is None else rows
+        return np.unique(np.concatenate([grid, self.rows(targets), more]))
+
+    def rows(self, far_targets: np.ndarray) -> np.ndarray:
+        """Return the finite thresholds of the EER and of the FAR targets at rank 1."""
+        at_far = self.points.at_far(far_targets, 1)[1]
+        every = np.append(at_far, self.points.equal_error().eer_threshold)
+        return every[np.isfinite(every)]
 
     def point_variables(self, far_targets: np.ndarray, ranks: int) -> Variables:
         """Return the EER, and DIR at each FAR target up to a rank."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -14,6 +13,7 @@ from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.scores.about import About
 from bioeval.tallies.by_time import AttemptsOverTime
+from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.thresholds import to_user
@@ -46,7 +46,7 @@ def over_time_dataset(
     over, codes, count = ("time",), bins.codes, len(bins)
     bin_of = codes[found.row]
     genuine = by_bin(bin_of, count)
-    fr = genuine - by_bin(bin_of, count, found.values <= found.threshold)
+    fr = genuine - by_bin(bin_of, count, is_accepted(found.values, found.threshold))
     probes = by_bin(codes, count)
     variables: Variables = {
         "time_end": (over, _stored(bins.edges[1:])),
@@ -83,7 +83,7 @@ def _searches(
         for name, each in weights.items()
     }
     others = impostor_probes(tally, impostor_role(tally, "auto"))
-    accepted = tally.other[others] <= found.threshold
+    accepted = is_accepted(tally.other[others], found.threshold)
     non_mated = by_bin(codes[others], count)
     fa = by_bin(codes[others], count, accepted)
     both = ("time", "rank")
@@ -111,7 +111,7 @@ def identified(
     cms = np.stack([np.bincount(place, weight * (rank <= k), len(mated)) for k in ranks])
     if ties != "expected":
         cms = cms.astype(np.int64)
-    return mated, {"dir": cms * (tally.mate[mated] <= threshold), "cms": cms}
+    return mated, {"dir": cms * is_accepted(tally.mate[mated], threshold), "cms": cms}
 
 
 def ageing_dataset(
@@ -120,7 +120,7 @@ def ageing_dataset(
     """Return genuine scores by bins of age; the codes of the bins are of each genuine score."""
     over, codes, count = ("age",), bins.codes, len(bins)
     genuine = by_bin(codes, count)
-    fr = genuine - by_bin(codes, count, found.values <= found.threshold)
+    fr = genuine - by_bin(codes, count, is_accepted(found.values, found.threshold))
     finite = np.isfinite(found.values)
     score = to_user(found.values, about.kind)
     inside = np.where(finite, codes, -1)
@@ -143,10 +143,10 @@ def ageing_dataset(
     return build(variables, AGEING, {"age": bins.edges[:-1].astype(np.float64)}, attrs)
 
 
-def threshold_attrs(rule: Rule, given: Any) -> tuple[dict[str, str], list[str]]:
+def threshold_attrs(rule: Rule) -> tuple[dict[str, str], list[str]]:
     """Return the attributes of a threshold, and a warning where it was chosen on these data."""
     if rule.name == "fixed":
-        return {"threshold_rule": f"{given:g}, given", "chosen_on": "given"}, []
+        return {"threshold_rule": f"{rule.values[0]:g}, given", "chosen_on": "given"}, []
     said = f"the threshold was chosen on these data ({rule.words}): rates at it are optimistic"
     return {"threshold_rule": str(rule), "chosen_on": "all data"}, [said]
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
+from bioeval.base.errors import counted
+from bioeval.base.variables import OPEN_SET
 from bioeval.results.closed_set import ClosedSetCounts, require_mated
 from bioeval.results.dataset import Variables, rate
 from bioeval.results.open_set import OpenSetAttempts, OpenSetCounts, open_set_result, role_of
@@ -29,7 +31,8 @@ def closed_set_expected(
     tied = tally.tied.values()[0, 0]
     counts = ClosedSetCounts(expected_ranks(tally)[-1], tally.genuine, tally.unmated, tied)
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "unmated": unmated}
-    return counts.dataset(tally.about, options, note)
+    found = counts.dataset(tally.about, options, note)
+    return with_fewer_mates(found, tally.fewer_mates, tally.genuine, tally.size)
 
 
 def open_set_expected(
@@ -76,7 +79,22 @@ def open_set_expected(
     points = open_set_bounds(far, dir_, whole, targets)
     options = {**drawn_attrs(Drawn(tally.size)), "ties": tally.ties, "impostors": role}
     notes = [note] if note else []
-    return open_set_result(counts, points, targets, about, options, notes, [NO_POINTS])
+    result = open_set_result(counts, points, targets, about, options, notes, [NO_POINTS])
+    return with_fewer_mates(result, tally.fewer_mates, tally.genuine, tally.size)
+
+
+def with_fewer_mates(dataset: xr.Dataset, fewer: int, genuine: int, size: int) -> xr.Dataset:
+    """Add how many genuine attempts have fewer templates of their subject than are drawn."""
+    if size < 2:
+        return dataset
+    found = dataset.assign(fewer_mates=((), np.int64(fewer), OPEN_SET["fewer_mates"].attrs()))
+    if fewer:
+        note = (
+            f"{fewer:,} of {counted(genuine, 'mated searches')} have fewer than {size} usable "
+            "templates of their subject; the gallery holds all of these"
+        )
+        found.attrs["warnings"] = "\n".join(filter(None, [found.attrs["warnings"], note]))
+    return found
 
 
 def expected_ranks(tally: GalleryTally) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.scalars import Name
-from bioeval.results.random_galleries import drawn_attrs
+from bioeval.results.random_galleries import drawn_attrs, with_fewer_mates
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.random_galleries.options import Drawn
 
@@ -34,6 +34,7 @@ def sampled_dataset(
     evaluate: Callable[[IdentificationTally], xr.Dataset],
     drawn: Drawn,
     note: str = "",
+    fewer_mates: int = 0,
 ) -> xr.Dataset:
     """Return the means over sampled galleries, one tally each, with the spread between them.
 
@@ -86,4 +87,5 @@ def sampled_dataset(
     coords["repeat"] = ("repeat", np.arange(repeats), Name("drawn gallery").attrs())
     attrs = first.attrs | drawn_attrs(drawn)
     attrs["warnings"] = "\n".join(filter(None, [attrs["warnings"], note]))
-    return xr.Dataset(variables, coords, attrs)
+    mated = int((tallies[0].mates > 0).sum())  # the same in all galleries
+    return with_fewer_mates(xr.Dataset(variables, coords, attrs), fewer_mates, mated, drawn.size)

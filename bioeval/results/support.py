@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 from bioeval.base.errors import counted
@@ -14,6 +15,9 @@ RULE_OF_3 = 3
 
 #: Rule of 30: with 30 errors a rate is known to within 30 % with 90 % confidence.
 RULE_OF_30 = 30
+
+#: The largest number of attempts that results hold (int64).
+MOST_ATTEMPTS = 2**63 - 1
 
 
 def equal_error_variables(error: EqualError, kind: str) -> dict[str, tuple[tuple, float]]:
@@ -29,9 +33,15 @@ def point_variables(values: Mapping[Scalar, float], kind: str) -> dict[str, tupl
     }
 
 
-def supported(target: float, attempts: float) -> bool:
+def supported(target: float, attempts: float, rule: int = RULE_OF_3) -> bool:
     """Return whether the number of impostor attempts supports a FAR target, by the rule of 3."""
-    return not target > 0 or attempts >= RULE_OF_3 / target
+    return not target > 0 or attempts >= rule / float(target)  # of Python: infinity, no warning
+
+
+def attempts_for(rule: int, target: float) -> int:
+    """Return the impostor attempts that a rule takes for a FAR target, up to `MOST_ATTEMPTS`."""
+    wanted = rule / float(target) * (1 - 1e-12)
+    return math.ceil(wanted) if wanted < MOST_ATTEMPTS else MOST_ATTEMPTS
 
 
 def support_warnings(
@@ -45,9 +55,9 @@ def support_warnings(
     """
     found = []
     for x in targets:
-        if not x > 0 or attempts >= RULE_OF_30 / x:
+        if supported(x, attempts, RULE_OF_30):
             continue
-        if attempts < 1 / x:
+        if not supported(x, attempts, 1):
             why = "not one false accept is allowed: the same as at FAR = 0"
         elif not supported(x, attempts):
             why = "not supported at 95 % even without a false accept, rule of 3"

@@ -7,11 +7,14 @@ one after for similarities. The nearest may be on the wrong side.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from bioeval.base.arguments import as_float64
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.variables import ACCEPTED_WITH_THRESHOLD, AT, COORDINATES, REJECTED_WITH_THRESHOLD
@@ -22,6 +25,40 @@ _RULES = {
     True: "similarities: the first threshold of the results that is not below the one given",
 }
 _SHOWN = 3
+
+# Thresholds that are operating points.
+_POINTS = ("eer", "zero_far", "zero_frr", "min_cost")
+
+
+def units_of(dataset: xr.Dataset) -> str:
+    """Return the kind and the units of a result's thresholds, in which systems can share one."""
+    metric = re.search(r"metric (\w+)", str(dataset.attrs.get("origin", "")))
+    own = str(dataset.get("threshold", xr.DataArray()).attrs.get("units", ""))
+    kind = str(dataset.attrs.get("kind", "distance"))
+    return " ".join(filter(None, (kind, own, metric[1] if metric else "")))
+
+
+def operating_points(dataset: xr.Dataset) -> np.ndarray:
+    """Return the finite thresholds of a result's operating points; of ranks those of rank 1."""
+    found = [dataset[name] for name in (f"{x}_threshold" for x in _POINTS) if name in dataset]
+    if "threshold_at_far" in dataset:
+        at_far = dataset["threshold_at_far"]
+        found.append(at_far.isel(rank=0) if "rank" in at_far.dims else at_far)
+    every = np.concatenate([np.empty(0), *(x.values.ravel() for x in found)])
+    return np.unique(every[np.isfinite(every)])
+
+
+def shared_points(trees: Mapping[str, xr.DataTree]) -> dict[str, np.ndarray]:
+    """Return for each system the operating points of all systems in its units."""
+    leaves = {name: [x.to_dataset() for x in tree.leaves] for name, tree in trees.items()}
+    curves = {name: [x for x in found if "threshold" in x.dims] for name, found in leaves.items()}
+    every = [x for found in curves.values() for x in found]
+    shared = {}
+    for name, found in curves.items():
+        units = {units_of(x) for x in found}
+        points = [operating_points(x) for x in every if units_of(x) in units]
+        shared[name] = np.unique(np.concatenate([np.empty(0), *points]))
+    return shared
 
 
 def check_places(threshold: Any) -> np.ndarray:
@@ -36,7 +73,7 @@ def check_places(threshold: Any) -> np.ndarray:
             f"{name} has shape {array.shape} and dtype {array.dtype}; expected a number, or a "
             "one-dimensional array of at least one"
         )
-    places = array.astype(np.float64)
+    places = as_float64("threshold", threshold)
     if (lacking := np.isnan(places)).any():
         where = f"{name}[{int(np.argmax(lacking))}]" if places.ndim else str(name)
         raise DataError(f"{where} is NaN; expected a number")

@@ -103,15 +103,19 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     Each rate is over the attempts of its own class: GAR and FRR over the genuine, FAR and GRR
     over the impostor attempts. A rate without attempts is NaN.
     """
+    points, bounds = _points_of(tally)
     thresholds = grid_of(tally)
     genuine, impostor = len(tally.genuine), tally.impostor.total
-    ga = np.searchsorted(tally.genuine, thresholds, side="right").astype(np.int64)
     fa = (tally.given or tally.impostor).at_most(thresholds)
+    if points is not None:
+        every = np.append(thresholds, points.rows)
+        thresholds, first = np.unique(every, return_index=True)
+        fa = np.append(fa, points.rows_fa)[first]
+    ga = np.searchsorted(tally.genuine, thresholds, side="right").astype(np.int64)
     strangers = tally.unenrolled
     if strangers is not None:
         accepted = np.searchsorted(strangers, thresholds, side="right").astype(np.int64)
     kind = tally.about.kind
-    points, bounds = _points_of(tally)
     thresholds = to_user(thresholds, kind)
     if larger_is_closer(kind):
         thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]

@@ -9,7 +9,7 @@ from itertools import compress
 import numpy as np
 
 from bioeval.base.errors import MergeError, short_name
-from bioeval.kernels.count import count_disjoint
+from bioeval.kernels.matching import match_in_order, match_most
 from bioeval.scores.growing_column import PIECE
 from bioeval.scores.labels import digest, present
 from bioeval.scores.matrix import PairScores, Scores
@@ -186,22 +186,40 @@ def disjoint_pairs(left: int, right: int, people: int) -> int:
 
 
 def disjoint_among(left: np.ndarray, right: np.ndarray, people: int) -> int:
-    """Return how many disjoint pairs of subjects there are among some pairs.
+    """Return the largest number of disjoint pairs of subjects among some pairs.
 
-    A lower bound, at least half of the largest number: pairs are taken one by one, those of a
-    subject with few others first. Pairs of a subject with itself are left out.
+    Pairs of a subject with itself are left out.
+    """
+    return int((mates_among(left, right, people) >= 0).sum()) // 2
+
+
+def mates_among(left: np.ndarray, right: np.ndarray, people: int) -> np.ndarray:
+    """Return the subject that each is paired with, or -1, in as many disjoint pairs as there are.
+
+    Parameters
+    ----------
+    left, right : int arrays, shape (k,)
+        The subjects of each possible pair; pairs of a subject with itself are left out.
+    people : int
     """
     key = np.empty(0, dtype=np.int64)
-    for start in range(0, len(left), PIECE):
-        a, b = left[start : start + PIECE], right[start : start + PIECE]
+    for begin in range(0, len(left), PIECE):
+        a, b = left[begin : begin + PIECE], right[begin : begin + PIECE]
         low, high = np.minimum(a, b), np.maximum(a, b)
         key = np.concatenate([key, (low.astype(np.int64) * people + high)[low != high]])
         key.sort()  # several times faster than numpy's search for distinct values
         key = key[np.diff(key, prepend=-1) > 0]
     pairs = np.stack([key // max(people, 1), key % max(people, 1)])
     degree = np.bincount(pairs.ravel(), minlength=people)
-    first, second = pairs[:, np.argsort(degree[pairs].min(axis=0, initial=people), kind="stable")]
-    return int(count_disjoint(first, second, np.ones(people, dtype=np.bool_)))
+    mate = np.full(people, -1, dtype=np.int64)
+    # Subjects with few others first: seldom is there more to be gained.
+    one, other = pairs[:, np.argsort(degree[pairs].min(axis=0, initial=people))]
+    match_in_order(one, other, mate)
+    if (mate >= 0).sum() < (degree > 0).sum() - 1:
+        both = np.concatenate([pairs, pairs[::-1]], axis=1)
+        neighbour = both[1, np.argsort(both[0], kind="stable")]
+        match_most(np.append(0, np.cumsum(degree)), neighbour, mate)
+    return mate
 
 
 def _joined(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:

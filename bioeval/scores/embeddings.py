@@ -2,22 +2,24 @@
 
 Distances are computed in blocks of rows, in float64 or float32, and the whole
 matrix is never needed: :class:`EmbeddingSource` computes the rows that are read, and forgets them.
-Distances of nearly equal vectors are computed from their difference, where the expanded form
-``|a|^2 + |b|^2 - 2ab`` would lose them: equal embeddings are at distance 0 exactly (but for
-``bhattacharyya``, where they may be a rounding away).
+Distances of nearly equal vectors are computed in float64 from the difference of the embeddings as
+they were given, where a product of rounded vectors would lose it: equal embeddings are at distance
+0 exactly.
 
 All distances of a probe, to mates and non-mates, come from the same matrix product, so that its
 ranks are consistent. The last digits of a product depend on the linear algebra library and on the
 size of the block: templates with equal embeddings may differ there from each other, and a streamed
 matrix from one that was made whole. In float32 a distance is good to about 1e-6 of the lengths of
-its vectors.
+its vectors, and to 1e-7 of itself where the vectors are near: where the squared distance is below a
+thousandth of the squared lengths.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -29,6 +31,9 @@ Metric = str | Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 # Values in one block of rows: 32 MiB of float64.
 _BLOCK = 1 << 22
+
+# Values in a block that stays in the cache of a core: 512 KiB of float64.
+_CACHED = 1 << 16
 
 # Multiples of the rows and columns that kernels of linear algebra compute together.
 _TILE_ROWS, _TILE_COLUMNS = 64, 192
@@ -46,6 +51,43 @@ def as_embeddings(values: Any, what: str) -> np.ndarray:
             f"{what} has shape {array.shape}; expected (templates, features), neither of them 0"
         )
     return array
+
+
+@dataclass
+class _Side:
+    """The embeddings of one side.
+
+    Attributes
+    ----------
+    products : array, shape (n, f)
+        What matrix products take, in the dtype of the distances: unit vectors (cosine), square
+        roots of proportions (Bhattacharyya), else the embeddings.
+    exact : float32 or float64 array, shape (n, f)
+        ``exact * factor`` are `products` before rounding, from which near pairs are computed.
+    factor, squared : float arrays, shape (n,)
+        The squared lengths are those of `products`.
+    """
+
+    products: np.ndarray
+    exact: np.ndarray
+    factor: np.ndarray
+    squared: np.ndarray
+
+    def __getitem__(self, rows: Any) -> Self:
+        products = self.products[rows]
+        exact = products if self.exact is self.products else self.exact[rows]
+        return replace(
+            self, products=products, exact=exact, factor=self.factor[rows],
+            squared=self.squared[rows],
+        )  # fmt: skip
+
+    def in_kernel(self) -> Any:
+        """Return the side as kernels take it."""
+        from bioeval.kernels.distance import Embeddings
+        from bioeval.scores.arrays import writable_alias
+
+        exact, factor = map(writable_alias, map(np.ascontiguousarray, (self.exact, self.factor)))
+        return Embeddings(exact, factor, self.squared)
 
 
 class EmbeddingSource:
@@ -70,35 +112,43 @@ class EmbeddingSource:
         self.metric, self.dtype = metric, np.dtype(dtype)
         #: Both sides as they were given.
         self.given = probe, gallery
-        sides = [_prepare(probe, metric, "probe embeddings", self.dtype)]
-        if probe is not gallery:
-            sides.append(_prepare(gallery, metric, "gallery embeddings", self.dtype))
         self.shape = (len(probe), len(gallery))
-        self._scale = _scale_of(sides) if metric == "l2" else 1.0
+        self._scale = 1.0
+        if callable(metric):
+            return
+        plain = [_plain(probe, metric, "probe embeddings", self.dtype)]
+        if probe is not gallery:
+            plain.append(_plain(gallery, metric, "gallery embeddings", self.dtype))
+        if metric == "l2":
+            self._scale = _scale_of(plain, self.dtype)
         if self._scale != 1.0:
-            sides = [x * x.dtype.type(self._scale) for x in sides]
+            plain = [x * x.dtype.type(self._scale) for x in plain]
+        sides = [_side(x, metric, self.dtype) for x in plain]
         self._left, self._right = sides[0], sides[-1]
-        if metric in ("cosine", "l2"):
-            self._lengths = np.einsum("ij,ij->i", self._right, self._right)
 
     @property
     def features(self) -> int:
         """The number of features of an embedding."""
-        return self._right.shape[1]
+        return self.given[1].shape[1]
+
+    def unrounded(self, rows: np.ndarray, columns: np.ndarray) -> list[np.ndarray]:
+        """Return all that distances of some probes to some of the gallery are computed from."""
+        if callable(self.metric):
+            return [self.given[0][rows], self.given[1][columns]]
+        return [self._left.exact[rows], self._right.exact[columns]]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Return the distances of some probes (a slice or indices) to the whole gallery."""
-        x = self._left[rows]
-        if x.ndim == 1:
-            return self._block(x[None])[0]
-        return self._block(x)
+        if np.ndim(self.given[0][rows]) == 1:
+            return self[np.arange(self.shape[0])[rows][None]][0]
+        return self._block(rows)
 
     def among(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the distances of some probes to some of the gallery.
 
         They are most often those of the whole rows to the last bit, but need not be.
         """
-        return self._block(self._left[rows], columns)
+        return self._block(rows, columns)
 
     def of_columns(self, columns: np.ndarray) -> EmbeddingSource:
         """Return the same probes against some of the gallery, which alone are computed."""
@@ -116,20 +166,21 @@ class EmbeddingSource:
     def pairs(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         """Return the distances of the pairs ``(a[i], b[i])`` alone, in float64."""
         out = np.empty(len(a))
-        step = max(1, _BLOCK // self._left.shape[1])
+        step = max(1, _BLOCK // self.features)
         for low in range(0, len(a), step):
-            x, y = self._left[a[low : low + step]], self._right[b[low : low + step]]
+            i, j = a[low : low + step], b[low : low + step]
             if callable(self.metric):
-                rows = zip(x, y, strict=True)
+                rows = zip(self.given[0][i], self.given[1][j], strict=True)
                 values = [float(self.metric(u[None], v[None])[0, 0]) for u, v in rows]
                 out[low : low + step] = values
             else:
-                out[low : low + step] = _aligned(x, y, self.metric)
+                out[low : low + step] = _aligned(self._left[i], self._right[j], self.metric)
         return self._unscaled(out)
 
-    def _block(self, x: np.ndarray, columns: Any = slice(None)) -> np.ndarray:
-        y, metric = self._right[columns], self.metric
+    def _block(self, rows: Any, columns: Any = slice(None)) -> np.ndarray:
+        metric = self.metric
         if callable(metric):
+            x, y = self.given[0][rows], self.given[1][columns]
             out = np.asarray(metric(x, y))
             if out.shape != (len(x), len(y)) or out.dtype.kind not in "biuf":
                 raise DataError(
@@ -137,25 +188,26 @@ class EmbeddingSource:
                     f"distances of shape {(len(x), len(y))}"
                 )
             return out.astype(self.dtype, copy=False)
+        return self._distances(self._left[rows], self._right[columns], metric)
+
+    def _distances(self, left: _Side, right: _Side, metric: str) -> np.ndarray:
         if metric in ("l1", "linf"):
             from scipy.spatial.distance import cdist
 
+            x, y = left.exact, right.exact
             name = "cityblock" if metric == "l1" else "chebyshev"
             out = cdist(x, y, name).astype(self.dtype, copy=False)
             # The largest difference leaves NaN out, and with it a failed template.
             out[np.isnan(x).any(axis=1)] = np.nan
             out[:, np.isnan(y).any(axis=1)] = np.nan
             return out
-        products = x @ y.T
+        products = left.products @ right.products.T
+        near = self.dtype.type(NEAR[self.dtype.name])
         if metric == "bhattacharyya":
-            with np.errstate(divide="ignore"):
-                return np.maximum(-np.log(products), 0.0)
+            return _of_coefficients(products, left, right, near)
         from bioeval.kernels.distance import finish_euclidean
 
-        x = np.ascontiguousarray(x)
-        lengths = np.einsum("ij,ij->i", x, x)
-        near = self.dtype.type(NEAR[self.dtype.name])
-        finish_euclidean(products, x, y, lengths, self._lengths[columns], near, metric == "cosine")
+        finish_euclidean(products, left.in_kernel(), right.in_kernel(), near, metric == "cosine")
         return self._unscaled(products)
 
     def _unscaled(self, distances: np.ndarray) -> np.ndarray:
@@ -173,18 +225,18 @@ class _SomeColumns(EmbeddingSource):
     def __init__(self, source: EmbeddingSource, columns: np.ndarray):
         self.__dict__.update(source.__dict__)
         self.shape = (source.shape[0], len(columns))
-        filled = columns if callable(source.metric) else _filled(columns, _TILE_COLUMNS)
-        self._right = source._right[filled]
-        if source.metric in ("cosine", "l2"):
-            self._lengths = source._lengths[filled]
+        if callable(source.metric):
+            self.given = source.given[0], source.given[1][columns]
+        else:
+            self._right = source._right[_filled(columns, _TILE_COLUMNS)]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Return the distances of some probes (a slice or indices) to these columns."""
-        x = self._left[rows]
-        if x.ndim == 1:
-            return self[np.arange(self.shape[0])[rows][None]][0]
-        y = x if callable(self.metric) else x[_filled(np.arange(len(x)), _TILE_ROWS)]
-        return np.ascontiguousarray(self._block(y)[: len(x), : self.shape[1]])
+        index = np.arange(self.shape[0])[rows]
+        if index.ndim == 0:
+            return self[index[None]][0]
+        filled = index if callable(self.metric) else _filled(index, _TILE_ROWS)
+        return np.ascontiguousarray(self._block(filled)[: len(index), : self.shape[1]])
 
 
 def _filled(index: np.ndarray, tile: int) -> np.ndarray:
@@ -192,10 +244,10 @@ def _filled(index: np.ndarray, tile: int) -> np.ndarray:
     return np.append(index, np.repeat(index[-1:], -len(index) % tile))
 
 
-def _scale_of(sides: list[np.ndarray]) -> float:
+def _scale_of(sides: list[np.ndarray], dtype: np.dtype) -> float:
     """Return a power of two that keeps squares in range; 1 where they are."""
     largest = max(float(np.nanmax(np.abs(x), initial=0.0)) for x in sides)
-    info = np.finfo(sides[0].dtype)
+    info = np.finfo(dtype)
     exponent = math.frexp(largest)[1]
     inside = info.minexp // 4 < exponent < info.maxexp // 2 - 16
     # Of subnormal numbers the power would overflow; the largest one brings them into range.
@@ -218,41 +270,92 @@ def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:
     return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, metric {name}"
 
 
-def _prepare(
-    values: np.ndarray, metric: Metric, what: str, dtype: np.dtype | type = np.float64
-) -> np.ndarray:
-    """Return what the blocks of a metric work on: unit vectors, square roots, or plain floats."""
-    if callable(metric):
-        return values
-    with np.errstate(over="ignore"):
-        x = np.ascontiguousarray(values, dtype=dtype)
-    infinite = np.isinf(x).any(axis=1)
+def _plain(values: np.ndarray, metric: str, what: str, dtype: np.dtype) -> np.ndarray:
+    """Return embeddings as C-contiguous floats that hold them, checked for a metric."""
+    small = values.dtype.itemsize <= 2 or values.dtype == np.float32
+    wide = np.float64 if dtype == np.float64 or not small else np.float32
+    plain: np.ndarray = np.ascontiguousarray(values, dtype=wide)
+    with np.errstate(over="ignore"):  # other metrics have distances as long as the embeddings
+        checked = (
+            plain if metric in ("cosine", "bhattacharyya") else plain.astype(dtype, copy=False)
+        )
+    infinite = np.isinf(checked).any(axis=1)
     if infinite.any():
         raise DataError(
             f"{what}: {int(infinite.sum())} rows hold infinite values, the first is row "
             f"{int(np.argmax(infinite))}; mark failed templates with NaN"
         )
-    if metric == "cosine":
-        with np.errstate(invalid="ignore", divide="ignore"):
-            scale = np.abs(x).max(axis=1, keepdims=True)  # keeps the squares in range
-            x = x / scale
-            return x / np.sqrt(np.einsum("ij,ij->i", x, x))[:, None]
-    if metric == "bhattacharyya":
-        if (x < 0).any():
-            row = int(np.argmax((x < 0).any(axis=1)))
-            raise DataError(
-                f"{what}: row {row} has negative values; the Bhattacharyya distance is defined "
-                "for non-negative features (histograms)"
-            )
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            return np.sqrt(x / x.sum(axis=1, keepdims=True))
-    return x
+    if metric == "bhattacharyya" and (plain < 0).any():
+        row = int(np.argmax((plain < 0).any(axis=1)))
+        raise DataError(
+            f"{what}: row {row} has negative values; the Bhattacharyya distance is defined "
+            "for non-negative features (histograms)"
+        )
+    return plain
 
 
-def _aligned(x: np.ndarray, y: np.ndarray, metric: str) -> np.ndarray:
+def _side(plain: np.ndarray, metric: str, dtype: np.dtype) -> _Side:
+    """Return what a metric computes distances of one side from."""
+    exact, factor = plain, np.ones(len(plain))
+    if metric in ("l1", "linf"):  # which make no products
+        return _Side(plain, plain, factor, factor)
+    if metric == "l2":
+        products = plain.astype(dtype, copy=False)
+    else:
+        products, exact, factor = _units(plain, metric, dtype)
+    return _Side(products, exact, factor, np.einsum("ij,ij->i", products, products))
+
+
+def _units(
+    plain: np.ndarray, metric: str, dtype: np.dtype
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return unit vectors in a dtype, and embeddings with the factors of the unrounded ones."""
+    products, length = np.empty(plain.shape, dtype), np.empty(len(plain))
+    step = max(1, _BLOCK // plain.shape[1])
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        for low in range(0, len(plain), step):
+            rows = slice(low, low + step)
+            products[rows], length[rows] = _unit(plain[rows].astype(np.float64, copy=False), metric)
+        factor = 1 / length
+        if dtype == np.float64:
+            return products, products, np.ones(len(plain))
+        if metric == "bhattacharyya":
+            return products, np.sqrt(plain / length[:, None]), np.ones(len(plain))
+        if np.isinf(factor[length > 0]).any():  # float64 has no inverse of so short a length
+            return products, plain / length[:, None], np.ones(len(plain))
+        return products, plain, factor
+
+
+def _unit(x: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return unit vectors, and what the embeddings were divided by: their lengths, or sums."""
     if metric == "bhattacharyya":
-        with np.errstate(divide="ignore"):
-            return np.maximum(-np.log(np.einsum("ij,ij->i", x, y)), 0.0)
+        total = x.sum(axis=1, keepdims=True)
+        return np.sqrt(x / total), total[:, 0]
+    scale = np.abs(x).max(axis=1, keepdims=True)  # keeps the squares in range
+    x = x / scale
+    length = np.sqrt(np.einsum("ij,ij->i", x, x))
+    return x / length[:, None], scale[:, 0] * length
+
+
+def _of_coefficients(
+    products: np.ndarray, left: _Side, right: _Side, near: np.floating
+) -> np.ndarray:
+    """Return Bhattacharyya distances; coefficients near 1 are computed from the differences."""
+    places = np.flatnonzero(products > 1 - near)
+    with np.errstate(divide="ignore"):
+        found = np.maximum(-np.log(products), 0.0)
+    step = max(1, _CACHED // left.exact.shape[1])
+    for low in range(0, len(places), step):
+        i, j = np.divmod(places[low : low + step], found.shape[1])
+        difference = left.exact[i]
+        difference -= right.exact[j]
+        found[i, j] = -np.log1p(-np.einsum("ij,ij->i", difference, difference) / 2)
+    return found
+
+
+def _aligned(left: _Side, right: _Side, metric: str) -> np.ndarray:
+    """Return the distances of each embedding of one side from that of the other, in float64."""
+    x, y = (side.exact * side.factor[:, None] for side in (left, right))
     with np.errstate(over="ignore"):
         difference = np.abs(x - y)
         if metric == "l1":
@@ -260,4 +363,9 @@ def _aligned(x: np.ndarray, y: np.ndarray, metric: str) -> np.ndarray:
     if metric == "linf":
         return difference.max(axis=1)
     squared = np.einsum("ij,ij->i", difference, difference)
+    if metric == "bhattacharyya":
+        with np.errstate(divide="ignore"):
+            far = np.maximum(-np.log(np.einsum("ij,ij->i", x, y)), 0.0)
+        near = squared < 2 * NEAR["float64"]
+        return np.where(near, -np.log1p(-np.where(near, squared, 0.0) / 2), far)
     return squared / 2.0 if metric == "cosine" else np.sqrt(squared)

@@ -50,7 +50,7 @@ class GrowingColumn:
             self._file.flush()
         except OSError as error:
             raise DataError(
-                f"a long list is kept in a temporary file in {folder}, which failed: "
+                f"what is read is kept in a temporary file in {folder}, which failed: "
                 f"{error.strerror or error}; name a folder with room in TMPDIR"
             ) from error
         self._parts, self._waiting = [], 0
@@ -66,6 +66,17 @@ class GrowingColumn:
                 self._file.close()
             self._parts = []
         return self._array
+
+
+def taken(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """Return some values of a column: by their places, or as a choice in pieces."""
+    if rows.dtype != bool or len(column) <= PIECE:
+        return column[rows]
+    found = GrowingColumn(column.dtype)
+    for low in range(0, len(column), PIECE):
+        found.append(column[low : low + PIECE][rows[low : low + PIECE]])
+    release(column)
+    return found.array()
 
 
 def release(*columns: np.ndarray) -> None:

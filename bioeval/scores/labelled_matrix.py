@@ -47,6 +47,8 @@ class LabelledMatrix:
     #: The layout of the matrix of which these are some columns; empty: their own.
     part_of: str = ""
     _mask: Any = None
+    #: The embeddings that the rows of the base were computed from.
+    _embedded: np.ndarray | None = None
     _rows: np.ndarray | None = None
     _columns: np.ndarray | None = None
 
@@ -400,7 +402,7 @@ class LabelledMatrix:
         """
         view = self.select()
         if self._rows is not None or self._columns is not None:
-            view._base = SelectedRows(self)
+            view._base, view._embedded = SelectedRows(self), self.embedded_probes
             view._rows = view._columns = None
         view._mask = mask
         return view
@@ -411,7 +413,7 @@ class LabelledMatrix:
         view.__dict__.pop("fingerprint", None)  # cached, of the other values
         view._mask = None if self._mask is None else self.mask
         view._base, view._rows, view._columns = values, None, None
-        view.kind, view.verification = kind, None
+        view.kind, view.verification, view._embedded = kind, None, None
         return view
 
     @property
@@ -428,6 +430,17 @@ class LabelledMatrix:
     def streams(self) -> bool:
         """Whether the rows are computed from embeddings each time they are read."""
         return isinstance(self._base, EmbeddingSource)
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the scores were computed from embeddings."""
+        return self._embedded is not None
+
+    @property
+    def embedded_probes(self) -> np.ndarray | None:
+        """The embeddings of the probes, where the scores were computed from them."""
+        rows = self._embedded
+        return rows if rows is None or self._rows is None else rows[self._rows]
 
     @property
     def is_stored(self) -> bool:

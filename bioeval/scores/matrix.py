@@ -8,22 +8,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from bioeval.base.errors import DataError, ProtocolError, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.base.kinds import KINDS
 from bioeval.base.memory import require_bytes
 from bioeval.base.panels import panel
 from bioeval.scores.arrays import IGNORE, as_array, as_index
-from bioeval.scores.coded_subjects import CodedSubjects
+from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.description import lines_of_matrix, lines_of_pairs
 from bioeval.scores.embeddings import EmbeddingSource, Metric, as_embeddings, describe_metric
-from bioeval.scores.growing_column import PIECE, release
+from bioeval.scores.growing_column import PIECE, release, taken
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT, NAN_POLICIES, LabelledMatrix
 from bioeval.scores.labels import Codes, as_labels, as_meta, digest
+from bioeval.scores.listed_templates import (
+    ListedTemplates,
+    ListRules,
+    Where,
+    note_on_infinite,
+    places,
+    require_classes,
+)
 from bioeval.scores.template_averages import average_embeddings
 
 
@@ -176,7 +185,7 @@ class Scores(LabelledMatrix):
             name=name,
             exclude=exclude,
         )
-        made.origin = describe_metric(metric, left)
+        made._embedded, made.origin = left, describe_metric(metric, left)
         if names:
             made.origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
         made.memory_limit = memory_limit
@@ -195,6 +204,9 @@ class Scores(LabelledMatrix):
         subjects: Any = None,
         folds: Any = None,
         name: str | None = None,
+        templates: Any = None,
+        keep: str | Sequence[str] = (),
+        unordered: bool = False,
     ) -> PairScores:
         """Take fixed trials: one score a pair, and whether the pair is genuine.
 
@@ -208,11 +220,27 @@ class Scores(LabelledMatrix):
             The subjects of both sides of each pair; intervals by subject need them.
         folds : array_like, shape (p,), optional
             The fold of each pair, where the publisher of a list gives it.
+        templates : array_like, shape (p, 2), optional
+            The names of the templates of both sides of each pair. With them a pair that is listed
+            again with the same score counts once, and comparisons of a template with itself are
+            left out, which results say; :func:`compare` and :func:`fuse` align systems by them.
+        keep : {"self", "repeated"}, or several of them
+            What to count nevertheless: comparisons of a template with itself, and pairs as often
+            as they are listed.
+        unordered : bool
+            Count a-b and b-a as one attempt, which both orders then have the same score for. By
+            default they are two, as in a matrix.
 
         Returns
         -------
         PairScores
             Scores of layout ``"pairs"``: verification only.
+
+        Raises
+        ------
+        DataError
+            If `genuine` contradicts `subjects`, a pair is both genuine and impostor, or is listed
+            again with another score.
 
         Examples
         --------
@@ -220,9 +248,12 @@ class Scores(LabelledMatrix):
         >>> be.Scores.from_pairs([0.1, 0.8, 0.4], [True, False, True]).genuine.sum()
         np.int64(2)
         """
-        return PairScores(
-            scores, genuine, kind=kind, nan=nan, subjects=subjects, folds=folds, name=name
-        )
+        rules = ListRules.parse(keep, unordered)
+        found = PairScores(
+            scores, genuine, kind=kind, nan=nan, subjects=subjects, folds=folds, name=name,
+            templates=templates,
+        )  # fmt: skip
+        return found.attempts(rules, lambda rows: places("pair", rows))
 
     def at_pairs(
         self, probe_index: Any, gallery_index: Any, genuine: Any = None, folds: Any = None
@@ -260,6 +291,11 @@ class Scores(LabelledMatrix):
             if not self.labelled:
                 raise DataError("genuine is missing: these scores have no labels to derive it from")
             genuine = self.codes.probe[i] == self.codes.gallery[j]
+        elif self.labelled and np.shape(genuine) == i.shape:
+            require_classes(
+                np.asarray(genuine) == 1, self.codes.probe[i], self.codes.gallery[j],
+                lambda rows: places("pair", rows),
+            )  # fmt: skip
         rows, columns = self.base_rows(i), self.base_columns(j)
         if self._mask is not None:
             refuse(self._mask[rows, columns] == IGNORE, "are cells that the mask ignores")
@@ -301,12 +337,17 @@ class PairScores(Scores):
     pair_folds : ndarray, shape (p,), or None
     pair_ids : int64 array, shape (p, 1) or (p, 2)
         The position of each pair in the list, or the identities of its two templates.
+    templates : CodedSides or None
+        The names of the templates of both sides.
+    unordered : bool
+        Whether both orders of two templates were merged.
     missing : int
         Pairs of a published list that are not among these, since one of their templates is missing.
     """
 
     missing = 0
     labelled = False
+    unordered = False
 
     def __init__(
         self,
@@ -318,6 +359,7 @@ class PairScores(Scores):
         subjects: Any = None,
         folds: Any = None,
         name: str | None = None,
+        templates: Any = None,
     ):
         require_choice("kind", kind, KINDS)
         require_choice("nan", nan, NAN_POLICIES)
@@ -336,14 +378,10 @@ class PairScores(Scores):
         self._base = array
         self.layout = "pairs"
         self.genuine = flags.astype(bool)
-        self._subjects = subjects
-        if subjects is not None and not isinstance(subjects, CodedSubjects):
-            self._subjects = np.asarray(subjects)
-            if self._subjects.shape != (len(array), 2):
-                raise DataError(
-                    f"subjects has shape {self._subjects.shape}; expected ({len(array)}, 2), both "
-                    "sides"
-                )
+        self._subjects = _both_sides(subjects, "subjects", len(array))
+        self.templates = _both_sides(templates, "templates", len(array))
+        if isinstance(self.templates, np.ndarray):
+            self.templates = CodedSides.of(self.templates, "templates")
         self.pair_folds = None if folds is None else as_labels(folds, "folds")
         if self.pair_folds is not None and len(self.pair_folds) != len(array):
             raise DataError(
@@ -363,13 +401,18 @@ class PairScores(Scores):
     @cached_property
     def pair_subjects(self) -> np.ndarray | None:
         """The subjects of both sides of each pair."""
-        coded = isinstance(self._subjects, CodedSubjects)
+        coded = isinstance(self._subjects, CodedSides)
         return self._subjects.objects() if coded else self._subjects
+
+    @property
+    def pair_templates(self) -> np.ndarray | None:
+        """The names of the templates of both sides of each pair."""
+        return None if self.templates is None else self.templates.objects()
 
     @cached_property
     def pair_codes(self) -> Codes:
         """The subjects as codes: side a as probes, side b as the gallery."""
-        if isinstance(self._subjects, CodedSubjects):
+        if isinstance(self._subjects, CodedSides):
             return self._subjects.codes()
         a, b = (as_labels(side, "subjects") for side in self._subjects.T.tolist())
         return Codes(a, b)
@@ -421,20 +464,91 @@ class PairScores(Scores):
         if probes is None:
             return self
         index = as_index(probes, len(self._base), "probes")
-        who = self._subjects
+        view = self.taking(index)
+        view.pair_ids = self.pair_ids[index]
+        return view
+
+    def taking(self, rows: np.ndarray) -> Self:
+        """Return some pairs, by their places or as a choice, without remarks on all."""
+        who, folds = self._subjects, self.pair_folds
         if who is not None:
-            who = who.take(index) if isinstance(who, CodedSubjects) else who[index]
+            who = who.take(rows) if isinstance(who, CodedSides) else who[rows]
         view = type(self)(
-            self._base[index],
-            self.genuine[index],
+            taken(self._base, rows),
+            self.genuine[rows],
             kind=self.kind,
             nan=self.nan,
             subjects=who,
-            folds=None if self.pair_folds is None else self.pair_folds[index],
+            folds=None if folds is None else folds[rows],
             name=self.name,
+            templates=None if self.templates is None else self.templates.take(rows),
         )
-        view.pair_ids = self.pair_ids[index]
+        view.unordered, view.origin, view.reading = self.unordered, self.origin, self.reading
+        if "pair_ids" in self.__dict__:
+            view.pair_ids = self.pair_ids[rows]
         return view
+
+    def with_sides_exchanged(self, turned: np.ndarray) -> Self:
+        """Return a view in which the two sides of some pairs have changed places."""
+        view = copy(self)
+        for name in ("pair_subjects", "pair_codes", "fingerprint"):  # cached, of the others
+            view.__dict__.pop(name, None)
+        view.templates = None if self.templates is None else self.templates.exchanged(turned)
+        if isinstance(self._subjects, CodedSides):
+            view._subjects = self._subjects.exchanged(turned)
+        elif self._subjects is not None:
+            view._subjects = np.where(turned[:, None], self._subjects[:, ::-1], self._subjects)
+        return view
+
+    def attempts(self, rules: ListRules, where: Where) -> Self:
+        """Return the pairs that are attempts, with remarks on the others; see :meth:`examined`."""
+        keep, notes = self.examined(rules, where)
+        found = self if keep is None else self.taking(keep)
+        found.remarks = tuple(notes)
+        return found
+
+    def examined(
+        self, rules: ListRules, where: Where, classes: bool = True
+    ) -> tuple[np.ndarray | None, list[str]]:
+        """Return which pairs are attempts (None: all), and notes on the others.
+
+        `where` names the places of pairs, for messages; without `classes`, an impostor pair of one
+        subject is none that contradicts its subjects.
+
+        Raises
+        ------
+        DataError
+            If a pair contradicts its subjects or another pair.
+        """
+        who = self._subjects
+        if who is not None and classes:
+            a, b = (who.a, who.b) if isinstance(who, CodedSides) else (who[:, 0], who[:, 1])
+            require_classes(self.genuine, a, b, where)
+        notes = note_on_infinite(self._base, self.kind, where)
+        keep = None
+        if self.templates is not None:
+            listed = ListedTemplates(self.templates, self._base, self.genuine, where)
+            keep, found = listed.kept(rules)
+            notes += found
+            self.unordered = rules.unordered
+        elif rules.unordered:
+            raise DataError(
+                f"{Argument('unordered')} needs the names of the templates of both sides of each "
+                "pair, such as columns template_a and template_b"
+            )
+        return keep, notes
+
+
+def _both_sides(names: Any, what: str, length: int) -> Any:
+    """Return names of both sides as they are coded, or as an array, (p, 2)."""
+    if names is None or isinstance(names, CodedSides):
+        return names
+    array = np.asarray(names)
+    if array.shape != (length, 2):
+        raise DataError(
+            f"{what} has shape {array.shape}; expected ({length}, 2), both sides of each pair"
+        )
+    return array
 
 
 def require_scores(scores: Any, what: str = "scores") -> None:

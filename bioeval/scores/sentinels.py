@@ -1,7 +1,8 @@
 """Sentinels: scores that stand for a failed comparison, such as -1 in a whole row or column.
 
-Rows are looked at while they are counted. Columns, and values far from all others, are suspected
-from a sample of these rows, so that no score is read twice but those of a suspected column.
+Rows are looked at while they are counted. Columns, and values at the ends of the others, are
+suspected from a sample of these rows, so that no score is read twice but those of a suspected
+column.
 """
 
 from __future__ import annotations
@@ -30,8 +31,15 @@ LEAST_COMPARISONS, CHANCE = 8, 1e-3
 # be shared by some comparisons, and the others must not be the few values of quantised scores.
 FAR, LEAST_SHARED, LEAST_OTHERS = 1 / 3, 10, 16
 
+# A value at the end is beyond what ties explain if it is there more often, by this factor, than any
+# of its next neighbours. It is apart from them if it is further away than they reach.
+TIES, NEIGHBOURS = 10, 8
+
 # Rows of a suspected column that are read together.
 _BLOCK_ROWS = 4096
+
+FAR_OFF, NEGATIVE = "far from all others", "the only value below 0"
+APART, CUT_OFF = "apart from all others", "at the end of all others"
 
 _SHOWN = 3
 REMEDY = (
@@ -40,15 +48,30 @@ REMEDY = (
 )
 
 
+class EndValue(NamedTuple):
+    """A value at one end of all scores that suspiciously many share."""
+
+    value: float
+    how: str  # how it differs from the others
+    accepted: bool  # whether it is at the end that is accepted
+
+    @property
+    def severity(self) -> str:
+        """How serious it is: scores that were cut off have neighbours, and are no sentinels."""
+        if self.how == CUT_OFF:
+            return "note"
+        return "warning" if self.how == APART and not self.accepted else "error"
+
+
 class Sentinels(NamedTuple):
-    """Constant rows and columns with their values, and a value far from all others."""
+    """Constant rows and columns with their values, and values at the ends."""
 
     rows: np.ndarray
     row_values: np.ndarray
     columns: np.ndarray
     column_values: np.ndarray
-    value: float | None
-    hits: np.ndarray  # row and column of the sampled comparisons that have the value
+    ends: list[EndValue]
+    hits: list[np.ndarray]  # of each: row and column of the sampled comparisons that have it
     compared: int  # sampled comparisons
 
 
@@ -108,28 +131,32 @@ class SentinelWatch:
         known[np.isin(self.sampled, rows)] = False
         known[:, columns] = False
         others = self.sample[known]
-        if len(rows) or len(columns):
-            others.sort()
-        rows = rows[_rare(self.value[rows], self.count[rows], others, len(self.value))]
-        columns = columns[_rare(low[columns], seen[columns], others, len(low))]
+        ordered = np.sort(others) if len(rows) or len(columns) else others
+        rows = rows[_rare(self.value[rows], self.count[rows], ordered, len(self.value))]
+        columns = columns[_rare(low[columns], seen[columns], ordered, len(low))]
         columns = columns[self._constant(columns, low[columns])]
-        value = far_value(others, self.scores.kind)
-        hits = np.empty((0, 2), dtype=np.int64)
-        if value is not None:
-            hits = np.argwhere(self.sample == value)
-            hits[:, 0] = self.sampled[hits[:, 0]]
-        return Sentinels(
-            rows, self.value[rows], columns, low[columns], value, hits, int(seen.sum())
-        )
+        ends = end_values(others, self._impostors()[known], self.scores.kind)
+        hits = [np.argwhere(self.sample == end.value) for end in ends]
+        for places in hits:
+            places[:, 0] = self.sampled[places[:, 0]]
+        return Sentinels(rows, self.value[rows], columns, low[columns], ends, hits, int(seen.sum()))
+
+    def _impostors(self) -> np.ndarray:
+        """Say of the sampled comparisons whether they are of two subjects; all, if unknown."""
+        if not self.scores.labelled:
+            return np.ones(self.sample.shape, dtype=bool)
+        codes = self.scores.codes
+        return codes.probe[self.sampled][:, None] != codes.gallery
 
     def notes(self) -> list[str]:
         """Return warnings about what was found."""
         found = self.found()
         notes = _constant_note(found.rows, found.row_values, found.columns, found.column_values)
-        if found.value is not None:
-            first = [f"({i}, {j})" for i, j in found.hits[:_SHOWN]]
-            compared = counted(found.compared, "sampled comparisons")
-            notes.append(_far_note(found.value, len(found.hits), compared, "row, column", first))
+        compared = counted(found.compared, "sampled comparisons")
+        for end, hits in zip(found.ends, found.hits, strict=True):
+            if end.severity != "note":
+                first = [f"({i}, {j})" for i, j in hits[:_SHOWN]]
+                notes.append(_end_note(end, len(hits), compared, "row, column", first))
         return notes
 
     def _constant(self, columns: np.ndarray, value: np.ndarray) -> np.ndarray:
@@ -176,36 +203,61 @@ def _listed(what: str, places: np.ndarray) -> str:
     return f"{what} {names}" if len(places) == 1 else f"{len(places):,} {what}s ({names})"
 
 
-def far_value(scores: np.ndarray, kind: str) -> float | None:
-    """Return the least similar score, if it is shared and far from all others; None if not."""
-    distances = -scores if larger_is_closer(kind) else scores
-    last = distances.max(initial=-np.inf)
-    others = distances[distances < last]
-    shared = len(distances) - len(others)
-    if kind == "order" or shared < LEAST_SHARED or not len(others) > shared:
-        return None
-    near, far = others.min() / 2, others.max() / 2  # halves, whose difference is finite
-    if last / 2 - far <= FAR * (far - near) or len(np.unique(others)) < LEAST_OTHERS:
-        return None
-    return float(-last if larger_is_closer(kind) else last)
+def end_values(
+    scores: np.ndarray, impostor: np.ndarray, kind: str, copies: bool = False
+) -> list[EndValue]:
+    """Return the least and the most similar score, if suspiciously many comparisons share them.
+
+    At the end that is accepted impostor scores count alone, and of these the score of a copy
+    (distance 0, similarity 1) only with `copies`.
+    """
+    of_copy = {"distance": 0.0, "similarity": 1.0}.get(kind)
+    found = []
+    for accepted in (False, True):
+        turn = -1.0 if accepted != larger_is_closer(kind) else 1.0
+        ends = turn * (scores[impostor] if accepted else scores)
+        last = ends.max(initial=-np.inf)
+        others = ends[ends < last]
+        shared, value = len(ends) - len(others), float(0.0 + turn * last)
+        if kind == "order" or shared < LEAST_SHARED or not len(others) > shared:
+            continue
+        if accepted and value == of_copy and not copies:
+            continue
+        negative = kind == "distance" and accepted and last > 0 >= others.max()
+        if how := NEGATIVE if negative else _how(last, others, shared):
+            found.append(EndValue(value, how, accepted))
+    return found
+
+
+def _how(last: float, others: np.ndarray, shared: int) -> str:
+    """Return how a value above all others differs from them; empty where it does not."""
+    values, counts = np.unique(others, return_counts=True)
+    if len(values) < LEAST_OTHERS:
+        return ""
+    low, high, neighbour = values[[0, -1, -NEIGHBOURS]] / 2  # halves: differences are finite
+    if last / 2 - high > FAR * (high - low):
+        return FAR_OFF
+    if shared <= TIES * counts[-NEIGHBOURS:].max():
+        return ""
+    return APART if last / 2 - high > high - neighbour else CUT_OFF
 
 
 def notes_of_pairs(scores: PairScores) -> list[str]:
     """Return warnings about pairs."""
     step = -(-scores.shape[0] // SAMPLE_VALUES)
-    sample = scores.values[::step].astype(np.float64)
+    sample, genuine = scores.values[::step].astype(np.float64), scores.genuine[::step]
     release(scores.values)
-    finite = sample[np.isfinite(sample)]
-    value = far_value(finite, scores.kind)
-    if value is None:
-        return []
-    hits = np.flatnonzero(sample == value)
-    compared = counted(len(finite), "pairs" if step == 1 else "sampled pairs")
-    return [_far_note(value, len(hits), compared, "pair", map(str, step * hits[:_SHOWN]))]
+    known = np.isfinite(sample)
+    compared = counted(int(known.sum()), "pairs" if step == 1 else "sampled pairs")
+    notes = []
+    for end in end_values(sample[known], ~genuine[known], scores.kind):
+        if end.severity != "note":
+            hits = np.flatnonzero(sample == end.value)
+            first = map(str, step * hits[:_SHOWN])
+            notes.append(_end_note(end, len(hits), compared, "pair", first))
+    return notes
 
 
-def _far_note(value: float, shared: int, of: str, what: str, first: Iterable[str]) -> str:
+def _end_note(end: EndValue, shared: int, of: str, what: str, first: Iterable[str]) -> str:
     places = f"first {what}: {', '.join(first)}"
-    return (
-        f"{shared:,} of {of} have the score {value:.6g}, far from all others ({places}); {REMEDY}"
-    )
+    return f"{shared:,} of {of} have the score {end.value:.6g}, {end.how} ({places}); {REMEDY}"

@@ -1,25 +1,48 @@
 """Keyed digests of templates, by which tallies know whether they count the same probes.
 
 A template is identified by its label, its metadata and its position in the data that a selection
-came from, never by its scores. Sites that share a key compute the same digests; without the key
-no name can be guessed from a digest, though equal digests can still be found.
+came from; and a probe, wherever it was counted, by its label, its metadata and its scores. Sites
+that share a key compute the same digests; without the key no name can be guessed from a digest,
+though equal digests can still be found.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, MergeError
+from bioeval.base.errors import Argument, DataError, MergeError, counted
 from bioeval.scores.labels import plain, present
 from bioeval.scores.matrix import PairScores, Scores
 
 # The default key: it separates probes, but names can be tried against it.
 PUBLIC_KEY = "bioeval"
+
+# By which a digest is multiplied before another value is taken in.
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+#: Fewer distinct scores than this say little of whose they are.
+DISTINCT = 20
+
+# The last bits of a digest of scores: whether they have as many distinct ones, and whether it is of
+# the embedding that they were computed from.
+_VARIED, _EMBEDDED = np.uint64(1), np.uint64(2)
+
+# Probes that a message names.
+_SHOWN = 5
+
+_UNCHECKED = "overlap was not checked by scores, so that a probe at two positions may count twice: "
+_WITHOUT = (
+    _UNCHECKED + "a tally of an older layout or of a gallery in parts, or one that was shared, "
+    "extended or reduced, holds no digests of scores"
+)
+_OF_OTHERS = (
+    _UNCHECKED + "one tally holds digests of embeddings, the other of the scores of a matrix"
+)
 
 Text = str | bytes
 
@@ -59,6 +82,16 @@ class DigestKey:
 
         return np.frombuffer(b"".join(map(digest, texts)), dtype="<u8").astype(np.uint64)
 
+    def of_numbers(self, what: str, numbers: np.ndarray) -> np.ndarray:
+        """Return 64 bits for each number of 64 bits, from which it cannot be found without."""
+        start = hashlib.blake2b(f"{what}\0".encode(), key=self.secret, digest_size=8)
+        raw, found = numbers.astype("<u8").tobytes(), []
+        for place in range(0, len(raw), 8):
+            one = start.copy()
+            one.update(raw[place : place + 8])
+            found.append(one.digest())
+        return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64)
+
     def digest(self, what: str, text: str) -> int:
         """Return 64 bits for a text."""
         return int(self.digests(what, [text])[0])
@@ -91,11 +124,25 @@ def as_texts(digests: np.ndarray) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class CountedProbes:
-    """The probes that a tally counted, and the gallery they were compared with, as digests."""
+    """The probes that a tally counted, and the gallery they were compared with, as digests.
 
-    probes: np.ndarray  # uint64 (m,): one a probe; of fixed pairs, one a pair
-    gallery: str  # of all gallery templates in their order; empty for fixed pairs
-    key: str  # of the key, by which two keys are distinguished
+    Attributes
+    ----------
+    probes : uint64 array, shape (m,)
+        A digest of label, metadata, position and site of each probe; of fixed pairs, of each pair.
+    gallery : str
+        Of all gallery templates in their order; empty for fixed pairs.
+    key : str
+        Of the key, by which two keys are distinguished.
+    people, scores : uint64 arrays, shape (m,), or None
+        Of label and metadata, and of the scores of each probe; 0 where they are not known.
+    """
+
+    probes: np.ndarray
+    gallery: str
+    key: str
+    people: np.ndarray | None = None
+    scores: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -133,6 +180,37 @@ class CountedProbes:
         alike = (self.gallery, self.key) == (other.gallery, other.key)
         return alike and np.array_equal(self.probes, other.probes)
 
+    def with_scores(
+        self, scores: Scores, key: DigestKey, sums: np.ndarray, varied: np.ndarray
+    ) -> CountedProbes:
+        """Return the same probes, which are known by their scores as well.
+
+        `sums` are digests of the scores of each probe, or of its embedding, and `varied` says
+        whether it has enough distinct scores to be known by them.
+        """
+        codes, embedded = scores.codes, scores.embedded
+        people = _described(codes.probe, codes.values, scores.probe_meta, key, scores.labelled)
+        found = key.of_numbers("embedding" if embedded else "scores", sums)
+        found &= ~(_VARIED | _EMBEDDED)
+        found |= varied.astype(np.uint64) * _VARIED + np.uint64(embedded) * _EMBEDDED
+        return replace(self, people=people, scores=found)
+
+    def repeated(self) -> list[str]:
+        """Return a remark on probes whose label, metadata and scores are those of one before."""
+        if self.people is None or self.scores is None:
+            return []
+        known = np.flatnonzero(self.scores & _VARIED)
+        identity = _mixed(self.scores[known], self.people[known])
+        again = np.delete(known, np.unique(identity, return_index=True)[1])
+        if not len(again):
+            return []
+        repeat = "repeats" if len(again) == 1 else "repeat"
+        return [
+            f"{len(again)} of the {len(self.probes)} probes {repeat} an earlier one, with the same "
+            f"label, metadata and scores ({_numbers(again)}); these attempts count twice: leave "
+            "the copies out"
+        ]
+
     def merge(self, other: CountedProbes) -> CountedProbes:
         """Return the probes of both; the gallery and the key must be one, the probes others."""
         if self.key != other.key:
@@ -145,6 +223,7 @@ class CountedProbes:
                 "tallies of different galleries: the labels, the metadata or the positions of "
                 "their templates, or their order, differ. Compare all probes with the same gallery"
             )
+        self._require_others(other)
         shared = np.flatnonzero(np.isin(self.probes, other.probes))
         if len(shared):
             raise MergeError(
@@ -154,7 +233,95 @@ class CountedProbes:
                 "probes, such as scores.select(probes=...); if these are different probes of "
                 f"several sites, name the site of each: {Argument('site', 'A')}"
             )
-        return CountedProbes(np.concatenate([self.probes, other.probes]), self.gallery, self.key)
+        return replace(
+            self,
+            probes=np.concatenate([self.probes, other.probes]),
+            people=_of_both(self, other, "people"),
+            scores=_of_both(self, other, "scores"),
+        )
+
+    def _require_others(self, other: CountedProbes) -> None:
+        """Raise :class:`MergeError` where a probe of the other tally is the same by its scores."""
+        mine, theirs, agree = _alike(self, other)
+        if self.scores is not None:
+            agree &= (self.scores[mine] & _VARIED) > 0
+        number = int(agree.sum())
+        if number:
+            raise MergeError(
+                f"{number} of the {len(self.probes)} probes ({_numbers(mine[agree])}) "
+                f"{'is' if number == 1 else 'are'} among the {len(other.probes)} of the other "
+                f"tally (there {_numbers(theirs[agree])}), by label, metadata and scores, and "
+                "would count twice, whatever their order and their site. Count each probe in one "
+                "tally only, such as by scores.select(probes=...)"
+            )
+
+    def remarks(self, other: CountedProbes) -> list[str]:
+        """Return what a merged tally says of probes that may be the same."""
+        known = [x.scores[x.scores > 0] for x in (self, other) if x.scores is not None]
+        notes = []
+        if sum(map(len, known)) < len(self.probes) + len(other.probes):
+            notes.append(_WITHOUT)
+        elif not np.isin(known[0] & _EMBEDDED, known[1] & _EMBEDDED).any():
+            notes.append(_OF_OTHERS)
+        mine, theirs, _ = _alike(self, other)
+        if len(mine):
+            notes.append(
+                f"{counted(len(mine), 'probes')} ({_numbers(mine)}) "
+                f"{'has' if len(mine) == 1 else 'have'} the same scores as probes of another tally "
+                f"(there {_numbers(theirs)}), but fewer than {DISTINCT} distinct ones, another "
+                "label or other metadata: they may be the same probes, and count twice"
+            )
+        return notes
+
+
+def _alike(one: CountedProbes, other: CountedProbes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return which probes have the scores of which others, and whether label and metadata agree.
+
+    Of several others with the same scores, one with the same label counts.
+    """
+    if one.scores is None or other.scores is None or one.people is None or other.people is None:
+        none = np.empty(0, dtype=np.int64)
+        return none, none, none.astype(bool)
+    mine = np.flatnonzero(np.isin(one.scores, other.scores) & (one.scores > 0))
+    scores = one.scores[mine]
+    place = _places(_mixed(scores, one.people[mine]), _mixed(other.scores, other.people))
+    return mine, np.where(place >= 0, place, _places(scores, other.scores)), place >= 0
+
+
+def _places(wanted: np.ndarray, digests: np.ndarray) -> np.ndarray:
+    """Return the first place of each wanted digest among others; -1 where it is none of them."""
+    order = np.argsort(digests, kind="stable")
+    place = np.minimum(np.searchsorted(digests[order], wanted), len(digests) - 1)
+    return np.where(digests[order[place]] == wanted, order[place], -1)
+
+
+def _numbers(rows: np.ndarray) -> str:
+    """Return the first of some numbers of probes as text."""
+    shown = ", ".join(map(str, rows[:_SHOWN].tolist()))
+    return f"number{'s' * (len(rows) > 1)} {shown}{', ...' * (len(rows) > _SHOWN)}"
+
+
+def _of_both(one: CountedProbes, other: CountedProbes, name: str) -> np.ndarray | None:
+    """Return digests of the probes of both; None where none is known."""
+    found = [getattr(x, name) for x in (one, other)]
+    if all(x is None for x in found):
+        return None
+    sizes = len(one.probes), len(other.probes)
+    return np.concatenate(
+        [np.zeros(n, np.uint64) if x is None else x for x, n in zip(found, sizes, strict=True)]
+    )
+
+
+def mixing_keys(digests: np.ndarray) -> np.ndarray:
+    """Return the factors by which values are mixed into digests, as :func:`_mixed` does."""
+    with np.errstate(over="ignore"):
+        return digests * _ODD
+
+
+def gallery_keys(scores: Scores, key: DigestKey) -> np.ndarray:
+    """Return a digest of label and metadata of each gallery template, wherever it is."""
+    codes = scores.codes
+    return _described(codes.gallery, codes.values, scores.gallery_meta, key, scores.labelled)
 
 
 def template_digests(
@@ -175,10 +342,21 @@ def _templates(
     key: DigestKey,
 ) -> np.ndarray:
     """Return a digest for each template."""
-    found = key.of_labels(codes, labels)
+    return _mixed(_described(codes, labels, meta, key), ids.astype(np.uint64))
+
+
+def _described(
+    codes: np.ndarray,
+    labels: np.ndarray,
+    meta: Mapping[str, np.ndarray],
+    key: DigestKey,
+    labelled: bool = True,
+) -> np.ndarray:
+    """Return a digest of label and metadata of each template; the labels of a mask are none."""
+    found = key.of_labels(codes, labels) if labelled else np.zeros(len(codes), dtype=np.uint64)
     for name in sorted(meta):
         found = _mixed(found, _column(meta[name], f"metadata {name}", key))
-    return _mixed(found, ids.astype(np.uint64))
+    return found
 
 
 def _pairs(scores: PairScores, key: DigestKey) -> np.ndarray:
@@ -217,7 +395,7 @@ def _mixed(digests: np.ndarray, more: np.ndarray | int) -> np.ndarray:
     For any one digest it maps different values to different digests.
     """
     with np.errstate(over="ignore"):
-        z = digests * np.uint64(0x9E3779B97F4A7C15) + np.asarray(more, dtype=np.uint64)
+        z = digests * _ODD + np.asarray(more, dtype=np.uint64)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return z ^ (z >> np.uint64(31))

@@ -1,4 +1,4 @@
-"""Bootstrap confidence limits: percentile, BCa and logit."""
+"""Confidence limits: percentile, BCa and logit, and bounds where no error was seen."""
 
 from __future__ import annotations
 
@@ -61,9 +61,14 @@ def _logit(estimate: np.ndarray, drawn: np.ndarray, tail: float) -> tuple[np.nda
     number = np.maximum(there.sum(axis=-1), 1)
     mean = np.where(there, drawn, 0.0).sum(axis=-1) / number
     spread = np.where(there, (drawn - mean[..., None]) ** 2, 0.0).sum(axis=-1) / number
+    return logit_limits(estimate, -scipy.special.ndtri(tail) * np.sqrt(spread))
+
+
+def logit_limits(estimate: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return an interval on the logit scale; `half` is half of its width on the scale of rates."""
     inside = (estimate > 0) & (estimate < 1)
     p = np.where(inside, estimate, 0.5)
-    half = -scipy.special.ndtri(tail) * np.sqrt(spread) / (p * (1 - p))
+    half = half / (p * (1 - p))
     middle = scipy.special.logit(p)
     low, high = scipy.special.expit(middle - half), scipy.special.expit(middle + half)
     return np.where(inside, low, estimate), np.where(inside, high, estimate)

@@ -1,4 +1,4 @@
-"""Confidence intervals of identification, by the subjects of the probes; the gallery is fixed."""
+"""Confidence intervals of identification: for new people, or other probes in the same gallery."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ from bioeval.stats.interval_variables import (
     independent,
     with_intervals,
 )
+from bioeval.stats.new_people import FEWEST, NewPeople
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import linear_forms, ratio
 from bioeval.stats.subject_means import ROOM, SubjectMeans, subject_columns
 from bioeval.stats.verification import CHOSEN, equal_error
 from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.left_out import LeftOut
 from bioeval.tallies.thresholds import to_internal
 from bioeval.tallies.tie_policies import rank_weights
 
@@ -36,15 +38,21 @@ def closed_set_intervals(
     tally: IdentificationTally,
     subjects: np.ndarray | None,
     options: IntervalOptions,
+    left_out: LeftOut | None = None,
 ) -> xr.Dataset:
     """Return a result of closed-set identification with confidence intervals.
 
-    `subjects` is the subject of each probe; None for methods that do not need it.
+    `subjects` is the subject of each probe; None for methods that do not need it. With `left_out`,
+    intervals by subject are for new people; otherwise the gallery is fixed.
     """
     attempts = int(dataset["attempts"])
     count = dataset.sizes["rank"]
     remarks = []
-    if options.by_subject:
+    options = _of_population(options, left_out)
+    if left_out is not None:
+        low, high = NewPeople(tally, left_out, str(dataset.attrs["ties"]), options).ranks(count)
+        remarks = _without_limits(left_out, count)
+    elif options.by_subject:
         probing = _ProbeSubjects(tally, subjects, str(dataset.attrs["ties"]), options)
         of = probing.genuine
         low, high = probing.of_genuine.limits_at_ranks(of.person, of.rank, of.weight, count)
@@ -62,25 +70,32 @@ def open_set_intervals(
     tally: IdentificationTally,
     subjects: np.ndarray | None,
     options: IntervalOptions,
+    left_out: LeftOut | None = None,
 ) -> xr.Dataset:
     """Return a result of open-set identification with confidence intervals.
 
-    The first ten ranks have intervals; the others are NaN.
+    The first ten ranks have intervals; the others are NaN. `subjects` and `left_out` are as for
+    :func:`closed_set_intervals`.
     """
     kind = tally.about.kind
     ranks = min(RANKS, dataset.sizes["rank"])
-    if options.by_subject:
-        probing = _ProbeSubjects(
-            tally, subjects, str(dataset.attrs["ties"]), options, str(dataset.attrs["impostors"])
-        )
+    options = _of_population(options, left_out)
+    if left_out is not None or options.by_subject:
+        given = str(dataset.attrs["ties"]), options, str(dataset.attrs["impostors"])
+        by_person: NewPeople | _ProbeSubjects
+        if left_out is not None:
+            by_person = NewPeople(tally, left_out, *given)
+            remarks = _without_limits(left_out, ranks)
+        else:
+            by_person = _ProbeSubjects(tally, subjects, *given)
+            remarks = few_people(by_person.people, options)
+            if not options.resamples:
+                remarks.append(CHOSEN.format("DIR"))
         grid = to_internal(dataset["threshold"].values, kind)
-        found = probing.curves(grid, ranks)
+        found = by_person.curves(grid, ranks)
         if larger_is_closer(kind):
             found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
-        found |= probing.points(dataset, ranks)
-        remarks = few_people(probing.people, options)
-        if not options.resamples:
-            remarks.append(CHOSEN.format("DIR"))
+        found |= by_person.points(dataset, ranks)
     else:
         found = _independent_open_set(dataset, ranks, options)
         remarks = [assumed_independent(options, "probes", "of one")]
@@ -92,6 +107,21 @@ def open_set_intervals(
     found["grr"] = 1 - found["far"][1], 1 - found["far"][0]
     over = {name: tuple(map(str, dataset[name].dims)) for name in found}
     return with_intervals(dataset, found, over, OPEN_SET, options, remarks)
+
+
+def _of_population(options: IntervalOptions, left_out: LeftOut | None) -> IntervalOptions:
+    """Return the options with what the intervals are about."""
+    return options.for_this_gallery if left_out is None else options.for_new_people
+
+
+def _without_limits(left_out: LeftOut, ranks: int) -> list[str]:
+    """Return warnings where there are too few people to leave one out, or too many ranks."""
+    people, most = left_out.people, left_out.ranks
+    if people < FEWEST:
+        return [f"only {people} subjects: intervals for new people need at least {FEWEST}"]
+    if most < ranks:
+        return [f"no intervals at ranks above {most:,}, for which the memory does not suffice"]
+    return []
 
 
 # ------------------------------------------------------------------------- independent attempts

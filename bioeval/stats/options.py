@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ METHODS = INTERVALS
 
 #: Methods that resample subjects.
 BOOTSTRAPS = METHODS[:3]
+
+#: Method of the intervals of all-against-all identification, whichever by subject is chosen.
+JACKKNIFE = "subject-jackknife"
 
 CONFIDENCE = 0.95
 REPLICATES = 2000
@@ -40,13 +43,15 @@ class IntervalOptions:
     """Method, confidence level and resampling of the intervals of a result.
 
     The number of replicates and the seed concern bootstrap methods alone. All tasks of an
-    evaluation share the seed, and with it their replicates.
+    evaluation share the seed, and with it their replicates. `about` says which data the intervals
+    of identification are about: other people, or other probes in the same gallery.
     """
 
     method: str
     confidence: float
     replicates: int
     seed: np.random.SeedSequence
+    about: str = ""
 
     @classmethod
     def parse(
@@ -80,12 +85,24 @@ class IntervalOptions:
         """Whether, of verification, it needs the counts of all pairs of subjects at once."""
         return self.method == "analytic"
 
+    @property
+    def for_new_people(self) -> IntervalOptions:
+        """The same confidence, for people none of whom is in the data."""
+        return replace(self, method=JACKKNIFE, about="new people")
+
+    @property
+    def for_this_gallery(self) -> IntervalOptions:
+        """The same intervals, of which the gallery is fixed."""
+        return replace(self, about="this gallery")
+
     def attrs(self) -> dict[str, str | int | float]:
         """Return the attributes of a result that has these intervals."""
         found: dict[str, str | int | float] = {
             "interval_method": self.method,
             "confidence": self.confidence,
         }
+        if self.about:
+            found["interval_for"] = self.about
         if self.resamples:
             found["replicates"] = self.replicates
         return found

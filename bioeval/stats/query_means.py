@@ -70,6 +70,7 @@ def query_mean_intervals(
     `measures` are of the same tally; `subjects`, the subject of each query, may be None for methods
     that do not need it; `names` describe the variables of the result.
     """
+    options = options.for_this_gallery
     if options.by_subject:
         if subjects is None:
             raise TypeError(f"{options.method} intervals need the subjects of the queries")

@@ -14,6 +14,9 @@ from bioeval.kernels.draw import permuted_products
 # Fewer subjects are not tested.
 LEAST_SUBJECTS = 8
 
+# Fewer subjects are not permuted among themselves alone.
+LEAST_TOGETHER = 4
+
 
 @dataclass(frozen=True)
 class HalvesTest:
@@ -28,12 +31,13 @@ class HalvesTest:
 
 
 def halves_test(
-    first: np.ndarray, second: np.ndarray, templates: np.ndarray, permutations: int, stream: Stream
+    first: np.ndarray, second: np.ndarray, sizes: np.ndarray, permutations: int, stream: Stream
 ) -> HalvesTest:
     """Test whether the means of two halves of each subject's attempts go together.
 
-    Spearman's correlation over subjects; `second` is permuted within quartiles of the number of
-    `templates`, whose halves have means of different variance. Subjects with a NaN are left out.
+    Spearman's correlation over subjects; `second` is permuted among subjects of one size, whose
+    means of second halves have the same distribution, so that the test is exact. Sizes of fewer
+    than `LEAST_TOGETHER` subjects are joined with the next. Subjects with a NaN are left out.
     """
     known = ~(np.isnan(first) | np.isnan(second))
     number = int(known.sum())
@@ -41,18 +45,25 @@ def halves_test(
         return HalvesTest(math.nan, math.nan, number)
     # Twice the ranks are whole numbers, and so are sums of their products: ties are exact.
     a, b = ((2 * rankdata(x[known])).astype(np.int64) - 1 for x in (first, second))
-    sizes = templates[known]
-    quartile = np.searchsorted(np.quantile(sizes, (0.25, 0.5, 0.75)), sizes)
-    order = np.argsort(quartile, kind="stable")
+    order = np.argsort(sizes[known], kind="stable")
     a, b = a[order], b[order]
     observed, products = int(a @ b), np.empty(permutations, dtype=np.int64)
-    ends = np.cumsum(np.bincount(quartile))
+    ends = _ends(sizes[known])
     permuted_products(a, b, ends, stream.words(2), products)
     reached = int((products >= observed).sum())
     spread = math.sqrt(a.var() * b.var())
     covariance = observed / number - float(a.mean() * b.mean())
     correlation = covariance / spread if spread > 0 else math.nan
     return HalvesTest(correlation, (1 + reached) / (1 + permutations), number)
+
+
+def _ends(sizes: np.ndarray) -> np.ndarray:
+    """Return where groups of subjects end who are in the order of their sizes."""
+    ends, stops = [0], np.cumsum(np.unique(sizes, return_counts=True)[1])
+    for stop in stops.tolist():
+        if stop - ends[-1] >= LEAST_TOGETHER:
+            ends.append(stop)
+    return np.array([*ends[1:-1], len(sizes)], dtype=np.int64)
 
 
 def kruskal_wallis(values: np.ndarray, groups: np.ndarray) -> float:

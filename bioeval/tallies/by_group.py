@@ -18,6 +18,7 @@ from bioeval.tallies.by_fold.partition import Groups, Partition
 from bioeval.tallies.by_fold.rows import Tick
 from bioeval.tallies.by_fold.sweep import FoldSweep
 from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule, choose, wanted_bins
 from bioeval.tallies.threshold_search import Attempts, within
 
@@ -107,7 +108,7 @@ def count_groups(
     if not math.isnan(threshold):  # which rejects all
         rejected = np.array([one.false_rejects(threshold) for one in own], dtype=np.int64)
         b = int(every.bin_of(threshold))
-        inside = places[values[places] <= threshold]
+        inside = places[is_accepted(values[places], threshold)]
         inside = inside[sweep.edges.searchsorted(values[inside]) == b]
         found = np.bincount(codes[inside], weights[inside], number**2).astype(np.int64)
         accepted = pairs.counts[..., :b].sum(axis=-1) + found.reshape(number, number)
@@ -143,7 +144,7 @@ def count_listed(attempts: SubjectAttempts, group: np.ndarray, rule: Rule) -> Gr
 
     every = Attempts.listed(values[genuine], values[~genuine])
     chosen = choose(rule, every, wanted_bins(rule, every))
-    accepted = values <= chosen.threshold  # NaN rejects all
+    accepted = is_accepted(values, chosen.threshold)  # NaN rejects all
     attempts.reader.note_sentinels()
     return GroupTally(
         attempts.reader.about, chosen,

@@ -11,6 +11,7 @@ from bioeval.kernels.discard import count_by_lower
 from bioeval.kernels.folds import Rows
 from bioeval.scores.about import About
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import gather
 
 
@@ -59,7 +60,7 @@ def count_by_quality(
             count_by_lower(Rows(block.values, *own), code, template, threshold, tables)
             value, row, position = gather(block.values, *own)
             lower = np.minimum(code[row], template[position])
-            np.add.at(genuine, (lower, (~(value <= threshold)).astype(np.int64)), 1)
+            np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)
     reader.note_sentinels()
     # Left at step k: those with a code above k.
     left = [np.cumsum(x[::-1], axis=0)[::-1][1:] for x in (genuine, tables.sum(axis=0))]

@@ -100,6 +100,8 @@ def knows_people(scores: Scores) -> bool:
 class SubjectAttempts:
     """The attempts of a verification job by subject, and by pair of subjects.
 
+    Subjects are numbered in the order of their codes, or of the `numbers` of the codes.
+
     Attributes
     ----------
     people : int
@@ -112,7 +114,9 @@ class SubjectAttempts:
         The label of each subject.
     """
 
-    def __init__(self, job: VerificationJob, reader: BlockReader):
+    def __init__(
+        self, job: VerificationJob, reader: BlockReader, numbers: np.ndarray | None = None
+    ):
         scores = job.scores
         self.scores, self.job, self.reader = scores, job.fresh(), reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
@@ -125,6 +129,7 @@ class SubjectAttempts:
         else:
             codes = known.probe, known.gallery
         who = np.unique(np.concatenate(codes))
+        who = who if numbers is None else who[np.argsort(numbers[who])]
         self.people = len(who)
         self._person = np.full(int(who.max(initial=-1)) + 1, -1, dtype=np.int64)
         self._person[who] = np.arange(len(who))

@@ -75,8 +75,12 @@ def count_for_calibration(
     fusion: str = "min",
     wanted: np.ndarray | None = None,
     shifts: np.ndarray | None = None,
+    laplace: bool = False,
 ) -> CalibrationCounts:
-    """Count the attempts of verification at wanted distances, with losses at increasing shifts."""
+    """Count the attempts of verification at wanted distances, with losses at increasing shifts.
+
+    With `laplace` a genuine and an impostor attempt are added at either infinity before pooling.
+    """
     reader = BlockReader(scores)
     job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
     with threads_for(scores):
@@ -101,9 +105,14 @@ def count_for_calibration(
             losses = _mean_losses(genuine, shifts), _mean(sums, impostors, infinite[1])
         pooled, low, high = None, np.empty(0), np.empty(0)
         if len(genuine) and impostors:
-            at = np.searchsorted(thresholds, distances)
+            if laplace:
+                distances = np.union1d(distances, [-np.inf, np.inf])
+            at = fa[np.searchsorted(thresholds, distances)]
             fr = len(genuine) - np.searchsorted(genuine, distances, side="right")
-            pooled = Pooled.of_points(distances, fa[at], fr, (len(genuine), impostors))
+            if laplace:
+                at, fr = at + 1 + (distances == np.inf), fr + (distances < np.inf)
+            added = 2 if laplace else 0
+            pooled = Pooled.of_points(distances, at, fr, (len(genuine) + added, impostors + added))
             low, high = _ranges(job, reader, pooled.edges, genuine)
     reader.note_sentinels()
     return CalibrationCounts(

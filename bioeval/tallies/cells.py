@@ -132,6 +132,15 @@ def edge_of(k: int, exponent: int) -> float:
         return math.copysign(math.inf, k)
 
 
+def is_accepted(distances: np.ndarray, threshold: float) -> np.ndarray:
+    """Return which distances a threshold accepts, compared without rounding; NaN accepts none.
+
+    A plain ``distances <= threshold`` rounds a threshold that is no array to the dtype of the
+    distances: 5e-324 becomes 0 beside float32.
+    """
+    return distances <= rounded_down(np.array([threshold]), distances.dtype)
+
+
 def rounded_down(ends: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Return the largest numbers of a dtype that are not above the ends.
 

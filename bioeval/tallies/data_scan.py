@@ -13,6 +13,7 @@ from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.blocks import BlockReader, Progress, as_distances, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.sentinels import SentinelWatch
+from bioeval.tallies.label_medians import row_medians
 
 #: Places that are kept of each kind of comparison.
 SHOWN = 20
@@ -38,15 +39,20 @@ class DataScan:
         square matrix.
     row_digests, column_digests : uint64 arrays, shapes (m, 2) and (n,)
     diagonal : float64 array, shape (m,)
-        Distances of each template to itself, where the same are on both sides in one order.
+        Of a square matrix; distances of templates to themselves where both sides are the same.
+    same : bool
+        Whether the same templates are on both sides, in one order.
     lines : int64 array, shape (k,)
         The templates of which both directions are kept, where the same are on both sides.
     forth, back : float64 arrays, shape (k, n)
         Distances of these templates as probes, and as gallery.
-    genuine : float64 array
-        Genuine distances, at most about a million.
     watch : SentinelWatch
         What was seen of sentinels, with a sample of rows in the units of the scores.
+    medians : float64 array, shape (m, 3)
+        Of each row, as :func:`bioeval.kernels.label_medians.label_medians` writes them; empty
+        without labels, and of scores that are only an order.
+    genuine : float64 array
+        Genuine distances, at most about a million.
     """
 
     counts: np.ndarray
@@ -56,11 +62,18 @@ class DataScan:
     row_digests: np.ndarray
     column_digests: np.ndarray
     diagonal: np.ndarray
+    same: bool
     lines: np.ndarray
     forth: np.ndarray
     back: np.ndarray
     watch: SentinelWatch
+    medians: np.ndarray
     genuine: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+    def cells(self, what: int) -> list[tuple[int, int]]:
+        """Return row and column of the first comparisons of a kind."""
+        number = min(int(self.counts[what]), SHOWN)
+        return [(int(i), int(j)) for i, j in self.places[what][:number]]
 
 
 @stage("looking at the scores")
@@ -80,11 +93,13 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
         columns=np.repeat(np.array([[np.inf], [-np.inf], [0.0]]), n, axis=1),
         row_digests=np.empty((m, 2), dtype=np.uint64),
         column_digests=np.zeros(n, dtype=np.uint64),
-        diagonal=np.empty(m if same else 0),
+        diagonal=np.empty(m if m == n else 0),
+        same=same,
         lines=lines,
         forth=np.empty((len(lines), n)),
         back=np.empty((len(lines), n)),
         watch=SentinelWatch(scores, itself, np.arange(n)),
+        medians=np.empty((m if scores.labelled and scores.kind != "order" else 0, 3)),
     )
     genuine: list[np.ndarray] = []
     with threads_for(scores):
@@ -131,6 +146,8 @@ def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.
     seen = values if not len(state) else np.where(state == IGNORE, np.nan, values)
     sign = -1.0 if larger_is_closer(scores.kind) else 1.0
     found.watch.look(low, seen, rows - low, np.arange(n), sign)
+    if len(found.medians):
+        found.medians[low:high] = row_medians(reader, low, seen)
     kept = seen[mates] if labelled else seen[state == GENUINE]
     kept = kept[~np.isnan(kept)]
     return kept[:: max(1, scores.shape[0] // (high - low) * len(kept) // _MOST_GENUINE)]

@@ -14,6 +14,7 @@ from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.left_out import LeftOut
 from bioeval.tallies.parts import Joined
 
 RANK_UNITS = ("template", "subject")
@@ -78,6 +79,8 @@ class IdentificationJob:
             if rank_unit == "subject" and fusion != "min"
             else self.facts
         )
+        #: What leaving each subject out changes, by tie policy, once intervals have needed it.
+        self.left_out: dict[str, LeftOut] = {}
 
     def fresh(self) -> Self:
         """Return the same job before it has ranked anything."""

@@ -15,13 +15,11 @@ import numpy as np
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.look import PointsWanted
 from bioeval.tallies.optimal_bins import optimal_bins
-from bioeval.tallies.point_search import optima_of, undefined_points
+from bioeval.tallies.point_search import add_optima, undefined_points
 from bioeval.tallies.points import (
     Curve,
     VerificationPoints,
     d_prime,
-    hull_equal_error,
-    min_costs,
     moments_of,
     with_rare_targets,
 )
@@ -69,7 +67,11 @@ def points_of_kept(tally: VerificationTally) -> tuple[VerificationPoints, Bounds
         return points, {}
     bins.look_into(kept.scores)
     bounds = dict(bins.add_points(points))
-    bounds |= bins.add_optima(points)
+    rows = points.thresholds
+    if tally.given is None:
+        rows = rows[bins.known[bins.attempts.bin_of(rows)]]
+        points.add_rows(rows, bins.attempts.false_accepts(rows))
+    bounds |= bins.add_optima(points, with_rows=tally.given is None)
     if kept.is_all:
         genuine = bins.attempts.genuine
         classes = genuine[np.isfinite(genuine)], kept.scores.astype(np.float64)
@@ -170,7 +172,9 @@ class _Bins:
         pairs = 2 * attempts.genuine_attempts * attempts.impostor_attempts
         return (pairs - int(most.sum())) / pairs, (pairs - int(least.sum())) / pairs
 
-    def add_optima(self, points: VerificationPoints) -> Iterator[tuple[str, Ends]]:
+    def add_optima(
+        self, points: VerificationPoints, *, with_rows: bool
+    ) -> Iterator[tuple[str, Ends]]:
         """Add AUC, the EER on the hull, optima and least costs, and yield bounds of the others."""
         attempts = self.attempts
         low, high = self.auc()
@@ -180,10 +184,7 @@ class _Bins:
             yield "auc", (low, high)
         wanted = optimal_bins(attempts, points.costs)
         if self.knows(wanted):
-            corners = self._corners(wanted)
-            points.optima = optima_of(corners)
-            points.eer_hull = hull_equal_error(corners.fars, corners.frrs)
-            points.min_cost, points.min_cost_threshold = min_costs(corners, points.costs)
+            add_optima(points, self._corners(wanted), with_rows=with_rows)
         else:
             yield "min_cost", self._least_costs(points.costs)
 

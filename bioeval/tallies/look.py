@@ -41,13 +41,15 @@ class PointsWanted:
     """Which operating points are wanted: at FAR targets, and those that take every score.
 
     The latter are AUC, d', the EER on the hull, optima, and the least of each row of `costs`. Of a
-    tally that is to be merged, up to `keep` scores around the points are wanted as well.
+    tally that is to be merged, up to `keep` scores around the points are wanted as well; and the
+    false accepts at the thresholds `rows`, if given.
     """
 
     targets: np.ndarray
     costs: np.ndarray
     every_score: bool
     keep: int = 0
+    rows: np.ndarray | None = None
 
 
 class Look:

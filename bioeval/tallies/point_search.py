@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -62,8 +63,7 @@ def refine(
 ) -> VerificationPoints:
     """Return the exact operating points of a tally, by further sweeps over its impostor scores."""
     if tally.impostor.total <= FEW:
-        with computed_by(None):  # few are put in order at once
-            return points_of_few(tally, sweep(), wanted, symmetric=symmetric)
+        return FewScores(tally, sweep, wanted, symmetric).points()
     finder = PointFinder(tally, wanted, symmetric=symmetric, look=look)
     while (another := finder.next_look()) is not None:
         look_again(sweep, another)
@@ -96,6 +96,7 @@ class PointFinder:
     ):
         self._wanted, self._symmetric = wanted, symmetric
         self._genuine, self._cells = tally.genuine, tally.impostor
+        self._with_rows = wants_rows(tally, wanted)
         if look is not None and look.cells.total == tally.impostor.total:
             self._cells = look.cells
         self._attempts = Attempts.of_cells(tally.genuine.astype(np.float64), self._cells)
@@ -151,12 +152,21 @@ class PointFinder:
         if not attempts.defined:
             return points
         found = self._found(np.flatnonzero(self._needed & ~self._attempts.single_valued()))
-        _add_points(points, self._look_into(found))
+        near = self._look_into(found)
+        _add_points(points, near)
+        if self._with_rows:
+            add_rows(points, near, wanted.rows)
         if wanted.every_score:
             assert self._pairs is not None and self._moments is not None
             corners = self._corners(found)
             _add_every_score(points, attempts.genuine, corners, self._pairs, self._moments)
+            add_optima(points, corners, with_rows=self._with_rows)
         return points
+
+    def want_rows(self, thresholds: np.ndarray) -> None:
+        """Want the false accepts at more thresholds; looks may be missing again."""
+        self._wanted, self._with_rows = replace(self._wanted, rows=thresholds), True
+        self._needed = self._needed[:0]
 
     # -- which bins
 
@@ -167,6 +177,8 @@ class PointFinder:
         for target in (0.0, *self._wanted.targets):
             near |= attempts.up_to(attempts.bin_past(target))
         near[attempts.bin_of(float(attempts.genuine[-1]))] = True
+        if self._wanted.rows is not None:
+            near[attempts.bin_of(self._wanted.rows)] = True
         self._near, self._optimal = near, np.zeros(len(near), dtype=bool)
         if self._wanted.every_score:
             self._optimal = optimal_bins(attempts, self._wanted.costs)
@@ -275,30 +287,55 @@ class PointFinder:
         )
 
 
-def points_of_few(
+@dataclass
+class FewScores:
+    """Finds the operating points of one tally from all its impostor scores, in order."""
+
+    tally: VerificationTally
+    sweep: Sweep
+    wanted: PointsWanted
+    symmetric: bool | None
+
+    def next_look(self) -> None:
+        """Return None: no look is missing."""
+
+    def want_rows(self, thresholds: np.ndarray) -> None:
+        """Want the false accepts at more thresholds."""
+        self.wanted = replace(self.wanted, rows=thresholds)
+
+    def points(self) -> VerificationPoints:
+        """Return the points."""
+        with computed_by(None):
+            return _points_of_few(self.tally, list(self.sweep()), self.wanted, self.symmetric)
+
+
+Finder = FewScores | PointFinder
+
+
+def _points_of_few(
     tally: VerificationTally,
-    impostors: Iterable[ImpostorBlock],
+    blocks: list[ImpostorBlock],
     wanted: PointsWanted,
-    *,
     symmetric: bool | None,
 ) -> VerificationPoints:
-    """Return the exact operating points of a tally from all its impostor scores, in order."""
     points = undefined_points(wanted, symmetric)
-    blocks = list(impostors)
     scores = np.concatenate([np.empty(0, dtype=np.float16), *map(impostor_scores, blocks)])
     require_same(len(scores), tally.impostor.total)
     attempts = Attempts.listed(tally.genuine, scores)
     if attempts.defined:
+        with_rows = wants_rows(tally, wanted)
         _add_points(points, attempts)
+        if with_rows:
+            add_rows(points, attempts, wanted.rows)
         if wanted.every_score:
             look = Look((), None, _ends(tally.impostor), moments=True)
             for block in blocks:
                 look.add(*block)
             moments = look.moments()
             assert moments is not None
-            _add_every_score(
-                points, attempts.genuine, attempts.corners(), attempts.pairs(), moments
-            )
+            corners = attempts.corners()
+            _add_every_score(points, attempts.genuine, corners, attempts.pairs(), moments)
+            add_optima(points, corners, with_rows=with_rows)
     return points
 
 
@@ -330,17 +367,35 @@ def _add_points(points: VerificationPoints, attempts: Attempts) -> None:
 def _add_every_score(
     points: VerificationPoints, genuine: np.ndarray, corners: Curve, pairs: int, moments: Moments
 ) -> None:
-    """Add what takes every score: AUC, d', hull, optima and least costs."""
+    """Add AUC and d', which take every score."""
     points.d_prime = d_prime(moments_of(genuine[np.isfinite(genuine)]), moments)
     points.auc = pairs / (2 * corners.genuine * corners.impostor)
+
+
+def add_optima(points: VerificationPoints, corners: Curve, *, with_rows: bool) -> None:
+    """Add hull, optima and least costs, and rows at the thresholds of these if wanted."""
     points.optima = optima_of(corners)
     points.eer_hull = hull_equal_error(corners.fars, corners.frrs)
     points.min_cost, points.min_cost_threshold = min_costs(corners, points.costs)
+    if with_rows:
+        best = np.isin(corners.threshold, points.min_cost_threshold)
+        points.add_rows(corners.threshold[best], corners.fa[best])
 
 
 def optima_of(corners: Curve) -> dict[str, float]:
     """Return the best values over operating points, by name."""
     return {x.name: float(x.over_points(corners.fars, corners.frrs)) for x in OPTIMA}
+
+
+def wants_rows(tally: VerificationTally, wanted: PointsWanted) -> bool:
+    """Say whether the result has its points among its rows: not of thresholds that are given."""
+    return tally.given is None or wanted.rows is not None
+
+
+def add_rows(points: VerificationPoints, attempts: Attempts, more: np.ndarray | None) -> None:
+    """Add rows at the points, and at more thresholds; all are in bins that were looked into."""
+    rows = np.append(points.thresholds, np.empty(0) if more is None else more)
+    points.add_rows(rows, attempts.false_accepts(rows))
 
 
 class _Division(Look):

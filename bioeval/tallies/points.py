@@ -220,6 +220,23 @@ class VerificationPoints:
     min_cost_threshold: np.ndarray = field(default_factory=lambda: np.empty(0))
     symmetric: bool | None = False
     every_score: bool = True
+    #: Thresholds that are rows of a result besides its grid, and the false accepts there.
+    rows: np.ndarray = field(default_factory=lambda: np.empty(0))
+    rows_fa: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def add_rows(self, thresholds: Any, false_accepts: Any) -> None:
+        """Add rows at thresholds; infinite and undefined ones are none."""
+        rows, fa = np.append(self.rows, thresholds), np.append(self.rows_fa, false_accepts)
+        finite = np.isfinite(rows)
+        self.rows, first = np.unique(rows[finite], return_index=True)
+        self.rows_fa = fa[finite][first].astype(np.int64)
+
+    @property
+    def thresholds(self) -> np.ndarray:
+        """The thresholds of the points near which scores are known, NaN left out."""
+        own = [self.equal_error.eer_threshold, self.zero_far_threshold, self.zero_frr_threshold]
+        every = np.append(own, self.threshold_at_far)
+        return every[~np.isnan(every)]
 
 
 # Points of nearly the same cost that are compared without rounding.

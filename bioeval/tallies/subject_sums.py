@@ -17,7 +17,7 @@ from bioeval.scores.about import About
 from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.cells import rounded_down
+from bioeval.tallies.cells import is_accepted, rounded_down
 from bioeval.tallies.counters import gather
 from bioeval.tallies.parts import Joined, TreeSums, merged
 from bioeval.tallies.sweep import watch_found, watched
@@ -46,12 +46,13 @@ class BySubject(NamedTuple):
 class HalfMeans(NamedTuple):
     """Mean distances of each subject over two halves of its attempts that share no template.
 
-    NaN where a half has none; and the number of templates that were halved.
+    NaN where a half has none. The size of the second half is its number of templates, of goats the
+    number of its pairs.
     """
 
     first: np.ndarray
     second: np.ndarray
-    templates: np.ndarray
+    size: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -208,16 +209,10 @@ class SubjectWork:
 
     def _goats(self, value: np.ndarray, row: np.ndarray, position: np.ndarray) -> HalfMeans:
         """Return the means of the genuine pairs within each half of the templates."""
-        scores, half = self.reader.scores, self.halves.probes[row]
-        same = half == self.column_half[position]
-        ids = np.concatenate([scores.probe_ids, scores.gallery_ids])
-        subject = np.concatenate([self.probe, self._in_order(self.column)])
-        templates = subject[np.unique(ids, return_index=True)[1]]
-        means = [
-            _summed(value[same & (half == h)], self.probe[row[same & (half == h)]], len(self.names))
-            for h in (0, 1)
-        ]
-        return self._means([(x.total, x.finite) for x in means], templates)
+        half, who = self.halves.probes[row], self.probe[row]
+        parts = [(half == h) & (self.column_half[position] == h) for h in (0, 1)]
+        means = [_summed(value[part], who[part], len(self.names)) for part in parts]
+        return self._means([(x.total, x.finite) for x in means], who[parts[1]])
 
     def _wolves(self, sums: _Sums) -> HalfMeans:
         """Return the means of each half of the probes against one half of the subjects."""
@@ -236,19 +231,13 @@ class SubjectWork:
         people = len(self.names)
         parts = [half == h for h in (0, 1)]
         sums = [(_sum(total[x], who[x], people), _sum(finite[x], who[x], people)) for x in parts]
-        return self._means(sums, who)
+        return self._means(sums, who[parts[1]])
 
-    def _means(self, sums: list[tuple[np.ndarray, np.ndarray]], templates: np.ndarray) -> HalfMeans:
-        number = np.bincount(templates, minlength=len(self.names))
+    def _means(self, sums: list[tuple[np.ndarray, np.ndarray]], of_second: np.ndarray) -> HalfMeans:
+        size = np.bincount(of_second, minlength=len(self.names))
         with np.errstate(divide="ignore"):
             first, second = (total / finite for total, finite in sums)
-        return HalfMeans(first, second, number)
-
-    def _in_order(self, values: np.ndarray) -> np.ndarray:
-        """Return values of the gallery in the order of the user's columns."""
-        found = np.empty_like(values)
-        found[self.reader.gallery.columns[0]] = values
-        return found
+        return HalfMeans(first, second, size)
 
 
 class _Impostors:
@@ -394,6 +383,7 @@ def _summed(
     """Return listed attempts, in increasing order, by subject."""
     finite = np.isfinite(value)
     attempts, known, within = (
-        np.bincount(x, minlength=people) for x in (who, who[finite], who[value <= threshold])
+        np.bincount(x, minlength=people)
+        for x in (who, who[finite], who[is_accepted(value, threshold)])
     )
     return BySubject(attempts, known, within, _sum(value[finite], who[finite], people))

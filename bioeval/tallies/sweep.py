@@ -51,6 +51,7 @@ from bioeval.tallies.marked_cells import MarkedCells
 from bioeval.tallies.parts import Joined
 from bioeval.tallies.pilot import expected_windows
 from bioeval.tallies.points import moment_scale
+from bioeval.tallies.row_digests import RowDigestJob
 from bioeval.tallies.verification_job import VerificationJob
 
 # Scores in one call of the kernel, in memory or read from elsewhere, and rows that are looked at
@@ -124,7 +125,8 @@ def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
         return False
     if scores.enrolment_times is not None:  # who is enrolled differs by probe
         return False
-    return all(map(_served, jobs)) and _same_thresholds(jobs)
+    counting = [job for job in jobs if not isinstance(job, RowDigestJob)]
+    return bool(counting) and all(map(_served, counting)) and _same_thresholds(jobs)
 
 
 def _served(job: Any) -> bool:
@@ -176,6 +178,7 @@ class SweepWork(InBlocks):
             self.outlook = sweep.outlook
         verification = (job for job in jobs if isinstance(job, VerificationJob))
         self.depends_on = [array for job in verification for array in job.drawn]
+        self.depends_on += [job.keys for job in jobs if isinstance(job, RowDigestJob)]
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Count rows ``low:high``."""
@@ -292,6 +295,7 @@ class RowSweep:
         ranks = [j for j in jobs if isinstance(j, IdentificationJob)]
         self.by_template = [j for j in ranks if j.rank_unit == "template"]
         self.by_subject = [j for j in ranks if j.rank_unit == "subject"]
+        self.digests = [j for j in jobs if isinstance(j, RowDigestJob)]
         self.wanted = Wanted(bool(single), bool(multi), bool(self.by_subject))
         self.scratch = self._scratch(numba.get_num_threads())
         given = [j.given for j in verification if j.given is not None]
@@ -342,8 +346,11 @@ class RowSweep:
                     rest = block or reader.block(start, min(start + reader.rows_per_block(), high))
                     for job in self.jobs:
                         job.add(rest)
-            elif not (scores.streams or self.by_blocks):
-                reader.watch.look(low, *self.counted, self.columns, 1.0)
+            else:
+                for job in self.digests:
+                    job.look(low, *self.counted, self.columns, block)
+                if not (scores.streams or self.by_blocks):
+                    reader.watch.look(low, *self.counted, self.columns, 1.0)
             give_back(scores)
             if progress is not None:
                 progress(high, scores.shape[0])

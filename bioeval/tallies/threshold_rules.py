@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.arguments import as_float64, number_in
 from bioeval.base.errors import DataError, nearest_name, subject
 from bioeval.base.kinds import larger_is_closer
 from bioeval.tallies.points import cheapest, check_costs, costs_of_attempts, per_cent, total_cost
@@ -82,8 +83,8 @@ def parse_rule(threshold: Any, what: str = "threshold") -> Rule:
     elif isinstance(threshold, (tuple, list)) and threshold:
         name, *given = threshold
     try:
-        values = tuple(float(x) for x in given)
-    except (TypeError, ValueError):
+        values = tuple(number_in(x) if isinstance(x, str) else float(x) for x in given)
+    except (TypeError, ValueError, OverflowError):
         raise DataError(f"{subject(what)} is {threshold!r}; {_EXPECTED}") from None
     if not isinstance(name, str) or name not in RULES:
         near = nearest_name(name, RULES) if isinstance(name, str) else ""
@@ -97,6 +98,8 @@ def parse_rule(threshold: Any, what: str = "threshold") -> Rule:
         check_costs(values)
     if name == "fixed" and math.isnan(values[0]):
         raise DataError(f"{subject(what)} is NaN; expected a number, in the units of the scores")
+    if name == "fixed" and not isinstance(given[0], str):
+        as_float64(what, given[0])
     return Rule("cost", (0.5, 1.0, 1.0)) if name == "hter" else Rule(name, values)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.arguments import as_float64
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.matrix import Scores
@@ -45,7 +46,7 @@ def check_thresholds(thresholds: Any) -> np.ndarray | int | None:
             f"{name} has shape {array.shape} and dtype {array.dtype}; expected None, a number "
             "of thresholds, or a one-dimensional increasing array of at least one number"
         )
-    array = array.astype(np.float64)
+    array = np.atleast_1d(as_float64("thresholds", thresholds))
     if np.isnan(array).any():
         raise DataError(f"{name}[{int(np.argmax(np.isnan(array)))}] is NaN")
     falls = np.nonzero(~(array[1:] > array[:-1]))[0]
@@ -57,6 +58,20 @@ def check_thresholds(thresholds: Any) -> np.ndarray | int | None:
             "for similarities too"
         )
     return array
+
+
+def check_extra(thresholds: Any) -> np.ndarray | None:
+    """Return thresholds besides those of a grid as an increasing float64 array; None of None."""
+    if thresholds is None:
+        return None
+    name = Argument("extra_thresholds")
+    try:
+        array = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
+    except (ValueError, TypeError):
+        array = np.array([np.nan])
+    if array.ndim != 1 or not np.isfinite(array).all():
+        raise DataError(f"{name} is {thresholds!r}; expected finite numbers")
+    return np.unique(array)
 
 
 def require_values(scores: Scores, task: str) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for
 from bioeval.scores.matrix import Scores
+from bioeval.tallies.label_medians import block_medians
 from bioeval.tallies.look import Look
 
 
@@ -44,19 +45,26 @@ class LeastCells:
 
 
 def worst_cells(
-    reader: BlockReader, n: int, templates: str, mirrored: bool, progress: Progress | None = None
+    reader: BlockReader,
+    n: int,
+    templates: str,
+    mirrored: bool,
+    medians: np.ndarray,
+    progress: Progress | None = None,
 ) -> tuple[LeastCells, LeastCells]:
     """Return the `n` nearest impostor cells, and the `n` farthest genuine ones.
 
     The values of the one are distances; those of the other are negated distances.
 
     With multi templates a cell is that of a subject's nearest template. Of a `mirrored` matrix, in
-    which two templates may be compared both ways, each pair of templates is taken once.
+    which two templates may be compared both ways, each pair of templates is taken once. The median
+    distances of each row to its own label and to the nearest other one are written to `medians`.
     """
     scores, most = reader.scores, 2 * n if mirrored else n
     impostor, genuine = LeastCells(most), LeastCells(most)
     with threads_for(scores):
         for block in reader.blocks(progress):
+            block_medians(block, medians)
             rows = block.fused("min") if templates == "multi" else block
             _add_impostors(impostor, rows)
             _add_genuine(genuine, rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bioeval.base.scalars import ISO_NAMES, Name
 from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
@@ -145,3 +145,9 @@ def written(shown: Mapping[str, Iterable[str]], words: str = "lecture") -> str:
         return ""
     who = f"in {STANDARD}, " if words == "lecture" else f"{STANDARD}; in the biometrics lecture, "
     return who + "; ".join(parts)
+
+
+def interval_method(attrs: Mapping[str, Any]) -> str:
+    """Return the method of the confidence intervals of a result, and what they are about."""
+    about = attrs.get("interval_for")
+    return f"{attrs['interval_method']}{f' for {about}' if about else ''}"

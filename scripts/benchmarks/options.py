@@ -17,6 +17,7 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "thresholds": "1,000 thresholds of the user's",
         "points": "operating points against counts, of simulated people and of overlapping scores",
         "variants": "similarities, float64, a mask and excluded NaN against the plain case",
+        "digests": "digests of the scores in be.tally, against its counts alone",
         "auc": "without AUC and hull",
         "shuffled": "a gallery that is not grouped by subject",
         "float64": "scores in double precision",

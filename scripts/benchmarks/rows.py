@@ -18,6 +18,7 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
         "others": "other programs and sorts, each score, against the read of a score",
         "counts": "other programs and sorts, each score, against be.tally of all tasks",
         "points": "exact operating points: be.evaluate, against be.tally of the same scores",
+        "counts alone": "with digests of the scores, against the same counts without",
         "plain": "other scores, each byte, against float32 distances grouped by subject",
         "outside": "time outside the kernels, as a proportion of the call",
         "speed-up": "speed-up of two threads: the time on one, over the time on two",

@@ -93,6 +93,7 @@ _OTHER = {
 }
 
 VERSUS = (
+    Versus("digests", "counts alone", "tally", "counts", "be.tally"),
     Versus("points", "points", "evaluate", "tally", "a simulated population"),
     Versus("points", "points", "evaluate, thresholds", "tally", _THOUSAND),
     Versus("points", "points", "evaluate, uniform", "tally, uniform", "overlapping uniform scores"),

@@ -18,6 +18,7 @@ from benchmarks.matrices import Matrix, features
 from benchmarks.options import Options
 from benchmarks.peers import NotRun
 from bioeval.evaluation.evaluate import evaluate
+from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.evaluation.tally import tally
 from bioeval.scores.formats import load, save
 from bioeval.scores.matrix import Scores
@@ -195,11 +196,18 @@ def _of_variant(run: Callable[..., object], attribute: str, bench: Workbench) ->
     return _sweep(getattr(bench, attribute), run)
 
 
+def counts(scores: Scores) -> object:
+    """Count as `tally` does, without the digests by which tallies know their probes."""
+    options = EvaluationOptions.parse()
+    return Plan(scores, resolve_card(scores, "auto"), options, automatic=True).count(None)
+
+
 #: How the work of each key is made.
 WORK: Mapping[str, Callable[[Workbench], Work]] = MappingProxyType(
     {
         "read": lambda b: _read(b.grouped),
         "read float64": lambda b: _read(b.double),
+        "counts": lambda b: _sweep(b.grouped, counts),
         "tally": lambda b: _sweep(b.grouped, tally),
         "evaluate": lambda b: _sweep(b.grouped, evaluate),
         "tally, thresholds": lambda b: _sweep(b.grouped, tally, thresholds=b.grouped.thresholds),

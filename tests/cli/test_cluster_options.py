@@ -182,6 +182,7 @@ def test_what_a_checkpoint_keeps_is_said_at_an_early_end(
 def test_an_interrupt_of_the_terminal_ends_workers_without_a_word(file):
     """Ctrl-C goes to all processes of a terminal: the command, and its workers."""
     optional_import("distributed")
+    assert main(["run", file]) == 0  # compiles, which another process would announce
     text = (
         "import os, signal, sys\n"
         "from bioeval.__main__ import main\n"

@@ -55,7 +55,8 @@ def test_groups(files, tmp_path, capsys):
 def test_epc(files, tmp_path, capsys):
     scores, file, other = files
     out = tmp_path / "o"
-    assert main(["epc", file, other, "--alphas", "0.1,0.5", "--out", str(out), "--plots"]) == 0
+    given = ["epc", "--dev", file, "--test", other, "--alphas", "0.1,0.5"]
+    assert main([*given, "--out", str(out), "--plots"]) == 0
     ds = be.epc(scores, be.load(other), alphas=[0.1, 0.5])
     assert f"{100 * ds.hter[0].item():.2f}" in capsys.readouterr().out
     assert {x.name for x in out.iterdir()} == {
@@ -89,7 +90,7 @@ def test_error_discard(files, tmp_path, capsys):
         (["error-discard", "{}", "--quality", "sex", "--threshold", "1"], "--quality is 'm'"),
         (["error-discard", "{}", "--quality", "sharp", "--threshold", "1", "--fractions", "2"],
          "--fractions is (2.0,)"),
-        (["epc", "{}", "{}", "--alphas", "1,0"], "--alphas is (1.0, 0.0)"),
+        (["epc", "--dev", "{}", "--test", "{}", "--alphas", "1,0"], "--alphas is (1.0, 0.0)"),
     ],
 )  # fmt: skip
 def test_wrong_input_is_one_line_and_code_2(files, given, said, capsys):

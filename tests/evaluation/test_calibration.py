@@ -91,7 +91,7 @@ def test_blocks_are_those_of_isotonic_regression(people):
     y = np.concatenate([np.ones(len(genuine)), np.zeros(len(impostor))])
     fitted = IsotonicRegression(out_of_bounds="clip").fit(x, y)
     shift = math.log(len(genuine) / len(impostor))
-    calibrator = be.Calibrator("pav").fit(people)
+    calibrator = be.Calibrator("pav", ends="raw").fit(people)
     new = np.linspace(-4, 5, 60)
     with np.errstate(divide="ignore"):
         p = np.clip(fitted.predict(new), 0, 1)
@@ -154,27 +154,33 @@ def test_separable_classes_are_penalised_with_a_warning():
     expected = LogisticRegression(C=1 / 2e-6, tol=1e-12, max_iter=1000).fit(z, classes, weights)
     np.testing.assert_allclose(found.slope_, expected.coef_[0, 0] / x.std(), rtol=1e-5)
     assert found.separable_
-    # Isotonic regression has infinite ends, and a finite value or none between them.
-    pav = be.Calibrator("pav").fit(scores)
+    # Raw isotonic regression has infinite ends, and a finite value or none between them.
+    pav = be.Calibrator("pav", ends="raw").fit(scores)
     new = be.Scores([[-np.inf, -5.0, 5.0, 50.0, np.inf]], [1], range(5), kind="similarity")
     ratios = pav.transform(new).values[0]
     assert ratios[:2].tolist() == [-np.inf] * 2 and ratios[3:].tolist() == [np.inf] * 2
     assert np.isfinite(ratios[2])
+    # 12 genuine attempts above 18 others, and one of each class added at each end.
+    ratios = be.Calibrator("pav").fit(scores).transform(new).values[0]
+    top, bottom = math.log(13 / 1 * 18 / 12), math.log(1 / 19 * 18 / 12)
+    np.testing.assert_allclose(ratios[[0, 1, 3, 4]], [bottom, bottom, top, top])
 
 
-@given(strategies.matrices(dtypes=("float64",), sizes=((2, 2), (3, 1, 2))))
-def test_pav_is_monotone_and_never_nan(case):
+@pytest.mark.parametrize("ends", ["laplace", "raw"])
+@given(case=strategies.matrices(dtypes=("float64",), sizes=((2, 2), (3, 1, 2))))
+def test_pav_is_monotone_and_never_nan(case, ends):
     scores = be.Scores(**case.scores())
     genuine, impostor = naive.attempts_single(**case.naive())
     if not genuine or not impostor:
         with pytest.raises(DataError, match="both classes"):
-            be.Calibrator("pav").fit(scores)
+            be.Calibrator("pav", ends=ends).fit(scores)
         return
-    fitted = be.Calibrator("pav").fit(scores)
+    fitted = be.Calibrator("pav", ends=ends).fit(scores)
     x = np.sort([*np.linspace(-10, 10, 41), -np.inf, np.inf, -1e308, 1e308, *genuine, *impostor])
     new = be.Scores(x[None], [0], range(len(x)), kind=case.kind)
     ratios = fitted.transform(new).values[0]
     assert not np.isnan(ratios).any()
+    assert ends == "raw" or np.isfinite(ratios).all()
     steps = -naive.sign_of(case.kind) * (
         ratios[1:] - np.nan_to_num(ratios[:-1], posinf=1e9, neginf=-1e9)
     )
@@ -182,15 +188,29 @@ def test_pav_is_monotone_and_never_nan(case):
     # At the training scores it is the isotonic regression.
     sign = -naive.sign_of(case.kind)
     sides = [[sign * s for s in side] for side in (genuine, impostor)]
-    expected = twin.pav_ratios(*sides)
-    at = fitted.transform(be.Scores([genuine], [0], range(len(genuine)), kind=case.kind)).values[0]
-    np.testing.assert_allclose(at, [expected[sign * s] for s in genuine], atol=1e-9)
+    expected = twin.pav_ratios(*sides, laplace=ends == "laplace")
+    every = [*genuine, *impostor]
+    at = fitted.transform(be.Scores([every], [0], range(len(every)), kind=case.kind)).values[0]
+    np.testing.assert_allclose(at, [expected[sign * s] for s in every], atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pav_costs_a_finite_amount_on_new_data(seed):
+    """A raw end costs infinitely much as soon as one attempt of other people lies beyond it."""
+    train, new = (be.simulate(30, 3, random_state=i) for i in (2 * seed, 2 * seed + 1))
+    sides = [naive.attempts_single(x.values, x.probe_labels, kind=x.kind) for x in (train, new)]
+    ratios = be.Calibrator("pav").fit(train).transform(new)
+    assert np.isfinite(be.calibration(ratios).cllr)
+    expected = twin.pav_ratios(*([-x for x in side] for side in sides[0]), laplace=True)
+    posterior = be.Calibrator("pav").fit(train)
+    found = dict(zip(-posterior.knots_, posterior.ratios_, strict=True))
+    np.testing.assert_allclose([expected[x] for x in found], list(found.values()), atol=1e-9)
 
 
 def test_calibrators_are_clonable_and_refuse_what_they_were_not_fitted_to(people):
     calibrator = be.Calibrator("logistic", prior=0.2)
     again = clone(calibrator)
-    assert again.get_params() == {"method": "logistic", "prior": 0.2}
+    assert again.get_params() == {"method": "logistic", "prior": 0.2, "ends": "laplace"}
     with pytest.raises(DataError, match="not fitted"):
         again.transform(people)
     again.fit(people)
@@ -200,6 +220,8 @@ def test_calibrators_are_clonable_and_refuse_what_they_were_not_fitted_to(people
         be.Calibrator(prior=1)
     with pytest.raises(DataError, match="'logistic', 'pav'"):
         be.Calibrator("isotonic")
+    with pytest.raises(DataError, match="ends is 'finite'; expected one of 'laplace', 'raw'"):
+        be.Calibrator("pav", ends="finite")
     with pytest.raises(DataError, match="all 30 scores .* are equal"):
         be.Calibrator().fit(be.Scores(np.ones((6, 6)), [1, 1, 2, 2, 3, 3]))
     values = people.values.copy()
@@ -314,6 +336,13 @@ def test_the_command(people, tmp_path, monkeypatch, capsys):
         capsys.readouterr().out.split()
     )
     assert be.load("llr.npz").kind == "llr"
+    finite = be.load("llr.npz").values
+    raw = ["--calibrate", "pav", "--ends", "raw", "--save", "raw.npz"]
+    assert main(["calibration", "people.npz", *raw]) == 0
+    assert np.isfinite(finite).all() and np.isinf(be.load("raw.npz").values).any()
+    capsys.readouterr()
+    assert main(["calibration", "people.npz", "--calibrate", "logistic", "--ends", "raw"]) == 2
+    assert "--ends needs --calibrate pav" in capsys.readouterr().err
     assert main(["calibration", "people.npz", "--train", "people.npz"]) == 2
     assert "--train needs --calibrate" in capsys.readouterr().err
     assert main(["calibration", "people.npz", "--priors", "2"]) == 2

@@ -216,7 +216,14 @@ def test_systems_without_an_error_are_not_said_to_be_equal():
     wrong = be.Scores(1 - right, labels)
     found = be.compare(be.Scores(right, labels), wrong, replicates=100)
     rate = found.sel(measure="recognition rate")
-    assert rate.difference_low == pytest.approx(0.05 ** (1 / 10)) and rate.difference_high == 1
+    # Ten people are at most five disjoint pairs, and a sign test of five shows nothing.
+    assert rate.difference_low == 0 and rate.difference_high == 1 and rate.better == 0
+    labels = np.repeat(np.arange(12), 2)
+    right = (labels[:, None] != labels).astype(float)
+    pair = be.Scores(right, labels), be.Scores(1 - right, labels)
+    rate = be.compare(*pair, replicates=100).sel(measure="recognition rate")
+    assert rate.difference_low == pytest.approx(0.05 ** (1 / 12)) and rate.difference_high == 1
+    assert rate.p_value == 2 / 2**6 and rate.better == 1
 
 
 def test_without_an_attempt_nothing_is_defined():
@@ -288,7 +295,7 @@ def test_the_command_shows_a_table_and_writes_files(files, capsys, tmp_path):
     assert main([*files, "--out", "here", "--far", "0.01"]) == 0
     shown = capsys.readouterr()
     assert "FRR at FAR <= 1 %" in shown.out and "DIR at FAR <= 1 %" in shown.out
-    assert "no significant difference" in shown.out
+    assert "is better" in shown.out and "no conclusion: too few" in shown.out
     assert max(map(len, shown.out.splitlines())) <= 100
     assert "wrote 3 files" in shown.err
     names = {file.name for file in (tmp_path / "here").iterdir()}
@@ -351,7 +358,7 @@ def test_differences_are_in_percentage_points_and_verdicts_in_words(
             "  " * line.startswith("  ") + " ".join(line.split()) for line in shown.splitlines()
         )
         assert f"{line}{gap}first is better\n" in text
-        assert "no significant difference at 95 %" in text
+        assert "independent discordant subjects, 6 needed" in " ".join(text.split())
         assert "no conclusion: too few impostor attempts for this FAR" in text
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pytest
+import scipy
 
 import bioeval as be
 from bioeval.base.random import seed_sequence
@@ -58,11 +57,12 @@ def test_replicates_are_exact():
     scores = be.Scores(np.round(rng.random((21, 21)) + (labels[:, None] != labels) / 2, 2), labels)
     weights = subject_weights(7, 25, seed_sequence(3))
     targets = np.array([0.2, 0.03, 0.0])
-    found = pair_up(scores, scores).points(0, weights, targets)
+    paired = pair_up(scores, scores)
+    found = paired.points(0, weights, targets)
     others = ~np.eye(21, dtype=bool)
     same = labels[:, None] == labels
     for c in range(25):
-        w = weights[labels, c].astype(int)
+        w = weights[paired.numbers[labels], c].astype(int)
         genuine = np.repeat(scores.values[same & others], np.broadcast_to(w[:, None], (21, 21))[
             same & others
         ])  # fmt: skip
@@ -81,7 +81,7 @@ def test_replicates_without_the_altered_people_differ_by_exactly_0():
     paired = pair_up(a, transformed)
     weights = subject_weights(40, 600, seed_sequence(0))
     first, second = (paired.points(k, weights, np.array([0.1, 0.01])) for k in (0, 1))
-    spared = ~weights[:3].any(axis=0)
+    spared = ~weights[paired.numbers[:3]].any(axis=0)
     assert 10 < spared.sum() < 60
     for name in first:
         assert (first[name][..., spared] == second[name][..., spared]).all()
@@ -151,33 +151,60 @@ def test_subjects_decided_differently():
     assert paired.discordant((np.nan, np.nan), True) == 0
 
 
+def units_of(a, b, labels):
+    """Every set of subjects of a genuine and an impostor attempt in another order, by trying."""
+    genuine = [(i, j) for i, j in np.argwhere(labels[:, None] == labels) if i != j]
+    impostor = np.argwhere(labels[:, None] != labels)
+    i, j = impostor.T
+    found = set()
+    for g in genuine:
+        other = np.sign(a[g] - a[i, j]) != np.sign(b[g] - b[i, j])
+        found |= {frozenset([labels[g[0]], *x]) for x in labels[impostor[other]].tolist()}
+    return found
+
+
+def most_disjoint(units, people):
+    """The largest number of disjoint sets, by integer programming."""
+    if not units:
+        return 0
+    inside = np.array([[p in unit for unit in units] for p in range(people)], dtype=float)
+    limits = scipy.optimize.LinearConstraint(inside, -np.inf, 1)
+    ones = np.ones(len(units))
+    found = scipy.optimize.milp(-ones, constraints=limits, integrality=ones, bounds=(0, 1))
+    return round(-found.fun)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_there_are_as_many_disjoint_units_as_people_who_changed(seed):
+    """Of 24 people one to eight are worse, by much or by little; as in a largest family."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(24), 2)
+    centre = rng.normal(size=(24, 1, 4)) + 0.4 * rng.normal(size=(24, 2, 4))
+    flat = centre.reshape(48, 4)
+    a = np.linalg.norm(flat[:, None] - flat, axis=-1)
+    b, who = a.copy(), rng.permutation(24)[: seed + 1]
+    for p in who:
+        i, j = 2 * p, 2 * p + 1
+        b[i, j] = b[j, i] = a[i, j] + rng.choice([0.3, 1, 5])
+    found = pair_up(be.Scores(a, labels), be.Scores(b, labels)).discordant_order()
+    units = units_of(a, b, labels)
+    assert found == most_disjoint(units, 24)
+    changed = {p for p in who.tolist() if any(p in unit for unit in units)}
+    assert found <= len(changed) <= seed + 1
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_disjoint_units_of_another_order(seed):
-    """A maximal family of disjoint units: none is left, and a largest one has at most 3 times."""
+    """Few people, most of whom changed: at most one unit less than in a largest family."""
     rng = np.random.default_rng(seed)
-    labels = np.repeat(np.arange(7), 2)
-    a = np.round(rng.random((14, 14)) + (labels[:, None] != labels), 1)
+    labels = np.repeat(np.arange(9), 2)
+    a = np.round(rng.random((18, 18)) + (labels[:, None] != labels), 1)
     b = a.copy()
-    cells = rng.integers(0, 14, (5, 2))
-    b[cells[:, 0], cells[:, 1]] = np.round(2 * rng.random(5), 1)
+    cells = rng.integers(0, 18, (9, 2))
+    b[cells[:, 0], cells[:, 1]] = np.round(2 * rng.random(9), 1)
     found = pair_up(be.Scores(a, labels), be.Scores(b, labels)).discordant_order()
-    genuine = [(i, i ^ 1) for i in range(14)]
-    impostor = [(i, j) for i in range(14) for j in range(14) if labels[i] != labels[j]]
-    units = {
-        frozenset([labels[g[0]], labels[i[0]], labels[i[1]]])
-        for g in genuine
-        for i in impostor
-        if np.sign(a[g] - a[i]) != np.sign(b[g] - b[i])
-    }
-    most = max(
-        k
-        for k in range(4)
-        if k == 0
-        or any(
-            all(not x & y for x, y in combinations(chosen, 2)) for chosen in combinations(units, k)
-        )
-    )
-    assert -(-most // 3) <= found <= most
+    most = most_disjoint(units_of(a, b, labels), 9)
+    assert max(most - 1, 1) <= found <= most
 
 
 def test_holm():
@@ -203,7 +230,9 @@ def test_many_attempts_are_compared_on_a_grid(monkeypatch):
         monkeypatch.setattr(f"bioeval.{module}.EXACT_ATTEMPTS", 10_000)
     found = be.compare(*systems, replicates=300)
     np.testing.assert_array_equal(found.value_a, exact.value_a)
-    np.testing.assert_allclose(found.difference_low, exact.difference_low, atol=0.02)
+    # The draws are others; what the impostor attempts do not support is too uncertain to compare.
+    known = exact.supported.values == 1
+    np.testing.assert_allclose(found.difference_low[known], exact.difference_low[known], atol=0.02)
     assert (found.discordant_subjects <= exact.discordant_subjects).all()
     assert found.discordant_subjects.sel(measure="EER") > 3
 

@@ -20,6 +20,7 @@ WHO = np.repeat(np.arange(40), 4)
 TARGETS = (0.1,)
 SOUND = {"samples", "layout", "labels", "names", "metadata", "people"} | {
     "failed", "sentinels", "duplicates", "zero-distance", "symmetry", "kind", "ties",
+    "label-errors",
 }  # fmt: skip
 
 
@@ -75,6 +76,21 @@ def test_layout():
     same = checked(distances(), WHO, WHO)
     assert same["layout"].severity == "warning" and "leave" in same["layout"].remedy
     assert same["zero-distance"].severity == "warning"  # a template compared with itself
+    uneven = distances() + np.diag(np.random.default_rng(0).random(160) / 10)
+    assert checked(uneven, WHO, WHO)["layout"].severity == "warning"
+
+
+def test_the_same_list_of_labels_on_both_sides_is_no_fault():
+    """The scores on the diagonal say whether the templates are the same."""
+    both = np.concatenate([WHO, WHO])
+    others = be.Scores(distances(1, both)[:160, 160:], WHO, WHO)
+    assert be.check_data(others, far_targets=TARGETS)["layout"].severity == "ok"
+    unread = be.check_data(others, far_targets=TARGETS, read_scores=False)["layout"]
+    assert unread.severity == "note"
+    # With one template a subject but for two, a mate of one's own is nearest anyway.
+    few = np.r_[np.arange(30), 0, 1]
+    single = be.Scores(distances(2, np.concatenate([few, few]))[:32, 32:], few, few)
+    assert be.check_data(single, far_targets=TARGETS)["layout"].severity == "ok"
 
 
 def test_labels():
@@ -118,10 +134,12 @@ def test_people():
     assert people(30 / pairs).severity == "ok"
     assert people(29.9 / pairs).severity == "note"
     assert people(3 / pairs).severity == "note"
-    assert people(0.1, 2.9 / pairs).severity == "warning"
+    few = people(0.1, 2.9 / pairs)
+    assert few.severity == "note" and few.count == 1 and "rule of 3)" in few.message
     few = people(0.0001)
     assert "30,000 impostor pairs, of about 63 subjects" in few.remedy
-    assert checked(distances()[:36, :36], WHO[:36])["people"].severity == "warning"
+    nine = checked(distances()[:36, :36], WHO[:36])["people"]
+    assert nine.severity == "note" and "fewer than 10 people" in nine.message
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -161,6 +179,61 @@ def test_sentinels():
     assert found.severity == "error" and "999" in found.message
 
 
+def scattered(values: np.ndarray, value: float, part: float = 0.02) -> np.ndarray:
+    """Return scores of which some, on no template in particular, are a value."""
+    values = values.copy()
+    values[np.random.default_rng(9).random(values.shape) < part] = value
+    return values
+
+
+@pytest.mark.parametrize(
+    ("values", "value", "severity"),
+    [
+        (distances() / 20, -1.0, "error"),  # far from distances below 1
+        (distances(), -1.0, "error"),  # below 0, where no distance is
+        (np.rint(4 * distances()), -1.0, "error"),
+        (distances(), 0.0, "error"),  # no copies: their rows differ
+        (distances() + 2, 1.5, "error"),
+        (distances(), 999.0, "error"),
+        (distances(), 1.2 * distances().max(), "warning"),
+        (distances(), distances().max(), "note"),  # as where scores are cut off
+    ],
+    ids=["far", "negative", "integers", "zero", "accepted", "rejected", "apart", "cut"],
+)
+def test_values_that_many_share_at_either_end(values, value, severity):
+    found = checked(scattered(values, value))["sentinels"]
+    assert found.severity == severity and f"the score {value:.6g}," in found.message
+    ordinary = checked(values)["sentinels"]
+    assert ordinary.severity == "ok"
+    pairs = be.Scores.from_pairs(scattered(values, value).ravel(), (WHO[:, None] == WHO).ravel())
+    listed = be.check_data(pairs, far_targets=TARGETS)["sentinels"]
+    assert (listed.severity, listed.message.partition(" have ")[2]) == (
+        severity, found.message.partition(" have ")[2],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [1.0, 1.4, 7.0, -1.0, 0.0])
+def test_values_that_many_share_at_either_end_of_similarities(value):
+    values = np.exp(-distances() / 4) * 0.8 + 0.05
+    assert checked(values, kind="similarity")["sentinels"].severity == "ok"
+    found = checked(scattered(values, value), kind="similarity")["sentinels"]
+    accepted = value >= 1
+    assert found.severity == "error" if accepted or value < 0 else "warning"
+    assert f"the score {value:g}," in found.message
+
+
+def test_both_ends_at_once_and_ordinary_ends():
+    both = scattered(scattered(distances(), 999.0), -1.0, 0.01)
+    found = checked(both)["sentinels"]
+    assert found.severity == "error"
+    assert "the score -1," in found.message and "the score 999," in found.message
+    one_person = np.where(WHO[:, None] == WHO, np.minimum(distances(), 2.0), distances())
+    assert checked(one_person)["sentinels"].severity == "ok"  # ties of genuine scores
+    clipped = np.clip(distances() / 8, 0.4, 1)
+    assert checked(clipped)["sentinels"].severity in ("ok", "note")
+    assert checked(distances(), WHO, WHO)["sentinels"].severity == "ok"  # zeros with themselves
+
+
 def copied(values: np.ndarray, one: int, other: int) -> np.ndarray:
     """Return distances where a template is a copy of another."""
     values = values.copy()
@@ -189,6 +262,71 @@ def test_copies_under_one_label_and_under_two(fill):
     three = copied(copied(distances(), 4, 60), 4, 90)
     three[60, 90] = three[90, 60] = 0
     assert checked(three)["duplicates"].where == "rows 4, 60, 90"
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity", "cosine"])
+@pytest.mark.parametrize("off", [1e-4, 1e-5])
+def test_near_copies_under_two_labels(kind, off):
+    rng = np.random.default_rng(0)
+    x = 2 * rng.normal(size=(40, 6))[WHO] + rng.normal(size=(160, 6))
+    usual = np.median(distances()[WHO[:, None] != WHO])
+    step = rng.normal(size=6)
+    x[60] = x[4] + off * usual * step / np.linalg.norm(step)
+    if kind == "cosine":
+        scores = be.Scores.from_embeddings(x, WHO, metric="cosine")
+    else:
+        values = np.linalg.norm(x[:, None] - x[None], axis=2)
+        values = values if kind == "distance" else 1 - values / 40
+        scores = be.Scores(values, WHO, kind=kind)
+    found = be.check_data(scores, far_targets=TARGETS)
+    assert found.misleads
+    assert (found["zero-distance"].severity, found["zero-distance"].count) == ("error", 2)
+    assert "row 4, column 60 (1, 15)" in found["zero-distance"].where
+    assert (found["duplicates"].severity, found["duplicates"].where) == ("error", "rows 4, 60")
+    assert "1 and 15" in found["duplicates"].message
+    x[60] = x[4] + 0.02 * usual * step / np.linalg.norm(step)  # near, but no copy
+    scores = be.Scores(np.linalg.norm(x[:, None] - x[None], axis=2), WHO)
+    found = be.check_data(scores, far_targets=TARGETS)
+    assert not found.misleads and found["zero-distance"].severity == "ok"
+
+
+def test_near_by_chance_is_no_copy():
+    """On a line, or in a plane, some of many templates of two people are as near as copies."""
+    for dimensions in (1, 2):
+        for seed in range(5):
+            rng = np.random.default_rng(seed)
+            x = 2 * rng.normal(size=(40, dimensions))[WHO] + rng.normal(size=(160, dimensions))
+            found = checked(np.linalg.norm(x[:, None] - x[None], axis=2))
+            assert found["zero-distance"].severity == found["duplicates"].severity == "ok"
+
+
+def test_the_similarity_of_a_copy_is_not_known_beyond_1():
+    values = 100 - 10 * distances()
+    values[4, 60] = values[60, 4] = 1
+    found = checked(values, kind="similarity")["zero-distance"]
+    assert found.severity == "ok" and "not known" in found.message
+    genuine = WHO[:, None] == WHO
+    listed = be.Scores.from_pairs(values.ravel(), genuine.ravel(), kind="similarity")
+    found = be.check_data(listed, far_targets=TARGETS)["zero-distance"]
+    assert found.severity == "ok" and "not known" in found.message
+
+
+def test_near_copies_without_equal_rows_are_a_warning():
+    """A probe and a gallery template of two people, or two of a list, are only near each other."""
+    values = distances()
+    values[10, 60] = 1e-4
+    against = checked(values[:80:2, 1::2], WHO[:80:2], WHO[1::2])
+    assert against["zero-distance"].severity == "ok"
+    against = checked(values[:80], WHO[:80], WHO)["zero-distance"]
+    assert (against.severity, against.count) == ("warning", 1)
+    assert against.where == "row 10, column 60 (2, 15)"
+    off = ~np.eye(160, dtype=bool)
+    genuine = WHO[:, None] == WHO
+    listed = be.Scores.from_pairs(values[off], genuine[off])
+    assert be.check_data(listed, far_targets=TARGETS)["zero-distance"].severity == "warning"
+    values[10, 60] = -1e-4  # no copy, whatever it is
+    one = be.check_data(be.Scores(values, WHO), far_targets=TARGETS)["zero-distance"]
+    assert one.severity == "warning" and "equal" not in one.message
 
 
 def test_copies_in_a_gallery_of_its_own():
@@ -251,10 +389,30 @@ def test_kind():
 
 
 def test_ties():
-    coarse = checked(distances().round())["ties"]
+    coarse = checked((distances() / 4).round())["ties"]
     assert coarse.severity == "warning" and "distinct scores" in coarse.message
+    levels = np.sort(np.random.default_rng(0).random(40))  # no steps between them
+    uneven = levels[np.searchsorted(levels * 15, distances()) % 40]
+    assert checked(uneven)["ties"].severity == "warning"
     assert checked(distances().round(2))["ties"].severity == "note"
     assert checked(distances().astype("float16"))["ties"].severity == "note"
+
+
+@pytest.mark.parametrize("form", ["counts", "proportions", "similarities", "roots", "float roots"])
+def test_ties_are_the_nature_of_codes(form):
+    rng = np.random.default_rng(0)
+    codes = (rng.random((40, 256)) < 0.5)[WHO] ^ (rng.random((160, 256)) < 0.2)
+    counts = (codes[:, None] ^ codes[None]).sum(axis=2)
+    values = {
+        "counts": counts, "proportions": counts / 256, "similarities": 1 - counts / 256,
+        "roots": np.sqrt(counts), "float roots": np.sqrt(counts / 256).astype(np.float32),
+    }[form]  # fmt: skip
+    kind = "similarity" if form == "similarities" else "distance"
+    found = checked(values, kind=kind)
+    assert len(np.unique(values)) < 160  # about 100 distinct scores
+    ties = found["ties"]
+    assert ties.severity == "note" and ("roots" in form) == ("square roots" in ties.message)
+    assert not found.of("warning", "error")
 
 
 def test_pairs():

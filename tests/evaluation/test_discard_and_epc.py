@@ -9,7 +9,7 @@ import naive_groups
 import numpy as np
 import pytest
 import strategies as cases
-from hypothesis import given, settings, strategies as st
+from hypothesis import example, given, settings, strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
@@ -23,15 +23,27 @@ ALPHAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.95, 1.0)
 # ------------------------------------------------------------------------- error against discard
 
 
-@settings(max_examples=10)
-@given(data=st.data())
-def test_discarding_is_as_defined(data):
-    case = data.draw(cases.matrices(dtypes=cases.FLOATS, masks=("none", "labelled")))
+@st.composite
+def discards(draw):
+    """Draw a case, the qualities of its probes and its gallery, and a threshold."""
+    case = draw(cases.matrices(dtypes=cases.FLOATS, masks=("none", "labelled")))
     m, n = case.values.shape
     few = st.sampled_from((0.0, 1.0, 1.5, -2.0, math.inf))
-    probe = data.draw(st.lists(few, min_size=m, max_size=m))
-    gallery = probe if case.square else data.draw(st.lists(few, min_size=n, max_size=n))
-    at = data.draw(cases.thresholds(case, max_size=1)).item()
+    probe = draw(st.lists(few, min_size=m, max_size=m))
+    gallery = probe if case.square else draw(st.lists(few, min_size=n, max_size=n))
+    return case, probe, gallery, draw(cases.thresholds(case, max_size=1)).item()
+
+
+#: Half floats that are all 0: none is accepted at the smallest number above 0.
+ZEROS = cases.Case(np.zeros((3, 3), np.float16), ["a"] * 3, None, "similarity", "raise")
+
+
+@settings(max_examples=10)
+@given(drawn=discards())
+@example(drawn=(ZEROS, [0.0] * 3, [0.0] * 3, 5e-324))
+def test_discarding_is_as_defined(drawn):
+    case, probe, gallery, at = drawn
+    m, n = case.values.shape
     given_quality = probe if case.square else (probe, gallery)
     ds = be.error_discard(
         be.Scores(**case.scores()), given_quality, threshold=at, fractions=FRACTIONS

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import naive
 import naive_galleries
 import numba
 import numpy as np
@@ -14,6 +16,7 @@ from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.kernels import rank_chances as kernel
+from bioeval.protocol import load
 from bioeval.scores.blocks import BlockReader
 from bioeval.tallies.random_galleries.counts import FixedSums, GalleryJob, GalleryTally, _rules
 from bioeval.tallies.random_galleries.options import Drawn
@@ -58,6 +61,42 @@ def test_every_gallery(found, impostors, max_rank):
     assert closed.attempts.item() == expected.genuine_attempts
     assert closed.skipped.item() == expected.skipped
     assert_expected(closed, expected, ("cms", "cms_count", "tied"))
+    mates = [sum(cell.mate for cell in row) for row in naive.read(**case.naive()).rows]
+    fewer = sum(0 < count < size for count in mates)
+    for found in (ds, closed):
+        assert ("fewer_mates" in found) == (size > 1)
+        assert found.get("fewer_mates", fewer if size > 1 else 0) == (fewer if size > 1 else 0)
+        note = f"{fewer} of {expected.genuine_attempts} mated search"
+        assert (note in found.attrs["warnings"]) == (size > 1 and fewer > 0)
+
+
+def test_a_gallery_that_an_exclusion_leaves_with_fewer_templates_is_counted():
+    """Of three templates two are of one session: these have one left to draw, the third has two."""
+    simulated = be.simulate(5, 3, random_state=1)
+    sessions = {"session": np.tile(["monday", "monday", "friday"], 5)}
+    scores = be.Scores(np.asarray(simulated.values), simulated.probe_labels, probe_meta=sessions)
+    given_ = {"gallery": 2, "rank_unit": "subject"}
+    assert be.closed_set(scores, **given_).fewer_mates == 0
+    apart = scores.excluding("session")
+    counted = be.tally(apart.select(probes=np.arange(7)), gallery_card())
+    whole = counted.merge(be.tally(apart.select(probes=np.arange(7, 15)), gallery_card()))
+    for found in (
+        be.closed_set(apart, **given_),
+        be.open_set(apart, sampling=3, random_state=1, **given_),
+        whole.dataset("closed_set"),
+    ):
+        assert found.fewer_mates == 10
+        assert (
+            "10 of 15 mated searches have fewer than 2 usable templates of their subject; the "
+            "gallery holds all of these" in found.attrs["warnings"]
+        )
+
+
+def gallery_card():
+    """The card of the layout, with closed set in galleries of two templates of each subject."""
+    card = load("course-all-vs-all")
+    closed = replace(card.closed_set, gallery=2, rank_unit="subject", unmated="skip")
+    return replace(card, verification=None, open_set=None, closed_set=closed)
 
 
 @given(drawn_cases())

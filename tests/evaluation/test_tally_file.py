@@ -73,6 +73,24 @@ def test_layout_3_has_kept_scores():
     assert older.parts["verification/single"].tally.kept is None
 
 
+def test_layout_4_has_no_false_accepts_at_the_operating_points(tmp_path):
+    """The same example, refined, on the default thresholds; a later one has more rows there."""
+    older = be.Tally.load(SAVED / "tally-layout-4-points.npz")
+    same = be.Scores(
+        [[0.0, 1, 3, 4], [1, 0, 5, 6], [3, 5, 0, 2], [4, 6, 2, 0]], ["ann", "ann", "bob", "bob"]
+    )
+    be.tally(same, points=True).save(tmp_path / "later.npz")
+    later = be.Tally.load(tmp_path / "later.npz")
+    assert len(older.parts["verification/single"].tally.points.rows) == 0
+    points = later.parts["verification/single"].tally.points
+    assert dict(zip(points.rows.tolist(), points.rows_fa.tolist(), strict=True)) == {2: 0}
+    for name in ("eer", "auc", "eer_threshold", "threshold_at_far"):
+        one, other = (x.dataset("verification/single")[name] for x in (older, later))
+        np.testing.assert_array_equal(one, other)
+    single = older.dataset("verification/single")
+    assert (single.eer, single.auc, single.eer_threshold) == (0, 1, 2)
+
+
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -82,6 +100,8 @@ def test_layout_3_has_kept_scores():
         ("far_target", np.zeros(3)),
         ("frr_at_far", []),
         ("min_cost", None),
+        ("rows", np.array([np.nan])),
+        ("rows_fa", np.array([1, 2, 3])),
         ("costs", np.zeros((2, 1))),
         ("costs", np.zeros(2)),
         ("equal_error", EqualError(eer_threshold=[])),

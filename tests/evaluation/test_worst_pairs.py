@@ -120,7 +120,8 @@ def test_saved_and_read_again(tmp_path):
     ds.to_netcdf(tmp_path / "worst.nc", engine="h5netcdf")
     again = xr.load_dataset(tmp_path / "worst.nc", engine="h5netcdf")
     xr.testing.assert_equal(again, ds)
-    assert len(ds.to_dataframe()) == 6
+    assert ds.sizes == {"pair": 6, "suspect": 0}
+    assert len(ds.drop_dims("suspect").to_dataframe()) == 6
 
 
 def test_exclusions():
@@ -161,5 +162,6 @@ def test_from_the_command_line(tmp_path, capsys):
     ds = be.worst_pairs(mislabelled(), 2)
     assert [float(row["score"]) for row in rows] == ds.score.values.tolist()
     assert rows[0]["label_error"] == str(bool(ds.label_error[0]))
-    document = json.loads((out / "summary.json").read_text())["worst_pairs"]
-    assert [row["probe_label"] for row in document] == ds.probe_label.values.tolist()
+    document = json.loads((out / "summary.json").read_text())
+    assert [row["probe_label"] for row in document["worst_pairs"]] == ds.probe_label.values.tolist()
+    assert document["suspect_templates"] == [] and (out / "suspect_templates.csv").exists()

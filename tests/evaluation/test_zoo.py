@@ -213,10 +213,12 @@ def test_a_part_of_a_square_matrix_shares_no_template_between_halves():
     )
 
 
-def test_the_test_of_halves_against_all_permutations():
+@pytest.mark.parametrize("sizes", [[2, 2, 2, 2, 5, 5, 5, 5], [2, 2, 3, 3, 5, 6, 6, 7]])
+def test_the_test_of_halves_against_all_permutations(sizes):
+    """Sizes of fewer than four subjects are permuted together with the next."""
     rng = np.random.default_rng(2)
     a, b = rng.integers(0, 5, (2, 8)).astype(float)  # with ties
-    sizes = np.array([2, 2, 2, 2, 5, 5, 5, 5])
+    sizes = np.array(sizes)
     exact = [
         stats.spearmanr(a, np.concatenate([b[list(x)], b[list(y)]])).statistic
         for x in itertools.permutations(range(4)) for y in itertools.permutations(range(4, 8))
@@ -226,6 +228,28 @@ def test_the_test_of_halves_against_all_permutations():
     assert found.correlation == pytest.approx(observed)
     p = np.mean(np.array(exact) >= observed - 1e-12)
     assert found.p_value == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / 20_000))
+
+
+def test_unequal_numbers_of_templates_do_not_pass_for_goats():
+    """A mean of few skewed scores is smaller than one of many, in both halves of a subject."""
+    rng, sizes, rejected = np.random.default_rng(8), np.repeat([1, 10], [10, 40]), 0
+    for run in range(600):
+        scores = np.exp(2 * rng.normal(size=(2, 50, 10)))
+        first, second = np.where(sizes == 1, scores[..., 0], scores.mean(axis=2))
+        rejected += halves_test(first, second, sizes, 99, stream(run)).p_value <= 0.05
+    assert rejected / 600 < 0.08  # 0.05 in expectation, standard deviation 0.009
+
+
+@pytest.mark.parametrize("square", [True, False])
+def test_the_size_of_a_second_half(square):
+    labels = np.repeat([0, 1, 2], [4, 5, 8])
+    gallery = None if square else labels
+    scores = be.Scores(np.random.default_rng(1).random((17, 17)), labels, gallery)
+    tally = count_by_subject(BlockReader(scores), 0.0, stream())
+    second = np.array([2, 2, 4])  # templates
+    pairs = second * (second - 1) if square else second**2
+    assert tally.halves["goat"].size.tolist() == pairs.tolist()
+    assert tally.halves["wolf"].size.tolist() == tally.halves["lamb"].size.tolist() == [2, 2, 4]
 
 
 def test_the_least_p_value_and_subjects_left_out():

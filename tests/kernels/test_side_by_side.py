@@ -11,7 +11,6 @@ import numba
 import numpy as np
 import pytest
 
-from bioeval.base.progress import shown_by
 from bioeval.kernels.side_by_side import side_by_side
 
 
@@ -65,23 +64,3 @@ def test_a_forked_process_has_threads_of_its_own():
     environment = {**os.environ, "NUMBA_NUM_THREADS": "2"}
     arguments = [sys.executable, "-W", "ignore", "-c", PROGRAM]
     assert subprocess.run(arguments, env=environment, timeout=60).returncode == 0
-
-
-@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled in this run")
-def test_what_is_compiled_is_reported_once():
-    """With the functions that it calls, whose compilation is part of it."""
-
-    @numba.njit
-    def inner(x):
-        return x[0]
-
-    @numba.njit
-    def outer(x):
-        return inner(x)
-
-    found = []
-    with shown_by(lambda *what: found.append(what)):
-        outer(np.ones(1, dtype=np.float32))
-        outer(np.ones(1, dtype=np.float32))
-        outer(np.ones(1))
-    assert found == [("compiling for float32 (once)", 0, 0), ("compiling for float64 (once)", 0, 0)]

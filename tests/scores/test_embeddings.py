@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -57,10 +58,13 @@ def test_metrics_follow_their_formula(metric, dtype):
     np.testing.assert_allclose(pairs, d[[3, 0, 3], [5, 1, 0]], rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize("metric", ["l2", "cosine", "l1", "linf"])
-def test_equal_embeddings_are_at_distance_zero_exactly(metric):
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("metric", METRICS)
+def test_equal_embeddings_are_at_distance_zero_exactly(metric, dtype):
     x = np.random.default_rng(4).normal(size=(5, 64)) * 1000 + 3
-    d = distance_matrix(np.repeat(x, 2, axis=0), x, metric)
+    x = np.abs(x) if metric == "bhattacharyya" else x
+    d = distance_matrix(np.repeat(x, 2, axis=0), x, metric, dtype)
+    d[np.signbit(d)] = 1  # nor is any negative
     for i in range(5):
         assert d[2 * i, i] == d[2 * i + 1, i] == 0.0
     assert (d >= 0).all()
@@ -88,6 +92,55 @@ def one_minus_cosine(u: np.ndarray, v: np.ndarray) -> float:
     uu, vv = sum(x * x for x in a), sum(x * x for x in b)
     cos2 = uv * uv / (uu * vv)
     return float(1 - cos2) / (1 + math.sqrt(cos2))
+
+
+def far_enough(u: np.ndarray, v: np.ndarray, metric: str) -> float:
+    """The definition in 60 decimal digits."""
+    with localcontext(prec=60):
+        a, b = [Decimal(float(x)) for x in u], [Decimal(float(x)) for x in v]
+        if metric == "cosine":
+            dot = sum(x * y for x, y in zip(a, b, strict=True))
+            norms = [sum(x * x for x in side).sqrt() for side in (a, b)]
+            return float(1 - dot / (norms[0] * norms[1]))
+        if metric == "bhattacharyya":
+            p, q = sum(a), sum(b)
+            return float(-sum((x / p * y / q).sqrt() for x, y in zip(a, b, strict=True)).ln())
+        differences = [abs(x - y) for x, y in zip(a, b, strict=True)]
+        if metric == "l2":
+            return float(sum(d * d for d in differences).sqrt())
+        return float(sum(differences) if metric == "l1" else max(differences))
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("given", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_near_pairs_keep_their_digits(metric, given, dtype):
+    """At spreads of a thousandth to a ten millionth of the length, whole and streamed."""
+    rng = np.random.default_rng(6)
+    x = np.abs(rng.normal(size=(6, 24))) + 0.5
+    for spread in (1e-3, 1e-5, 1e-6, 1e-7):
+        y = (x * (1 + spread * rng.normal(size=x.shape))).astype(given)
+        left, labels = x.astype(given), list("abcdef")
+        expected = [far_enough(u, v, metric) for u, v in zip(left, y, strict=True)]
+        for limit in (1 << 30, 1):
+            scores = be.Scores.from_embeddings(
+                left, labels, y, labels, metric=metric, dtype=dtype, memory_limit=limit
+            )
+            assert scores.streams == (limit == 1) and scores.dtype == dtype
+            found = scores.read_rows(0, 6).diagonal()
+            np.testing.assert_allclose(found, expected, rtol=3e-7, atol=1e-40, err_msg=str(spread))
+        pairs = EmbeddingSource(left, y, metric, dtype).pairs(np.arange(6), np.arange(6))
+        np.testing.assert_allclose(pairs, expected, rtol=1e-7, atol=1e-40)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_directions_of_the_shortest_and_the_longest_vectors(dtype):
+    """Lengths near the ends of float64 have no inverse, or squares beyond them."""
+    x = features(4, seed=7)
+    plain = distance_matrix(x, x, "cosine")
+    for scale in (1e-320, 5e-310, 1e306):
+        d = distance_matrix(x * scale, x, "cosine", dtype)
+        np.testing.assert_allclose(d, plain, atol=1e-2 if scale == 1e-320 else 2e-7)
 
 
 def test_cosine_does_not_depend_on_the_length():

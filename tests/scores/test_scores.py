@@ -849,8 +849,7 @@ def test_cells_of_a_matrix_as_pairs():
     assert pairs.values.tolist() == [1.0, 7.0, 21.0, 4.0]
     assert pairs.genuine.tolist() == [True, False, True, True]
     assert (pairs.kind, pairs.name) == ("similarity", "s")
-    turned = scores.at_pairs([0, 1], [1, 1], genuine=[False, True])
-    assert turned.genuine.tolist() == [False, True]
+    assert scores.at_pairs([0, 1], [1, 1], genuine=[True, False]).genuine.tolist() == [True, False]
     view = scores.select(probes=[3, 0], gallery=[3, 1])
     assert view.at_pairs([0, 1], [0, 1]).values.tolist() == [21.0, 1.0]
 

@@ -153,8 +153,10 @@ def test_a_value_far_from_all_others(value):
     assert notes(be.verification(be.Scores(values, WHO))) == [text]
     turned = be.Scores(-values, WHO, kind="similarity")
     assert notes(be.closed_set(turned)) == [text.replace(f"{value:g},", f"{-value:g},")]
-    # Far on the side of what is accepted, it is no failed comparison.
-    assert not notes(be.verification(be.Scores(-values, WHO)))
+    # On the side of what is accepted impostors alone are looked at, and all are counted.
+    assert notes(be.verification(be.Scores(-values, WHO))) == [
+        text.replace(f"{value:g},", f"{-value:g},")
+    ]
     assert not notes(be.closed_set(be.Scores(values, WHO, kind="order")))
     listed = be.Scores.from_pairs(values.ravel(), (WHO[:, None] == WHO).ravel())
     first = ", ".join(map(str, np.flatnonzero(hit.ravel())[:3]))
@@ -162,6 +164,20 @@ def test_a_value_far_from_all_others(value):
         f"{hit.sum()} of 1,296 pairs have the score {value:g}, far from all others "
         f"(first pair: {first})"
     ]
+
+
+def test_a_negative_distance():
+    values = distances()
+    hit = np.random.default_rng(1).random(values.shape) < 0.03
+    np.fill_diagonal(hit, False)
+    values[hit] = -1
+    (note,) = notes(be.verification(be.Scores(values, WHO)))
+    assert note.startswith(f"{hit.sum()} of 1,260 sampled comparisons have the score -1, the only")
+    (note,) = notes(be.verification(be.Scores(values - 3, WHO)))  # others are negative, too
+    assert "the score -4, apart from all others" in note
+    # The score of a copy may be that of copies, which an evaluation does not look for.
+    values[hit] = 0
+    assert not notes(be.verification(be.Scores(values, WHO)))
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3, 7, 15, 255])

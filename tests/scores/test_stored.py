@@ -20,7 +20,7 @@ from optional import optional_import
 
 import bioeval as be
 from bioeval.base.memory import at_most, in_words, memory_limited, require_bytes
-from bioeval.scores import stored
+from bioeval.scores import growing_column, stored
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.formats import parquet_rows
 from bioeval.scores.stored import StoredRows
@@ -230,6 +230,30 @@ def test_wide_parquet_is_left_in_its_file(tmp_path):
         be.verification(be.load(tmp_path / "y.parquet", kind="distance"))
 
 
+@pytest.mark.parametrize("names", ["distinct", "repeated"])
+def test_a_large_group_of_parquet_is_read_in_pieces_under_a_limit(tmp_path, monkeypatch, names):
+    """As most programs write Parquet: few groups, each of which might be all the memory."""
+    pa, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
+    d, labels = matrix()
+    columns = [f"t{i}" for i in range(len(d))] if names == "distinct" else [*map(str, labels)]
+    table = pa.Table.from_arrays(
+        [pa.array([*map(str, labels)]), *map(pa.array, d.T)], names=["label", *columns]
+    )
+    parquet.write_table(table, tmp_path / "x.parquet", row_group_size=200)
+    monkeypatch.setattr(parquet_rows, "_WHOLE", 150 * d[0].nbytes)
+    monkeypatch.setattr(parquet_rows, "_PIECE", 30 * d[0].nbytes)
+    monkeypatch.setattr(parquet_rows, "_DECODED", 8 * 200 * 7)  # seven columns
+    monkeypatch.setattr(growing_column, "MOST_BYTES", d.nbytes // 4)  # the rest is in a file
+    scores = be.load(tmp_path / "x.parquet", kind="distance")
+    assert scores.base.row_ends.tolist() == [*range(0, 200, 30), 200, 300]
+    np.testing.assert_array_equal(scores.values, d)
+    rows = scores.base.array
+    for key in (slice(170, 230), slice(3, 4), (slice(190, 205), slice(5, 9))):
+        np.testing.assert_array_equal(rows[key], d[key])
+    ours = be.verification(be.Scores(scores.base, labels).within("200 MiB"))
+    assert ours.identical(be.verification(be.Scores(d, labels)))
+
+
 # ------------------------------------------------------------------------- limits
 
 
@@ -288,17 +312,22 @@ def test_a_limit_too_small_for_the_footer_of_parquet_says_so(tmp_path, monkeypat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["memmap", "hdf5", "zarr", "dask", "parquet"])
+@pytest.mark.parametrize("kind", ["memmap", "hdf5", "zarr", "dask", "parquet", "parquet-whole"])
 @pytest.mark.parametrize(("size", "limit"), [(5000, 170), (8000, 230)])
 def test_peak_memory_is_within_the_limit(kind, size, limit, tmp_path):
     if not Path("/proc/self/clear_refs").exists():
         pytest.skip("peak memory is measured by /proc")
     import large_data_study as study
 
-    optional_import({"dask": "dask", "parquet": "pyarrow"}.get(kind, "zarr"))
+    library = {"dask": "dask", "parquet": "pyarrow", "parquet-whole": "pyarrow"}
+    optional_import(library.get(kind, "zarr"))
     study.write("zarr" if kind == "dask" else kind, tmp_path, size)
     # The footer of a Parquet file tells of each column in each group of rows.
-    limit = {"dask": 2 * limit, "parquet": {5000: 410, 8000: 780}[size]}.get(kind, limit)
+    limits = {
+        "parquet": {5000: 410, 8000: 780}[size],
+        "parquet-whole": {5000: 250, 8000: 290}[size],
+    }
+    limit = {"dask": 2 * limit, **limits}.get(kind, limit)
     # Once more, since a first run may compile a kernel, which takes memory that no limit knows.
     runs = (
         study.in_a_process("peak", kind, tmp_path, size, f"{limit} MiB", "evaluate")

@@ -412,7 +412,18 @@ def test_the_table_shows_intervals_and_says_how_they_were_found(scores):
     low, high = 100 * float(ds.eer_interval_low), 100 * float(ds.eer_interval_high)
     (line,) = [x for x in text.splitlines() if x.lstrip().startswith("EER  ")][:1]
     assert f"{100 * float(ds.eer):.2f} %" in line and f"[{low:.2f}, {high:.2f}]" in line
-    assert "In brackets: 90 % interval, subject-bootstrap (300 replicates)." in text
+    flat = " ".join(text.split())
+    for said in (
+        "(verification, single-template; verification, multi-template): 90 % interval, "
+        "subject-bootstrap (300 replicates).",
+        "(open-set identification; closed-set identification): 90 % interval, subject-jackknife "
+        "for new people.",
+    ):
+        assert f"In brackets {said}" in flat
+    half = np.arange(len(scores.probe_labels)) % 3 > 0
+    searched = be.open_set(scores.select(half, ~half), interval="subject-bootstrap")
+    words = "In brackets: 95 % interval, subject-bootstrap for this gallery (2,000 replicates)."
+    assert words in as_text(searched, 100)
     assert "rule of 3" in text  # what the data cannot support is still said
     assert max(map(len, text.splitlines())) <= 100
     assert "[" not in as_text(be.evaluate(scores), 100)

@@ -525,22 +525,66 @@ def test_histograms_count_exactly(kind, similarity, scores):
     assert ("larger is closer" if kind == "similarity" else "smaller is closer") in words(display)
 
 
-@pytest.mark.parametrize("kind", ["distance", "similarity"])
-def test_bins_of_integers_hold_as_many_integers_each(kind):
+@pytest.mark.parametrize(
+    ("kind", "step"),
+    [("distance", 3), ("similarity", 0.25), ("distance", 0.25), ("similarity", 0.3)],
+)
+def test_bins_of_scores_in_steps_hold_as_many_steps_as_they_are_wide(kind, step):
     rng = np.random.default_rng(5)
     labels = np.repeat(np.arange(40), 4)
     genuine = labels[:, None] == labels
-    values = 3 * rng.integers(0, 70, (160, 160)) + np.where(genuine, 0, 30)
-    display = plot.score_distributions(
-        be.Scores(np.triu(values) + np.triu(values, 1).T, labels, kind=kind)
-    )
-    for histogram in (display.genuine[""], display.impostor[""]):
-        assert histogram.unplaced == 0
-        held = [
-            sum(low < 3 * k <= high for k in range(-50, 200))
-            for low, high in zip(histogram.edges[:-1], histogram.edges[1:], strict=True)
-        ]
-        assert len(held) > 5 and len(set(held)) == 1
+    steps = rng.integers(0, 70, (160, 160)) + np.where(genuine, 0, 10)
+    steps = np.triu(steps) + np.triu(steps, 1).T
+    display = plot.score_distributions(be.Scores(steps * step, labels, kind=kind))
+    off = ~np.eye(160, dtype=bool)
+    for histogram, mine in (
+        (display.genuine[""], steps[genuine & off]), (display.impostor[""], steps[~genuine]),
+    ):  # fmt: skip
+        ends = histogram.edges / step
+        np.testing.assert_allclose(ends % 1, 0.5, atol=1e-6)  # between two scores
+        assert (ends[0], ends[-1]) == pytest.approx((mine.min() - 0.5, mine.max() + 0.5))
+        held = np.rint(np.diff(ends))
+        assert len(held) > 5 and np.ptp(held) <= 1
+        expected = [((low < mine) & (mine < high)).sum() for low, high in itertools.pairwise(ends)]
+        assert histogram.counts.tolist() == expected and histogram.unplaced == 0
+
+
+@pytest.mark.parametrize(
+    ("value", "form"),
+    [(1e6, "distance"), (-1e6, "similarity"), (1e300, "pairs"), (-1e6, "streamed")],
+)
+def test_scores_far_from_all_others_leave_the_rest_its_bins(value, form):
+    rng = np.random.default_rng(1)
+    labels = np.repeat(np.arange(40), 4)
+    same = labels[:, None] == labels
+    values = np.clip(rng.normal(np.where(same, 0.2, 0.6), 0.08), 0.01, 0.99)
+    far = rng.random(values.shape) < 0.002
+    values[far] = value
+    off = ~np.eye(160, dtype=bool)
+    if form == "pairs":
+        scores = be.Scores.from_pairs(values[off], same[off])
+    elif form == "streamed":
+        scores = be.Scores.from_embeddings(
+            np.arange(160.0)[:, None], labels, memory_limit=1,
+            metric=lambda a, b: values[np.ix_(a[:, 0].astype(int), b[:, 0].astype(int))],
+        )  # fmt: skip
+        assert scores.streams
+    else:
+        kind = "similarity" if form == "similarity" else "distance"
+        scores = be.Scores(values, labels, kind=kind)
+    display = draw(plot.score_distributions(scores))
+    for histogram, of_class in ((display.genuine[""], same & off), (display.impostor[""], ~same)):
+        rest = values[of_class & ~far]
+        assert histogram.unplaced == (of_class & far).sum()
+        assert histogram.counts.sum() == len(rest)
+        low, high = histogram.edges[[0, -1]]
+        assert rest.min() - 0.01 <= low <= rest.min() and rest.max() <= high <= rest.max() + 0.01
+        assert len(histogram.counts) >= 8
+    assert display.ax_.get_xlim()[0] >= 0 and display.ax_.get_xlim()[1] <= 1
+    assert "scores lie off the axis (infinite, or far from all others)" in words(display)
+    if form == "distance":
+        again = draw(plot.score_distributions(be.tally(scores)))
+        assert "cells too wide" in words(again) and again.ax_.get_xlim()[1] <= 1
 
 
 def test_sentinels_lie_off_the_axes_which_say_so():

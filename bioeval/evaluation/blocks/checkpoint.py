@@ -25,7 +25,13 @@ from bioeval.evaluation.blocks.data_digest import (
     digests_of,
     plain_option,
 )
-from bioeval.evaluation.blocks.part_file import SCHEMA, read_part, write_file, write_part
+from bioeval.evaluation.blocks.part_file import (
+    SCHEMA,
+    DamagedPartError,
+    read_part,
+    write_file,
+    write_part,
+)
 from bioeval.evaluation.blocks.ranges import row_ranges
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.parts import Part
@@ -153,13 +159,15 @@ class Checkpoint:
         if not arrays:
             return
         path, digest = self.folder / f"{name}.digest", digest_of(*arrays).encode()
-        if not path.exists():
+        known = path.read_bytes() if path.exists() else b""
+        if not known and not any(self.folder.glob(f"{name}-*.part")):
             write_file(path, digest)
-        elif path.read_bytes() != digest:
+        elif known != digest:
             raise CheckpointError(
-                f"{self.folder}: is the checkpoint of other folds, or of other parts of the data: "
-                f"are they drawn anew each time? Give a whole number as "
-                f"{Argument('random_state')}, or another folder as {Argument('checkpoint')}"
+                f"{self.folder}: is the checkpoint of other folds, of other parts of the data (are "
+                f"they drawn anew each time?), or of another key. Give a whole number as "
+                f"{Argument('random_state')}, the same {Argument('key')}, or another folder as "
+                f"{Argument('checkpoint')}"
             )
 
 
@@ -186,12 +194,20 @@ class Pass:
         self._there = [rows for rows in ranges if rows not in left]
 
     def parts(self) -> Iterator[Part]:
-        """Yield the counts of the blocks that are done, of which the scores are still the same."""
+        """Yield the counts of the blocks that are done, of which the scores are still the same.
+
+        A block whose file is damaged is missing then.
+        """
         for low, high in self._there:
             path = self._path(low, high)
-            part, digest = read_part(path)
-            if part.rows != ((low, high),):
-                raise CheckpointError(f"{path}: holds other rows than its name says; remove it")
+            try:
+                part, digest = read_part(path)
+                if part.rows != ((low, high),):
+                    raise DamagedPartError(f"{path}: holds other rows than its name says")
+            except DamagedPartError as error:
+                _LOG.warning("%s: rows %d to %d are counted again", error, low, high)
+                self.missing = sorted([*self.missing, (low, high)])
+                continue
             if digest != self._digest(low, high):
                 raise CheckpointError(
                     f"{self.folder}: is the checkpoint of other data: the scores of rows {low} to "

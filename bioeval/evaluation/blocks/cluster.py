@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import queue
 import statistics
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -43,6 +44,9 @@ FAN_IN, AHEAD = 8, 2
 # how many times as long as others it must have taken.
 ATTEMPTS, PATIENCE, SLOWER = 8, 5.0, 4.0
 
+# How often data are copied to all workers, at most: whoever lacks them fetches them when needed.
+COPIES = 3
+
 # How many workers count the same block at once, at most.
 MOST_SENT = 3
 
@@ -51,6 +55,11 @@ MOST_SENT = 3
 # cluster is.
 TICK, STILL, LOST = 1.0, 30.0, 60.0
 
+# How messages about a cluster end on which an evaluation cannot go on.
+_KEPT = (
+    f": the evaluation cannot go on. Start it again ({Argument('checkpoint')} keeps what is done)"
+)
+
 
 @dataclass
 class Block:
@@ -58,7 +67,6 @@ class Block:
 
     rows: tuple[tuple[int, int], ...]
     futures: list[Future] = field(default_factory=list)
-    attempts: int = 0
     since: float = 0.0
 
 
@@ -102,11 +110,17 @@ class Cluster:
         self._before = {*packed.arrays}
         for key in packed.arrays:
             if key not in self._sent or self._sent[key].status != "finished":
-                self._sent[key] = self.scatter(self._packer.arrays[key])
-                self._replicate(self._sent[key])
-        shared = self.scatter(packed)
-        self._replicate(shared)
-        return shared, [self._sent[key] for key in packed.arrays], packed
+                self._sent[key] = self._to_all(self._packer.arrays[key])
+        return self._to_all(packed), [self._sent[key] for key in packed.arrays], packed
+
+    def _to_all(self, data: Any) -> Future:
+        """Send data to all workers, and again where the worker that had them has gone."""
+        for _ in range(ATTEMPTS):
+            future = self.scatter(data)
+            self._replicate(future)
+            if future.status == "finished":
+                return future
+        raise EngineError(f"what was sent was lost with its worker, {ATTEMPTS} times{_KEPT}")
 
     def scatter(self, data: Any, workers: list[str] | None = None) -> Future:
         """Send data to one worker."""
@@ -115,6 +129,7 @@ class Cluster:
         def without_workers() -> bool:
             return not self.heartbeats.threads and time.monotonic() > end
 
+        failed: Exception | None = None
         for _ in range(ATTEMPTS):
             silent = self.heartbeats.silent(PATIENCE)
             heard = [x for x in workers or self.heartbeats.threads if x not in silent]
@@ -123,21 +138,38 @@ class Cluster:
             )  # in a list, since of a dictionary each item would be sent by itself
             try:
                 found = self.wait(call, until=without_workers)
-            except (OSError, KeyError, TimeoutError):  # the worker has gone
+            except EngineError:
+                raise
+            except Exception as error:  # whatever it ends with where a worker goes meanwhile
                 self.watch()
-                workers = found = None
+                workers, found, failed = None, None, error
             if found is not None:
                 return found[0]
             if without_workers():
                 raise _without_workers()
-        raise EngineError(f"no worker of the cluster took what was sent, {ATTEMPTS} times")
+        raise EngineError(
+            f"no worker of the cluster took what was sent, {ATTEMPTS} times{_KEPT}"
+        ) from failed
 
     def _replicate(self, future: Future) -> None:
         """Copy data to all workers; one that comes later fetches it when it needs it."""
+        for _ in range(COPIES):
+            call: Any = self.client.replicate(future, asynchronous=True)
+            try:
+                # The scheduler would wait for ever for a worker that has gone.
+                self.wait(call, until=self.one_less())
+                return
+            except EngineError:
+                raise
+            except Exception:  # the scheduler counts its workers once, and one of them has gone
+                self.watch()
+                if future.status != "finished":
+                    return
+
+    def one_less(self) -> Callable[[], bool]:
+        """Return what says whether a worker has gone from now on."""
         there = set(self.heartbeats.threads)
-        call: Any = self.client.replicate(future, asynchronous=True)
-        # The scheduler would wait for ever for a worker that has gone.
-        self.wait(call, until=lambda: not there <= set(self.heartbeats.threads))
+        return lambda: not there <= set(self.heartbeats.threads)
 
     def wait(
         self, call: Coroutine[Any, Any, Any], until: Callable[[], bool] = lambda: False
@@ -188,6 +220,7 @@ class _Run:
         self.group_of = {rows: group for group in self.groups for rows in group}
         self.todo = deque(ranges)
         self.flying: dict[Any, Block] = {}
+        self.attempts: Counter[tuple[int, int]] = Counter()
         self.counted: dict[tuple[int, int], Future] = {}
         self.events: queue.SimpleQueue[tuple[Any, Future]] = queue.SimpleQueue()
         self.took: list[float] = []
@@ -227,12 +260,12 @@ class _Run:
     def _send(self, rows: tuple[int, int], workers: list[str] | None = None) -> None:
         """Send one block, or send it again."""
         block = self.flying.setdefault(rows, Block((rows,)))
-        if block.attempts >= ATTEMPTS:
+        if self.attempts[rows] >= ATTEMPTS:
             raise EngineError(
                 f"rows {rows[0]} to {rows[1]} were lost {ATTEMPTS} times with the worker that "
                 "counted them; does a worker have too little memory?"
             )
-        block.attempts += 1
+        self.attempts[rows] += 1
         block.since = time.monotonic()
         if self.sent is None:
             self.sent = self.cluster.send(self.work)
@@ -242,7 +275,7 @@ class _Run:
             found = self.cluster.scatter(found, workers)
         future = self.client.submit(
             count_rows, shared, arrays, *rows, found,
-            key=f"bioeval-{packed.token}-{rows[0]}-{block.attempts}", pure=False,
+            key=f"bioeval-{packed.token}-{rows[0]}-{self.attempts[rows]}", pure=False,
             workers=workers, allow_other_workers=workers is not None,
         )  # fmt: skip
         self._follow(rows, block, future)
@@ -258,8 +291,9 @@ class _Run:
         block = self.flying.get(key)
         if block is None or future not in block.futures:
             return None  # the same rows, sent twice, were counted before
-        if future.status == "error":
-            self._failed(block, future)
+        error = _error_of(future)
+        if error is not None:
+            self._failed(block, error)
             return None
         if future.status != "finished":
             self._lost(key, block, future)
@@ -289,13 +323,10 @@ class _Run:
 
     def _fetched(self, future: Future) -> Part | None:
         """Return the counts that a task has made; None if they do not come."""
-        there, end = set(self.cluster.heartbeats.threads), time.monotonic() + LOST
+        one_less, end = self.cluster.one_less(), time.monotonic() + LOST
         call: Any = self.client.gather(future, asynchronous=True)
         found: Part | None = self.cluster.wait(
-            call,
-            until=lambda: (
-                time.monotonic() > end or not there <= set(self.cluster.heartbeats.threads)
-            ),
+            call, until=lambda: time.monotonic() > end or one_less()
         )
         return found
 
@@ -308,12 +339,11 @@ class _Run:
         name = f"bioeval-merge-{group[0][0]}-{id(block)}"
         self._follow(group, block, self.client.submit(merge_counts, found, key=name, pure=False))
 
-    def _failed(self, block: Block, future: Future) -> None:
+    def _failed(self, block: Block, error: BaseException) -> None:
         """Raise what a task failed with, as this process words it; or send rows in place of files.
 
         Counting again here finds an error of the scores where all of them can be read.
         """
-        error = future.exception()
         (low, high) = block.rows[0]
         if isinstance(error, FileElsewhere) and self.packer.by_path:
             self.packer.by_path = False
@@ -377,7 +407,10 @@ class _Run:
             return
         silent = self.cluster.heartbeats.silent(PATIENCE)
         late = [key for key, block in self.flying.items() if now - block.since > patience]
-        busy = self.client.processing() if late else {}
+        try:
+            busy = self.client.processing() if late else {}
+        except Exception:  # the scheduler is looked for again in a moment
+            return
         for key in late:
             sent = {x.key for x in self.flying[key].futures}
             others = [w for w in workers if w not in silent and sent.isdisjoint(busy.get(w, ()))]
@@ -389,7 +422,18 @@ class _Run:
         futures = [x for block in self.flying.values() for x in block.futures]
         self.flying.clear()
         if futures and self.client.status == "running":
-            self.client.cancel(futures, force=True)
+            with contextlib.suppress(Exception):  # what ended the run is what is said
+                self.client.cancel(futures, force=True)
+
+
+def _error_of(future: Future) -> BaseException | None:
+    """Return what a task failed with; None where it did not, or is lost meanwhile."""
+    if future.status != "error":
+        return None
+    try:
+        return future.exception()
+    except Exception:  # cancelled between both
+        return None
 
 
 def _without_workers() -> EngineError:

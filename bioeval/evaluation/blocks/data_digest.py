@@ -54,7 +54,7 @@ def digests_of(scores: Scores) -> dict[str, str]:
         found["metric"] = name
         rows, columns = (np.arange(x) for x in scores.shape)
         rows, columns = scores.base_rows(rows), scores.base_columns(columns)
-        found["embeddings"] = digest_of(source._left[rows], source._right[columns])
+        found["embeddings"] = digest_of(*source.unrounded(rows, columns))
     return found
 
 

@@ -134,8 +134,8 @@ def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any
         systems = value if isinstance(value, Mapping) else {name: value}
         if value is not None and all(isinstance(x, Scores) for x in systems.values()):
             scores |= systems
-        elif name not in _ASIDE:
-            options[name] = value
+        elif name not in _ASIDE and (name, value) != ("extra_thresholds", None):
+            options[name] = value  # of the latter, checkpoints of before it was an option are read
     if computer.distributes:
         _refuse_lists(scores)
     if checkpoint is None:

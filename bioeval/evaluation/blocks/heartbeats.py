@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import time
 from typing import TYPE_CHECKING, Any
@@ -79,10 +80,11 @@ class Heartbeats:
         )  # fmt: skip
         self._given_up |= silent
         scheduler: Any = self.client.scheduler
-        self.client.sync(
-            scheduler.restart_workers, workers=sorted(silent), timeout=ENDING,
-            wait_for_workers=False, on_error="return", stimulus_id=f"bioeval-{time.time()}",
-        )  # fmt: skip
+        with contextlib.suppress(Exception):  # they may go meanwhile; the next look will show
+            self.client.sync(
+                scheduler.restart_workers, workers=sorted(silent), timeout=ENDING,
+                wait_for_workers=False, on_error="return", stimulus_id=f"bioeval-{time.time()}",
+            )  # fmt: skip
         self.look()
 
     def _workers(self) -> dict[str, Any]:

@@ -30,6 +30,10 @@ _CLASSES: dict[str, Any] = {
 }
 
 
+class DamagedPartError(CheckpointError):
+    """A file of one block that is not as it was written; the block can be counted again."""
+
+
 def write_file(path: Path, data: bytes) -> None:
     """Write a file that appears whole or not at all, and is on the disk when this returns."""
     with replacing(path) as part:
@@ -58,16 +62,15 @@ def read_part(path: Path) -> tuple[Part, str]:
 
     Raises
     ------
+    DamagedPartError
+        If the file is damaged.
     CheckpointError
-        If the file is damaged, or of another version of the layout.
+        If it is of another version of the layout.
     """
     data = path.read_bytes()
     body = data[:-_SUM]
     if not body.startswith(_MAGIC) or xxhash.xxh3_128_digest(body) != data[-_SUM:]:
-        raise CheckpointError(
-            f"{path}: is damaged (its checksum is another); remove it, and its block is counted "
-            "again"
-        )
+        raise DamagedPartError(f"{path}: is damaged (its checksum is another)")
     start = len(_MAGIC) + 8
     place = start + int.from_bytes(body[len(_MAGIC) : start], "little")
     header = json.loads(body[start:place])

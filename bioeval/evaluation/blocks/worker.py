@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import numba
 import numpy as np
 
 from bioeval.base.engine import RowWork, computed_by
+from bioeval.base.progress import shown_by
 from bioeval.evaluation.blocks.rows_here import RowsHere
 from bioeval.evaluation.blocks.sending import Packed, Rows, unpack
 from bioeval.tallies.parts import Part, merged_parts
@@ -24,7 +27,7 @@ def count_rows(
     packed: Packed, arrays: Sequence[np.ndarray], low: int, high: int, rows: Rows
 ) -> Part:
     """Return the counts of rows ``low:high``."""
-    with _ALONE, computed_by(None):
+    with _ALONE, computed_by(None), _one_line():
         if packed.token not in _unpacked:
             _unpacked.clear()
             _unpacked[packed.token] = unpack(packed, arrays)
@@ -44,6 +47,15 @@ def count_rows(
 def merge_counts(parts: Sequence[Part]) -> Part:
     """Return the counts of some blocks, in the order of their rows."""
     return merged_parts(parts)
+
+
+def _one_line() -> AbstractContextManager[None]:
+    """Let one of several workers write the line about compilation, and none into a terminal."""
+    from distributed import get_worker
+
+    name = get_worker().name  # a number in a cluster that was started on this machine
+    quiet = isinstance(name, int) and name > 0 or sys.stderr is None or sys.stderr.isatty()
+    return shown_by(lambda *what: None) if quiet else nullcontext()
 
 
 def _most_threads() -> int:

@@ -23,7 +23,7 @@ from bioeval.evaluation.cross.splits import Sides, plan_of_scores
 from bioeval.evaluation.cross.verification_folds import attempts_by_subject, verify
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import about_attrs, build
-from bioeval.results.support import RULE_OF_3, RULE_OF_30
+from bioeval.results.support import MOST_ATTEMPTS, RULE_OF_3, RULE_OF_30, attempts_for
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import PairScores, Scores, require_scores
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
@@ -286,7 +286,7 @@ def _needed(
     subjects = _subjects(scores)
     square = scores.layout == "all-against-all"
     for rule in (RULE_OF_3, RULE_OF_30):
-        wanted = math.ceil(rule / target * (1 - 1e-12))
+        wanted = attempts_for(rule, target)
         found[f"impostors_for_{rule}"] = ((), np.int64(wanted))
         found[f"more_for_{rule}"] = ((), np.int64(max(0, wanted - independent)))
         if not subjects or not independent:
@@ -296,7 +296,7 @@ def _needed(
             enough = math.ceil(0.5 + math.sqrt(0.25 + wanted / share) - 1e-9)
         else:
             enough = math.ceil(subjects * wanted / independent - 1e-9)
-        found[f"subjects_for_{rule}"] = ((), np.int64(enough))
+        found[f"subjects_for_{rule}"] = ((), np.int64(min(enough, MOST_ATTEMPTS)))
     return found
 
 

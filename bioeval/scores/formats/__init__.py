@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import BioevalError, DataError
 from bioeval.scores.formats import registry
 from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.matrix import PairScores, Scores
@@ -44,6 +44,8 @@ def load(
     impostor: str | os.PathLike[str] | None = None,
     subject_from: str | None = None,
     as_: str | None = None,
+    keep: str | Sequence[str] | None = None,
+    unordered: bool = False,
     meta: Mapping[str, str] | None = None,
     metric: str | None = None,
     kind: str | None = None,
@@ -118,6 +120,11 @@ def load(
     as_ : {"pairs", "matrix"}, optional
         What a list of pairs is read as. A matrix has the probes as rows and the gallery templates
         as columns; pairs that are not listed are excluded.
+    keep : {"self", "repeated"}, or several of them, optional
+        Lines to count of a list that names its templates: comparisons of a template with itself,
+        which are left out otherwise, and pairs as often as they are listed, which count once.
+    unordered : bool
+        Count a-b and b-a of such a list as one attempt. By default they are two, as in a matrix.
     meta
         Metadata under other names, as ``{"camera": "cam_id"}``; for probe-against-gallery
         ``{"probe_camera": "q_cam", "gallery_camera": "g_cam"}``.
@@ -201,7 +208,14 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
         raise DataError(f"save was given {type(scores).__name__}; expected Scores")
     place = Path(path)
     scores.verify()
-    registry.format_to_write(place).write(scores, place)
+    try:
+        registry.format_to_write(place).write(scores, place)
+    except BioevalError:
+        raise
+    except (TypeError, ValueError, NotImplementedError) as error:  # of a library, about a dtype
+        raise DataError(
+            f"{place}: cannot hold these scores or their metadata ({error}); save them as .npz"
+        ) from error
 
 
 def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
@@ -233,4 +247,5 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     kept = scores.keeps_embeddings and form.options == ARRAYS
     if scores.origin and not isinstance(scores, PairScores) and not kept:
         lost.append(f"the embeddings are not kept, only their distances ({scores.origin})")
+    assert form.losses is not None  # of a format that is written
     return lost + form.losses(scores)

@@ -8,6 +8,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import KINDS, VALUED
+from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.embeddings import METRICS, EmbeddingSource, as_embeddings
 from bioeval.scores.formats.archive import Arrays
 from bioeval.scores.formats.image_lists import read_side
@@ -17,6 +18,7 @@ from bioeval.scores.formats.npz_layout import IMAGE_NUMBER, check_schema
 from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.top_k import from_zero
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT
+from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.top_k import TopKScores
 
@@ -58,7 +60,7 @@ def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
 def _read_matrix(named: NamedArrays, key: str) -> Scores:
     file = named.file
     named.refuse("scores", "metric", "gallery_embeddings_key", "gallery_embeddings", "genuine_key",
-                 "average")  # fmt: skip
+                 "average", *_of_lists(named))  # fmt: skip
     m, n = file.headers[key].shape
     gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")
     mask = named.key("mask_key", "mask")
@@ -95,8 +97,7 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
         return scores
     found = _pairs_to_evaluate(named, sides, scores.probe_labels, scores.probe_meta)
     pairs = scores.at_pairs(found.a, found.b, found.same, found.fold)
-    pairs.missing = found.missing
-    return pairs
+    return _attempts(pairs, found, sides, named)
 
 
 # ---------------------------------------------------------------- top-K lists
@@ -114,7 +115,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
         "top-K lists",
         *("embeddings_key", "gallery_embeddings_key", "genuine_key", "mask_key", "pairs_key"),
         "average",
-        *("pairs", "missing_pairs", "metric", "nan", "labels", "labels_key"),
+        *("pairs", "missing_pairs", "metric", "nan", "labels", "labels_key", "keep", "unordered"),
     )
     key = named.key("indices_key", "indices") or ""
     lists = file.read(key)
@@ -187,8 +188,47 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
         subjects=file.read("subjects") if "subjects" in file else None,
         folds=file.read("fold") if "fold" in file else None,
         name=file.path.stem,
+        templates=_templates(file, file.headers[key].shape[0]),
+        keep=named.options.keep or (),
+        unordered=bool(named.options.unordered),
     )
     pairs.reading = named.notes
+    return pairs
+
+
+def _templates(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
+    """Return the names of the templates of both sides; None where the file has none."""
+    if "templates" not in file:
+        return None
+    codes = file.read("templates")
+    if "template_names" not in file:
+        return codes
+    names = file.read("template_names")
+    known = codes.shape == (pairs, 2) and codes.dtype.kind in "iu" and names.ndim == 1
+    if not known or codes.min(initial=0) < 0 or codes.max(initial=0) >= len(names):
+        raise DataError(
+            f"{file.path}: 'templates' is {codes.shape} {codes.dtype}; expected ({pairs}, 2) "
+            f"places in 'template_names', 0 to {names.size - 1:,}"
+        )
+    if len(set(names.tolist())) < len(names):
+        raise DataError(f"{file.path}: 'template_names' has a name twice; expected each once")
+    return CodedSides(names.tolist(), *np.ascontiguousarray(codes.T, dtype=np.int32))
+
+
+def _of_lists(named: NamedArrays) -> tuple[str, ...]:
+    """Return the options of lists of pairs, where none is read."""
+    return () if named.options.lists_pairs else ("keep", "unordered")
+
+
+def _attempts(pairs: PairScores, found: FoundPairs, sides: Sides, named: NamedArrays) -> PairScores:
+    """Return the pairs of a list that are attempts, as a list by names has them."""
+    other = found.b if sides.square else found.b + sides.m
+    codes = (column.astype(np.int32) for column in (found.a, other))
+    pairs.templates = CodedSides(range(sides.m + sides.n), *codes)
+    rules = ListRules.parse(named.options.keep, named.options.unordered)
+    pairs = pairs.attempts(rules, lambda rows: places("pair", rows))
+    # Templates are known by their place in this file, which is none in another.
+    pairs.templates, pairs.missing = None, found.missing
     return pairs
 
 
@@ -288,7 +328,7 @@ def _most_distances(options: ReadOptions) -> int:
 
 def _read_embeddings(named: NamedArrays) -> Scores:
     file = named.file
-    named.refuse("embeddings in one file", "genuine_key", "gallery_embeddings")
+    named.refuse("embeddings in one file", "genuine_key", "gallery_embeddings", *_of_lists(named))
     if named.options.kind not in (None, "distance"):
         raise DataError(
             f"{say('kind', named.options.kind)} has no meaning for embeddings; they are compared "
@@ -344,5 +384,4 @@ def _read_embeddings(named: NamedArrays) -> Scores:
         folds=found.fold,
         name=file.path.stem,
     )
-    pairs.missing = found.missing
-    return pairs
+    return _attempts(pairs, found, sides, named)

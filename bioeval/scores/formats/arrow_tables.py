@@ -13,7 +13,8 @@ from bioeval.base.errors import DataError
 from bioeval.base.progress import report
 from bioeval.scores.formats.files import optional
 
-_PIECE = 1 << 17  # rows
+# The most rows, and cells, that are read together.
+_PIECE, _CELLS = 1 << 17, 1 << 20
 _BUFFER = 1 << 20
 
 
@@ -23,6 +24,15 @@ class Distinct:
 
     values: list[Any]
     codes: np.ndarray
+
+
+def table_writer(path: Path, suffix: str, schema: Any) -> Any:
+    """Return a writer of Parquet, whose pages have checksums, or of Arrow by another suffix."""
+    what = "a Parquet or Arrow file"
+    if suffix == ".parquet":
+        parquet = optional("pyarrow.parquet", path, what)
+        return parquet.ParquetWriter(str(path), schema, write_page_checksum=True)
+    return optional("pyarrow", path, what).ipc.new_file(str(path), schema)
 
 
 class ArrowTable:
@@ -42,7 +52,9 @@ class ArrowTable:
         if self._parquet:
             # Pages are read as they are needed: a group of rows may be the whole file.
             parquet = optional("pyarrow.parquet", path, what)
-            self._file = parquet.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False)
+            self._file = parquet.ParquetFile(
+                path, buffer_size=_BUFFER, pre_buffer=False, page_checksum_verification=True
+            )
             self.names = list(self._file.schema_arrow.names)
             self._rows = self._file.metadata.num_rows
         else:
@@ -67,11 +79,12 @@ class ArrowTable:
             yield columns
 
     def _batches(self, wanted: Sequence[int]) -> Iterator[Any]:
-        """Yield batches of at most `_PIECE` rows, none of them empty."""
+        """Yield batches of so many rows as are read together, none of them empty."""
+        piece = max(1, min(_PIECE, _CELLS // len(wanted)))
         if self._parquet:
             names = sorted({self.names[i] for i in wanted})
             some = len(set(self.names)) == len(self.names)
-            read = self._file.iter_batches(_PIECE, columns=names if some else None)
+            read = self._file.iter_batches(piece, columns=names if some else None)
         else:
             groups = self._file.num_record_batches
             read = map(self._batch, range(groups))
@@ -79,8 +92,8 @@ class ArrowTable:
             if not self._parquet:
                 batch.validate(full=True)
                 self._rows = max(self._rows, batch.num_rows * groups // number)
-            for low in range(0, batch.num_rows, _PIECE):
-                yield batch.slice(low, _PIECE)
+            for low in range(0, batch.num_rows, piece):
+                yield batch.slice(low, piece)
 
     def _batch(self, number: int) -> Any:
         try:

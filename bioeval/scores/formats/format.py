@@ -27,6 +27,11 @@ class Found:
         return self.path.suffix.lower()
 
 
+def keeps_everything(scores: Scores) -> list[str]:
+    """Say that a file loses nothing of scores that it can hold."""
+    return []
+
+
 @dataclass(frozen=True)
 class Written:
     """Another way to write a format, for files whose names end in one of `endings`."""
@@ -66,7 +71,8 @@ class Format:
     otherwise : tuple of Written
         Other ways to write it, by longer endings of the name.
     write, losses, files, check : callable
-        Writes scores; what a file cannot hold of them, a sentence each; all files that writing
+        Writes scores; what a file cannot hold of them, a sentence each, which a format that is
+        written has to declare (`keeps_everything` where there is nothing); all files that writing
         one may replace; and raises where none can be written.
     """
 
@@ -83,9 +89,17 @@ class Format:
     written_as: tuple[str, ...] = ()
     otherwise: tuple[Written, ...] = ()
     write: Callable[[Scores, Path], None] = lambda scores, path: None
-    losses: Callable[[Scores], list[str]] = lambda scores: []
+    losses: Callable[[Scores], list[str]] | None = None
     files: Callable[[Path], list[Path]] = lambda path: [path]
     check: Callable[[Path], Path] = check_target
+
+    def __post_init__(self) -> None:
+        """Raise unless a format that is written declares what it loses."""
+        if self.written and self.losses is None:
+            raise TypeError(
+                f"the format {self.name} is written and does not declare its losses; give it a "
+                "function, or keeps_everything"
+            )
 
     @property
     def word(self) -> str:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.coded_subjects import CodedSubjects
+from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.formats.listed_matrix import Side, as_matrix
 from bioeval.scores.formats.media_lists import read_media
+from bioeval.scores.formats.named_templates import are_subjects, both_sides, templates_of
 from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout
-from bioeval.scores.formats.text_columns import Columns, TextColumn
+from bioeval.scores.formats.spellings import is_attack
+from bioeval.scores.formats.text_columns import MOST_NAMES, Columns, TextColumn
 from bioeval.scores.formats.trials import Joined, join, truth_of
-from bioeval.scores.growing_column import PIECE, GrowingColumn, release
-from bioeval.scores.matrix import Scores
+from bioeval.scores.growing_column import PIECE, release
+from bioeval.scores.listed_templates import ListRules, places
+from bioeval.scores.matrix import PairScores, Scores
 
-_EXAMPLES = 3
+EXAMPLES = 3
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,16 @@ class _Pairs:
     def kept(self, column: np.ndarray) -> np.ndarray:
         """Return a column of the rows that are kept."""
         return column if self.rows is None else column[self.rows]
+
+    def taking(self, choice: np.ndarray) -> _Pairs:
+        """Return some of the pairs."""
+        rows = np.flatnonzero(choice) if self.rows is None else self.rows[choice]
+        return replace(self, rows=rows, genuine=self.genuine[choice])
+
+    def where(self, numbers: Sequence[int]) -> str:
+        """Name the lines of some pairs."""
+        rows = [int(i if self.rows is None else self.rows[i]) for i in numbers]
+        return places(self.table.noun, self.table.lines(rows))
 
 
 def how_read(path: Path, layout: PairLayout, options: ReadOptions) -> dict[str, str]:
@@ -68,20 +82,61 @@ def pairs_of_columns(
     """Return the pairs of a table whose columns are known, or their matrix."""
     pairs = _known(table, layout, options)
     values = pairs.kept(table.numbers[layout.score or 0])
-    if options.as_ == "matrix":
-        scores = _matrix(pairs, values, how)
-        scores.remarks += tuple(pairs.notes)
-        scores.reading = pairs.reading
-        return scores
-    who = None if pairs.subjects is None else _coded(pairs)
+    who = None if pairs.subjects is None else _kept_sides(pairs, both_sides(*pairs.subjects))
     fold = None
-    if layout.fold is not None:
+    if layout.fold is not None and options.as_ != "matrix":
         fold = pairs.kept(table.text[layout.fold].objects()).astype(str)
-    found = Scores.from_pairs(values, pairs.genuine, folds=fold, subjects=who, **how)
-    found.remarks = tuple(pairs.notes)
-    found.reading = pairs.reading
+    listed = PairScores(
+        values, pairs.genuine, folds=fold, subjects=who, templates=_templates(pairs), **how
+    )
+    keep, notes = listed.examined(_rules(options), pairs.where, _has_classes(pairs))
+    notes = [*pairs.notes, *notes]
     release(values)
-    return found
+    if options.as_ == "matrix":
+        pairs = pairs if keep is None else pairs.taking(keep)
+        scores = _matrix(pairs, pairs.kept(table.numbers[layout.score or 0]), how)
+    else:
+        scores = listed if keep is None else listed.taking(keep)
+    scores.remarks += tuple(notes)
+    scores.reading = pairs.reading
+    return scores
+
+
+def _rules(options: ReadOptions) -> ListRules:
+    """Return what to do with the lines of a list that are no attempts of their own."""
+    if options.as_ == "matrix" and options.keep:
+        raise DataError(
+            f"{say('keep', options.keep[0])} has no meaning with {say('as_', 'matrix')}: a matrix "
+            "has one cell for each pair, and none for a template with itself"
+        )
+    return ListRules.parse(options.keep, options.unordered)
+
+
+def _templates(pairs: _Pairs) -> CodedSides | None:
+    """Return the templates of both sides of each pair, where the list names them."""
+    layout, own = pairs.layout, pairs.subjects if pairs.layout.subjects is not None else None
+    names = templates_of(pairs.table, layout, own)
+    if names is None:
+        if layout.names_templates and any(
+            pairs.table.text[i].given_up for i in layout.templates or ()
+        ):
+            pairs.notes.append(
+                f"names more than {MOST_NAMES:,} templates: pairs that are listed again and "
+                "comparisons of a template with itself were not looked for"
+            )
+        return None
+    names = _kept_sides(pairs, names)
+    return None if not layout.numbers_sides and are_subjects(names, pairs.genuine) else names
+
+
+def _kept_sides(pairs: _Pairs, sides: CodedSides) -> CodedSides:
+    return CodedSides(sides.values, pairs.kept(sides.a), pairs.kept(sides.b))
+
+
+def _has_classes(pairs: _Pairs) -> bool:
+    """Whether an impostor pair is of two subjects: an attack is one on the subject it claims."""
+    words = pairs.table.text.get(-1 if pairs.layout.genuine is None else pairs.layout.genuine)
+    return words is None or not any(is_attack(word) for word in words.values)
 
 
 def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
@@ -116,7 +171,7 @@ def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> Joined:
             f"{say('trials')}, or name the columns in a first line"
         )
     assert options.trials is not None
-    return join(table, layout.templates, options.trials, options)
+    return join(table, layout, options.trials, options)
 
 
 # ------------------------------------------------------------------------- subjects
@@ -148,10 +203,14 @@ def _subjects(
     names = table.text[(layout.templates or (0,))[0]]
     shown = dict(
         (names.values[names.codes[row]], a.values[a.codes[row]])
-        for row in range(min(_EXAMPLES, len(a.codes)))
+        for row in range(min(EXAMPLES, len(a.codes)))
     )
-    first = ", ".join(f"{name} -> {subject}" for name, subject in shown.items())
-    return (a, b), (f"subjects from names: {first}",)
+    return (a, b), (named_by(shown),)
+
+
+def named_by(shown: dict[str, str]) -> str:
+    """Say which subjects were found in names of templates."""
+    return "subjects from names: " + ", ".join(f"{k} -> {v}" for k, v in shown.items())
 
 
 def _looked_up(
@@ -168,19 +227,25 @@ def _looked_up(
     return column.renamed([whose[name] for name in column.values])
 
 
+def subject_in(name: str, pattern: str) -> str | None:
+    """Return the part of a name that is its subject; None where the pattern does not match."""
+    match = re.search(pattern, name)
+    return match[1] or None if match is not None else None
+
+
 def _named_subjects(table: Columns, layout: PairLayout, number: int, pattern: str) -> TextColumn:
     column = table.text[number]
     subjects = []
     for code, name in enumerate(column.values):
-        match = re.search(pattern, name)
-        if match is None or not match[1]:
+        subject = subject_in(name, pattern)
+        if subject is None:
             row = int(np.argmax(column.codes == code))
             raise DataError(
                 f"{table.at(row)}: {say('subject_from', pattern)} does not match "
                 f"{layout.names[number]} {name!r}; expected a regular expression with one group, "
                 "the subject"
             )
-        subjects.append(match[1])
+        subjects.append(subject)
     return column.renamed(subjects)
 
 
@@ -194,19 +259,6 @@ def _same(a: TextColumn, b: TextColumn) -> np.ndarray:
         same[rows] = a.codes[rows] == other[b.codes[rows]]
     release(a.codes, b.codes)
     return same
-
-
-def _coded(pairs: _Pairs) -> CodedSubjects:
-    """Return the subjects of both sides under one numbering."""
-    assert pairs.subjects is not None
-    a, b = pairs.subjects
-    number = {value: i for i, value in enumerate(a.values)}
-    other = np.array([number.setdefault(x, len(number)) for x in b.values], dtype=np.int32)
-    codes = GrowingColumn(np.int32)
-    for low in range(0, len(b.codes), PIECE):
-        codes.append(other[b.codes[low : low + PIECE]])
-    release(a.codes, b.codes)
-    return CodedSubjects([*number], pairs.kept(a.codes), pairs.kept(codes.array()))
 
 
 # ------------------------------------------------------------------------- a matrix

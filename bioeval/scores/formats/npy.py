@@ -44,22 +44,28 @@ _FEATURE_PAIRS = ("trials", "genuine_key", "labels", "metric", "average", "nan")
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
-    """Read embeddings where a metric, an average or the gallery's are given, else a matrix."""
-    embeddings = options.metric is not None or options.average is not None
-    if options.trials is not None and embeddings:
+    values = open_array(path)
+    if options.trials is None:
+        return read_bare(path, values, options)
+    if options.metric is not None or options.average is not None:
         options.allow("features of templates in pairs", _FEATURE_PAIRS)
-        return pairs_of_features(path, open_matrix(path), options)
-    if options.trials is not None:
-        return _read_in_order(path, options)
-    if embeddings or options.gallery_embeddings is not None:
-        return _read_embeddings(path, options)
-    return _read_matrix(path, options)
+        return pairs_of_features(path, _checked(path, values), options)
+    return _read_in_order(path, values, options)
 
 
-def _read_in_order(path: Path, options: ReadOptions) -> Scores:
+def read_bare(path: Path, values: Any, options: ReadOptions) -> Scores:
+    """Read the one array of a file, whose labels are in other files.
+
+    It holds embeddings where a metric, an average or the gallery's are given, else a matrix.
+    """
+    if {options.metric, options.average, options.gallery_embeddings} != {None}:
+        return _read_embeddings(path, values, options)
+    return _read_matrix(path, values, options)
+
+
+def _read_in_order(path: Path, values: np.ndarray, options: ReadOptions) -> Scores:
     """Read scores in the order of a list of trials, or a matrix of the templates that it names."""
     options.allow("scores of listed trials", ("trials", "genuine_key", "labels", "kind", "nan"))
-    values = open_array(path)
     if values.ndim == 2 and 1 in values.shape:
         values = values.reshape(-1)
     if values.ndim != 1 and not (values.ndim == 2 and options.labels):
@@ -86,10 +92,9 @@ def _read_in_order(path: Path, options: ReadOptions) -> Scores:
 # ---------------------------------------------------------------- a matrix
 
 
-def _read_matrix(path: Path, options: ReadOptions) -> Scores:
-    options.allow("a .npy matrix (its labels are in CSV files)", _MATRIX)
-    values = open_matrix(path)
-    m, n = values.shape
+def _read_matrix(path: Path, values: Any, options: ReadOptions) -> Scores:
+    options.allow("a matrix without names (its labels are in CSV files)", _MATRIX)
+    m, n = _checked(path, values).shape
     with guarded(sibling(path, "json")):
         said = read_settings(path)
     probe, gallery = matrix_labels(path, options, said, m, n)
@@ -103,7 +108,7 @@ def _read_matrix(path: Path, options: ReadOptions) -> Scores:
         values,
         probe.label if probe else None,
         gallery.label if gallery else None,
-        mask=open_matrix(existing_file(mask)) if masked else None,
+        mask=_checked(mask, open_array(existing_file(mask))) if masked else None,
         probe_meta=probe.meta if probe else None,
         gallery_meta=gallery.meta if gallery else None,
         kind=kind,
@@ -115,9 +120,8 @@ def _read_matrix(path: Path, options: ReadOptions) -> Scores:
     return scores
 
 
-def open_matrix(path: Path) -> np.ndarray:
-    """Memory-map a .npy matrix."""
-    values = open_array(path)
+def _checked(path: Path, values: Any) -> Any:
+    """Return the array of a file if it is a matrix."""
     if values.ndim != 2:
         hint = (
             f"; give the list of their trials as {say('trials')}, or write a .npz file with scores "
@@ -133,9 +137,9 @@ def open_matrix(path: Path) -> np.ndarray:
 # ---------------------------------------------------------------- embeddings
 
 
-def _read_embeddings(path: Path, options: ReadOptions) -> Scores:
+def _read_embeddings(path: Path, values: Any, options: ReadOptions) -> Scores:
     other = options.gallery_embeddings
-    options.allow("embeddings in .npy files", _ALL_EMBEDDINGS if other is None else _TWO_SIDES)
+    options.allow("embeddings without names", _ALL_EMBEDDINGS if other is None else _TWO_SIDES)
     how: dict[str, Any] = {
         "metric": options.metric or "cosine",
         "nan": options.nan or "raise",
@@ -144,14 +148,14 @@ def _read_embeddings(path: Path, options: ReadOptions) -> Scores:
     }
     if options.keep_embeddings:
         how["memory_limit"] = 1  # no distances are made
-    left = as_embeddings(open_matrix(path), str(path))
+    left = as_embeddings(np.asarray(_checked(path, values)), str(path))
     if other is None:
         labels = embedding_labels(path, "labels", options, len(left))
         return Scores.from_embeddings(left, labels.label, probe_meta=labels.meta, **how)
     other = existing_file(other, "a .npy file of embeddings")
     if content(other) != "npy":
         raise DataError(f"{other}: is {content(other)}; expected a .npy file of embeddings")
-    right = as_embeddings(open_matrix(other), str(other))
+    right = as_embeddings(_checked(other, open_array(other)), str(other))
     if left.shape[1] != right.shape[1]:
         raise DataError(
             f"{path}: has {left.shape[1]} features a row and {other} {right.shape[1]}; expected "

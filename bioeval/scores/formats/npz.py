@@ -11,7 +11,7 @@ from bioeval.base.errors import DataError
 from bioeval.scores.formats.archive import Archive, ArchiveWriter
 from bioeval.scores.formats.array_reader import read_arrays
 from bioeval.scores.formats.files import replacing
-from bioeval.scores.formats.format import Format
+from bioeval.scores.formats.format import Format, keeps_everything
 from bioeval.scores.formats.npz_layout import RESERVED, SCHEMA, is_square
 from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
@@ -31,7 +31,8 @@ def _write(scores: Scores, path: Path) -> None:
 
 def write_arrays(scores: Scores, out: Any, path: Path) -> None:
     """Write the arrays of scores, under the names of bioeval's own layout."""
-    out.add("schema", np.int64(SCHEMA))
+    named = isinstance(scores, PairScores) and scores.templates is not None
+    out.add("schema", np.int64(SCHEMA if named else 1))  # older versions of bioeval read 1
     out.add("kind", np.array(scores.kind))
     if scores.nan != "raise":
         out.add("nan", np.array(scores.nan))
@@ -41,6 +42,11 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
         out.add("genuine", scores.genuine)
         if scores.pair_subjects is not None:
             out.add("subjects", _storable(scores.pair_subjects, "subjects", path))
+        if scores.templates is not None:
+            known = np.empty(len(scores.templates.values), dtype=object)
+            known[:] = scores.templates.values
+            out.add("template_names", _storable(known, "names of templates", path))
+            out.add("templates", np.column_stack([scores.templates.a, scores.templates.b]))
         if scores.pair_folds is not None:
             out.add("fold", _storable(scores.pair_folds, "fold", path))
         out.add("scores", scores.values)
@@ -137,4 +143,5 @@ FORMAT = Format(
     options=ARRAYS,
     written="everything in one file",
     write=_write,
+    losses=keeps_everything,
 )

@@ -12,6 +12,9 @@ Version 1 holds either
 - ``embeddings`` (m, f), ``labels`` (m,), ``metric`` and ``<name>`` metadata, and optionally
   ``gallery_embeddings`` (n, f) and ``gallery_labels`` (n,).
 
+Version 2 adds to a list of pairs ``templates`` (p, 2), the names of the templates of both sides, or
+their places in ``template_names`` (n,).
+
 ``kind`` and ``nan`` are words, ``exclude`` names metadata columns, ``schema`` is the version.
 Arrays under other names are named by options.
 """
@@ -24,7 +27,7 @@ from bioeval.base.errors import DataError
 from bioeval.scores.formats.archive import Arrays
 from bioeval.scores.matrix import Scores
 
-SCHEMA = 1
+SCHEMA = 2
 
 #: Arrays that a list of pairs by name needs: image numbers, and the names that labels index.
 IMAGE_NUMBER, NAMES = "image_number", "names"
@@ -34,6 +37,8 @@ RESERVED = {
     "scores",
     "genuine",
     "subjects",
+    "templates",
+    "template_names",
     "embeddings",
     "gallery_embeddings",
     "probe_embeddings",

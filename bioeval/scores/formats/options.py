@@ -14,6 +14,7 @@ from bioeval.base.memory import require_bytes
 from bioeval.scores.embeddings import METRICS
 from bioeval.scores.formats.image_names import NAMES_OF
 from bioeval.scores.labelled_matrix import NAN_POLICIES
+from bioeval.scores.listed_templates import ListRules
 
 #: What to do with pairs of a published list of which an image is not in the file.
 MISSING = ("raise", "skip")
@@ -57,6 +58,8 @@ class ReadOptions:
     impostor: Path | None = None
     subject_from: str | None = None
     as_: str | None = None
+    keep: tuple[str, ...] | None = None
+    unordered: bool | None = None
     meta: Mapping[str, str] = field(default_factory=dict)
     metric: str | None = None
     kind: str | None = None
@@ -78,6 +81,8 @@ class ReadOptions:
         average = given["average"]
         if average is not None:
             given["average"] = (average,) if isinstance(average, str) else tuple(average)
+        keep, given["unordered"] = given["keep"], given["unordered"] or None
+        given["keep"] = ListRules.parse(keep, given["unordered"]).keep or None
         given["meta"] = dict(given["meta"] or {})
         if given.get("memory_limit") is not None:
             given["memory_limit"] = require_bytes("memory_limit", given["memory_limit"])

@@ -70,6 +70,16 @@ class PairLayout:
     header: bool = False
     claims: bool = False
 
+    @property
+    def names_templates(self) -> bool:
+        """Whether the templates of both sides have names."""
+        return self.templates is not None and len(self.templates) == 2 and not self.claims
+
+    @property
+    def numbers_sides(self) -> bool:
+        """Whether names such as template_a and template_b say that both sides are one set."""
+        return self.header and self.probe == 0
+
 
 def _fraction(cell: str) -> bool:
     return like_number(cell) and not cell.lstrip("+-").isalnum()

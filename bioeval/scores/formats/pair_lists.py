@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.csv import matrix_advice
+from bioeval.scores.formats.files import existing_file
 from bioeval.scores.formats.format import Format, Found, Written
 from bioeval.scores.formats.listed_pairs import how_read, pairs_of_columns
+from bioeval.scores.formats.named_templates import templates_of_two
 from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import (
     PairLayout,
@@ -22,7 +25,13 @@ from bioeval.scores.formats.spellings import is_number, is_truth
 from bioeval.scores.formats.text_columns import Columns
 from bioeval.scores.formats.text_shape import COMPRESSED, Shape, shape_of
 from bioeval.scores.formats.text_table import read_columns
-from bioeval.scores.formats.trials import impostor_scores, in_order, lists_templates, truth_in_order
+from bioeval.scores.formats.trials import (
+    impostor_scores,
+    in_order,
+    lists_templates,
+    scores_alone,
+    truth_in_order,
+)
 from bioeval.scores.formats.wide_tables import (
     WIDE_TEXT,
     is_wide,
@@ -30,6 +39,7 @@ from bioeval.scores.formats.wide_tables import (
     wide_scores,
     write_wide_text,
 )
+from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import PairScores, Scores
 
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
@@ -75,13 +85,15 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         return _two_files(shape, layout, options, how)
     sides = {*(layout.subjects or ())}
     named = options.as_ or options.trials or options.labels or options.subject_from
-    if named or layout.subjects and not layout.header:
-        sides |= {*(layout.templates or ())}
+    names = {*(layout.templates or ())}
+    if named or layout.names_templates or layout.subjects and not layout.header:
+        sides |= names
     others = {i for i in (layout.genuine, layout.fold) if i is not None}
     text = {i: layout.names[i] for i in sides | others}
     number = {layout.score: layout.names[layout.score]}
     digits = () if layout.genuine is None else (layout.genuine,)
-    table = read_columns(shape, layout.header, text, number, digits)
+    bounded = () if named else names
+    table = read_columns(shape, layout.header, text, number, digits, bounded)
     if layout.subjects and not layout.header:
         _one_reading(shape, table, layout)
     return pairs_of_columns(table, layout, options, how)
@@ -120,17 +132,40 @@ def _two_files(
             f"the impostor scores as {say('impostor')}; if they are in the order of a list of "
             f"trials, give that as {say('trials')}"
         )
-    score = layout.score or 0
-    header = layout.header or not is_number(shape.cells[0][score])
-    values = read_columns(shape, header, {}, {score: "score"}).numbers[score]
     if options.impostor is None:
+        alone = scores_alone(shape, layout)
+        values = alone.numbers[layout.score or 0]
         flags = truth_in_order(shape.path, len(values), options)
-        scores = Scores.from_pairs(values, flags, **how)
-        scores.remarks = (in_order(options.trials or Path()),)
+        listed = PairScores(values, flags, **how)
+        scores = listed.attempts(ListRules(), lambda rows: places("line", alone.lines(rows)))
+        scores.remarks += (in_order(options.trials or Path()),)
         return scores
-    impostor = impostor_scores(options.impostor, shape.columns, options)
-    flags = np.repeat([True, False], [len(values), len(impostor)])
-    return Scores.from_pairs(np.concatenate([values, impostor]), flags, **how)
+    other = existing_file(options.impostor)
+    genuine = scores_alone(shape, layout)
+    impostor, theirs = impostor_scores(other, shape.columns, options)
+    values, others = genuine.numbers[layout.score or 0], impostor.numbers[theirs.score or 0]
+    if shape.path.samefile(other) or _same_scores(values, others):
+        raise DataError(
+            f"{shape.path}: has the same scores as {other}, which {say('impostor')} names; "
+            "expected genuine scores in one file and impostor scores in another"
+        )
+    templates = templates_of_two(genuine, impostor, layout, theirs)
+
+    def where(rows: Sequence[int]) -> str:
+        of_first = (row < len(values) for row in rows)
+        return " and ".join(
+            f"line {genuine.line(row)}" if mine else f"line {impostor.line(row - len(values))} of "
+            f"{other.name}" for row, mine in zip(rows, of_first, strict=True)
+        )  # fmt: skip
+
+    flags = np.repeat([True, False], [len(values), len(others)])
+    both = PairScores(np.concatenate([values, others]), flags, templates=templates, **how)
+    return both.attempts(ListRules.parse(options.keep, options.unordered), where)
+
+
+def _same_scores(values: np.ndarray, others: np.ndarray) -> bool:
+    """Whether two files hold the same scores, of which there are several."""
+    return np.array_equal(values, others, equal_nan=True) and bool((values != values[0]).any())
 
 
 def _no_score(shape: Shape, layout: PairLayout, options: ReadOptions) -> DataError:
@@ -160,6 +195,7 @@ FORMAT = Format(
     options=(
         *("scores_key", "genuine_key", "kind", "nan"),
         *("trials", "impostor", "missing_pairs", "subject_from", "as_", "labels"),
+        *("keep", "unordered"),
     ),
     written="a list of pairs, also as .tsv or .txt; a matrix as .wide.csv",
     otherwise=(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.scores.arrays import GENUINE, IGNORE
+from bioeval.scores.formats.arrow_tables import table_writer
 from bioeval.scores.formats.csv import check_cells
 from bioeval.scores.formats.files import optional, replacing
 from bioeval.scores.formats.format import text_losses
@@ -34,10 +35,13 @@ def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
         if scores.pair_subjects is not None:
             for i, side in enumerate("ab"):
                 columns[f"subject_{side}"] = _words(scores.pair_subjects[:, i])
+        called, sides = _templates(scores)
         if scores.pair_folds is not None:
             columns["fold"] = _words(scores.pair_folds)
         for low in range(0, len(scores.values), _LINES):
-            yield {name: column[low : low + _LINES].tolist() for name, column in columns.items()}
+            some = slice(low, low + _LINES)
+            known = {name: column[some].tolist() for name, column in columns.items()}
+            yield known | {name: called[codes[some]].tolist() for name, codes in sides.items()}
         return
     names = [score, "genuine", *(("subject_a", "subject_b") if scores.labelled else ())]
     gallery = _words(scores.gallery_labels) if scores.labelled else None
@@ -52,6 +56,14 @@ def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
             yield block
             block = {name: [] for name in names}
     yield block
+
+
+def _templates(scores: PairScores) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Return the names of templates as words, and the columns of their places by name."""
+    if scores.templates is None:
+        return np.empty(0, dtype=object), {}
+    sides = {f"template_{side}": getattr(scores.templates, side) for side in "ab"}
+    return _words(np.array(scores.templates.values, dtype=object)), sides
 
 
 def _words(values: np.ndarray) -> np.ndarray:
@@ -86,12 +98,10 @@ def write_arrow(scores: Scores, path: Path) -> None:
     """Write a table of Parquet or, with another suffix, of Arrow (Feather)."""
     scores.require_matrix()
     arrow = optional("pyarrow", path, "a Parquet or Arrow file")
-    parquet = optional("pyarrow.parquet", path, "a Parquet or Arrow file")
-    make = parquet.ParquetWriter if path.suffix == ".parquet" else arrow.ipc.new_file
     with replacing(path) as part:
         blocks = map(arrow.table, _blocks(scores))
         first = next(blocks)
-        with make(str(part), first.schema) as writer:
+        with table_writer(part, path.suffix, first.schema) as writer:
             for table in chain([first], blocks):
                 writer.write_table(table)
 
@@ -102,6 +112,7 @@ def _check(scores: Scores, path: Path) -> None:
         if scores.pair_subjects is not None:
             for i, side in enumerate("ab"):
                 check_cells(scores.pair_subjects[:, i], f"subject_{side}", path)
+        check_cells(_templates(scores)[0], "template", path)
         if scores.pair_folds is not None:
             check_cells(scores.pair_folds, "fold", path)
     elif scores.labelled:
@@ -134,7 +145,10 @@ def _attempts(scores: Scores) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.
 def pair_losses(scores: Scores) -> list[str]:
     """List what a list of pairs cannot hold of scores."""
     if isinstance(scores, PairScores):
-        lost = text_losses([] if scores.pair_subjects is None else [scores.pair_subjects], "labels")
+        known = {"labels": scores.pair_subjects, "folds": scores.pair_folds}
+        if scores.templates is not None:
+            known["names of templates"] = np.array(scores.templates.values, dtype=object)
+        lost = [x for k, v in known.items() if v is not None for x in text_losses([v], k)]
     else:
         sides = [scores.probe_labels, scores.gallery_labels] if scores.labelled else []
         lost = text_losses(sides, "labels")

@@ -1,17 +1,27 @@
-"""A matrix in a Parquet file, read by groups of rows."""
+"""A matrix in a Parquet file, read by groups of rows.
+
+A large group, which Parquet has by columns, is decoded column by column into a temporary file, and
+rows are read from there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.scores.growing_column import MOST_BYTES, GrowingColumn, release
 
-# Columns that are decoded together: of each, pyarrow holds some kilobytes beside its values.
-_COLUMNS = 1024
+# Columns that are decoded together: of each, pyarrow holds some kilobytes beside its values; and
+# the most bytes of their values.
+_COLUMNS, _DECODED = 1024, 1 << 24
+
+# Bytes of a group that is read whole, and of rows that are read together of a larger one.
+_WHOLE, _PIECE = 8 << 20, 2 << 20
 
 # Bytes that pyarrow takes of an open file: for each column of each group of rows, all of which the
 # footer lists, and for each column; and what its pool keeps between two groups.
@@ -31,7 +41,9 @@ class ParquetRows:
     def _open(self) -> None:
         from pyarrow import parquet, types
 
-        self._file = parquet.ParquetFile(str(self.path), memory_map=False, pre_buffer=False)
+        self._file = parquet.ParquetFile(
+            str(self.path), memory_map=False, pre_buffer=False, page_checksum_verification=True
+        )
         about = self._file.metadata
         self.all_names: list[str] = self._file.schema_arrow.names
         fields = list(self._file.schema_arrow)[1:]
@@ -40,11 +52,20 @@ class ParquetRows:
         self.dtype = np.dtype(np.float32 if small else np.float64)
         groups = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
         self._groups = [i for i, rows in enumerate(groups) if rows]
-        sizes = tuple(rows for rows in groups if rows)
-        self.shape, self.chunks = (sum(sizes), len(fields)), (sizes, (len(fields),))
-        self._ends = np.cumsum((0, *sizes))
+        self._ends = np.cumsum((0, *filter(None, groups)))
+        row = max(1, len(fields) * self.dtype.itemsize)
+        self._most, step = _WHOLE // row, max(1, _PIECE // row)
+        sizes: list[int] = []
+        for rows in filter(None, groups):
+            large = rows > self._most
+            sizes += [min(step, rows - at) for at in range(0, rows, step)] if large else [rows]
+        self.shape, self.chunks = (sum(sizes), len(fields)), (tuple(sizes), (len(fields),))
         #: About what is held of the file, however few rows are read.
         self.held_bytes = _POOL + (_OF_CHUNK * len(groups) + _OF_COLUMN) * len(self.all_names)
+        if max(groups, default=0) > self._most:
+            self.held_bytes += _DECODED + MOST_BYTES
+        self._lock = Lock()
+        self._decoded: tuple[int, np.ndarray] | None = None
 
     def labels(self) -> np.ndarray:
         """Return the first column."""
@@ -85,24 +106,43 @@ class ParquetRows:
         """Return some rows, and of a pair of slices some columns."""
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
         low, high, _ = rows.indices(self.shape[0])
-        names = self.names[columns]
-        out = np.empty((high - low, len(names)), dtype=self.dtype)
-        for place, group in enumerate(self._groups):
+        wanted = range(*columns.indices(len(self.names)))
+        out = np.empty((high - low, len(wanted)), dtype=self.dtype)
+        for place in range(len(self._groups)):
             first, stop = int(self._ends[place]), int(self._ends[place + 1])
             if first >= high or stop <= low:
                 continue
             part = slice(max(low, first) - first, min(high, stop) - first)
             into = out[max(low, first) - low : min(high, stop) - low]
-            for j, column in enumerate(self._columns(group, names, columns)):
-                self._require_values(column, names[j], first)
-                into[:, j] = column.to_numpy()[part]
+            if stop - first > self._most:
+                decoded = self._decoded_group(place)
+                into[:] = decoded[columns, part].T
+                release(decoded)
+                continue
+            for j, column in enumerate(self._columns(place, wanted)):
+                into[:, j] = column[part]
         return out
 
-    def _columns(self, group: int, names: list[str], columns: slice) -> Iterator[Any]:
-        """Yield the named columns of a group of rows."""
-        if len(set(self.names)) < len(self.names):  # found by their places alone
-            yield from self._file.read_row_group(group, use_threads=False).columns[1:][columns]
-            return
-        for low in range(0, len(names), _COLUMNS):
-            some = names[low : low + _COLUMNS]
-            yield from self._file.read_row_group(group, columns=some, use_threads=False).columns
+    def _decoded_group(self, place: int) -> np.ndarray:
+        """Return a large group by columns, mapped from a temporary file; the last one is kept."""
+        with self._lock:
+            if self._decoded is None or self._decoded[0] != place:
+                self._decoded = None
+                values = GrowingColumn(self.dtype)
+                for column in self._columns(place, range(len(self.names))):
+                    values.append(column)
+                self._decoded = place, values.array().reshape(len(self.names), -1)
+            return self._decoded[1]
+
+    def _columns(self, place: int, wanted: range) -> Iterator[np.ndarray]:
+        """Yield columns of scores of a group of rows, which are found by their places."""
+        first, stop = int(self._ends[place]), int(self._ends[place + 1])
+        most = max(1, min(_COLUMNS, _DECODED // (8 * (stop - first))))
+        for low in range(0, len(wanted), most):
+            some = wanted[low : low + most]
+            read = self._file.reader.read_row_group(
+                self._groups[place], column_indices=[1 + j for j in some], use_threads=False
+            )
+            for j, column in zip(some, read.columns, strict=True):
+                self._require_values(column, self.names[j], first)
+                yield column.to_numpy()

@@ -48,6 +48,11 @@ def is_truth(cell: str) -> bool:
     return cell.casefold().replace("_", "-") in TRUTH
 
 
+def is_attack(cell: str) -> bool:
+    """Whether a cell says that a presentation is an attack."""
+    return cell.casefold() in ("spoof", "attack")
+
+
 def like_number(cell: str) -> bool:
     """Whether a cell is a number, or one that is refused with advice: ``50%``, ``0,5``."""
     return is_number(cell.removesuffix("%").replace(",", ".", 1))

@@ -11,6 +11,7 @@ import json
 import shutil
 import warnings
 from collections.abc import Callable
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,9 @@ from bioeval.scores.formats.files import (
     replacing,
     text_array,
 )
-from bioeval.scores.formats.format import Format, Found
+from bioeval.scores.formats.format import Format, Found, keeps_everything
 from bioeval.scores.formats.mat import Mat73
+from bioeval.scores.formats.npy import read_bare
 from bioeval.scores.formats.npz import write_arrays
 from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
@@ -44,6 +46,9 @@ from bioeval.scores.stored import StoredRows
 
 #: Words that may be attributes of the store.
 _WORDS = ("kind", "nan", "metric")
+
+# Values, or bytes, of rows that are written together.
+_CHUNK = 1 << 20
 
 #: The metadata of a safetensors file that holds arrays of text, as JSON.
 _TEXT = "bioeval_text"
@@ -119,12 +124,11 @@ class Hdf5Arrays(_Store):
 class ZarrArrays(_Store):
     """The arrays of a zarr group."""
 
-    def __init__(self, path: Path, address: str | None = None):
-        zarr = optional("zarr", path, "a zarr store")
+    def __init__(self, path: Path, group: Any):
+        self._group = group
         with guarded(path, expected="a zarr group"), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of zarr, about what is no array
-            self._group = zarr.open_group(address or str(path), mode="r")
-            super().__init__(path, dict(self._group.attrs))
+            super().__init__(path, dict(group.attrs))
             for name, array in self._group.arrays():
                 dtype = np.dtype(array.dtype)
                 if dtype.kind == "T":
@@ -216,25 +220,40 @@ def _reader(arrays: Callable[[Path], _Store]) -> Callable[[Path, ReadOptions], S
     return read
 
 
+def _read_zarr(path: Path, options: ReadOptions, address: str | None = None) -> Scores:
+    """Read a zarr group, or an array of its own like that of a .npy file."""
+    zarr = optional("zarr", path, "a zarr store")
+    with guarded(path, expected="a zarr group or array"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = zarr.open(address or str(path), mode="r")
+    if isinstance(found, zarr.Array):
+        return read_bare(path, found, options)
+    arrays = ZarrArrays(path, found)
+    return read_arrays(arrays, reid_layout(arrays, options))
+
+
 def read_remote(address: str, options: ReadOptions) -> Scores:
     """Return the scores of a zarr store at an address, which stay there."""
     library(address)
-    optional("zarr", Path(without_secrets(address)), "a zarr store")
+    path = Path(without_secrets(address))
     try:
-        found = ZarrArrays(Path(without_secrets(address)), address)
+        scores = _read_zarr(path, options, address).within(options.memory_limit)
     except ImportError as error:  # of the store, which fsspec names
-        raise DataError(f"{without_secrets(address)}: cannot be read ({error})") from None
-    scores = read_arrays(found, reid_layout(found, options)).within(options.memory_limit)
+        raise DataError(f"{path}: cannot be read ({error})") from None
     return scores.excluding(*options.exclude) if options.exclude else scores
 
 
 class _Hdf5Writer:
-    """Writes the arrays of scores into an HDF5 file."""
+    """Writes the arrays of scores into an HDF5 file, of which every byte is in some checksum.
+
+    HDF5 1.10 brought checksums of its own structures; arrays have them where they are in chunks.
+    """
 
     def __init__(self, path: Path):
         import h5py
 
-        self._file = h5py.File(path, "w")
+        self._h5py = h5py
+        self._file = h5py.File(path, "w", libver=("v110", "v110"))
 
     def __enter__(self) -> _Hdf5Writer:
         return self
@@ -243,22 +262,32 @@ class _Hdf5Writer:
         self._file.close()
 
     def add(self, key: str, array: Any) -> None:
-        """Write a whole array; text as UTF-8."""
-        import h5py
-
+        """Write a whole array; text as UTF-8 of one width, since HDF5 has words apart."""
         array = np.asarray(array)
         if array.dtype.kind == "U":
-            self._file.create_dataset(key, data=array.astype(object), dtype=h5py.string_dtype())
-        else:
-            self._file.create_dataset(key, data=array)
+            array = np.char.encode(array, "utf-8")
+            width = max(1, array.dtype.itemsize)
+            array = array.astype(self._h5py.string_dtype("utf-8", width))
+        self._created(key, array.shape, array.dtype)[...] = array
 
     def add_rows(self, key: str, shape: tuple[int, ...], dtype: np.dtype, read: Any) -> None:
         """Write an array whose rows are read in blocks."""
-        data = self._file.create_dataset(key, shape, dtype)
-        step = max(1, (1 << 20) // max(1, shape[1]))
+        data = self._created(key, shape, dtype)
+        step = max(1, _CHUNK // max(1, shape[1]))
         for low in range(0, shape[0], step):
             high = min(shape[0], low + step)
             data[low:high] = read(low, high)
+
+    def _created(self, key: str, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        if not shape:  # in the header of the dataset, which has a checksum
+            how = self._h5py.h5p.create(self._h5py.h5p.DATASET_CREATE)
+            how.set_layout(self._h5py.h5d.COMPACT)
+            return self._file.create_dataset(key, shape, dtype, dcpl=how)
+        if not prod(shape):
+            return self._file.create_dataset(key, shape, dtype)
+        rows = max(1, _CHUNK // (prod(shape[1:]) * dtype.itemsize))
+        chunks = (min(shape[0], rows), *shape[1:])
+        return self._file.create_dataset(key, shape, dtype, chunks=chunks, fletcher32=True)
 
 
 def _write_hdf5(scores: Scores, path: Path) -> None:
@@ -271,6 +300,7 @@ class _ZarrWriter:
 
     def __init__(self, zarr: Any, folder: Path):
         self._group = zarr.open_group(str(folder), mode="w-")
+        self._how = {"compressors": zarr.codecs.ZstdCodec(checksum=True)}
 
     def add(self, key: str, array: Any) -> None:
         """Write a whole array; a word as an attribute."""
@@ -280,15 +310,15 @@ class _ZarrWriter:
         else:
             text = array.dtype.kind == "U"
             data = self._group.create_array(
-                key, shape=array.shape, dtype=str if text else array.dtype
+                key, shape=array.shape, dtype=str if text else array.dtype, **self._how
             )
             data[...] = array
 
     def add_rows(self, key: str, shape: tuple[int, ...], dtype: np.dtype, read: Any) -> None:
         """Write an array whose rows are read in blocks."""
-        step = max(1, (1 << 20) // max(1, shape[1]))
+        step = max(1, _CHUNK // max(1, shape[1]))
         chunks = (min(step, max(1, shape[0])), max(1, shape[1]))
-        data = self._group.create_array(key, shape=shape, dtype=dtype, chunks=chunks)
+        data = self._group.create_array(key, shape=shape, dtype=dtype, chunks=chunks, **self._how)
         for low in range(0, shape[0], step):
             high = min(shape[0], low + step)
             data[low:high] = read(low, high)
@@ -378,18 +408,20 @@ FORMATS = (
         options=ARRAYS,
         written="everything in one file",
         write=_write_hdf5,
+        losses=keeps_everything,
     ),
     Format(
         name="`.zarr`",
         suffixes=(".zarr",),
-        holds="what a `.npz` file holds, in a zarr group",
+        holds="what a `.npz` file holds, in a zarr group; or one array, as `.npy`",
         looks="a zarr store",
         expected="a zarr store",
         recognise=lambda found: found.content == "a zarr store",
-        read=_reader(ZarrArrays),
+        read=_read_zarr,
         options=ARRAYS,
         written="everything in one folder",
         write=_write_zarr,
+        losses=keeps_everything,
         check=_check_zarr,
     ),
     Format(
@@ -403,5 +435,6 @@ FORMATS = (
         options=ARRAYS,
         written="everything in one file",
         write=_write_safetensors,
+        losses=keeps_everything,
     ),
 )

@@ -21,7 +21,7 @@ from bioeval.scores.formats.pair_lists import FORMAT as TEXT
 from bioeval.scores.formats.pair_writers import pair_losses, write_arrow, write_json
 from bioeval.scores.formats.parquet_rows import ParquetRows
 from bioeval.scores.formats.spellings import SCORE_NAMES
-from bioeval.scores.formats.text_columns import Columns, TextColumn
+from bioeval.scores.formats.text_columns import MOST_NAMES, Columns, TextColumn
 from bioeval.scores.formats.text_shape import Shape, open_text
 from bioeval.scores.formats.wide_tables import (
     WIDE_ARROW,
@@ -42,32 +42,43 @@ _PIECE = 1 << 17  # rows
 Pieces = Callable[[Sequence[int]], Iterable[Sequence[Any]]]
 
 
-def _read_table(path: Path, names: list[str], pieces: Pieces, options: ReadOptions) -> Scores:
-    """Return the scores of a table that is read in pieces."""
+def _read_table(
+    path: Path, names: list[str], pieces: Pieces, options: ReadOptions, lines: bool = False
+) -> Scores:
+    """Return the scores of a table that is read in pieces, of which a row may be a line."""
     shape = Shape(path, ",", [names])
     if is_wide(names, options):
         labels = TextColumn()
-        rows: list[np.ndarray] = []
+        cells: GrowingColumn | None = None
         for first, *others in pieces(range(len(names))):
-            before = sum(map(len, rows))
+            before = len(cells or ()) // len(others)
             values = [_floats(x, n, path, before) for x, n in zip(others, names[1:], strict=True)]
             _append(labels, first)
-            rows.append(np.column_stack(values))
-        if not rows:
+            rows = np.column_stack(values)
+            cells = GrowingColumn(rows.dtype) if cells is None else cells
+            cells.append(rows.reshape(-1))
+        if cells is None:
             raise DataError(f"{path}: has no rows")
-        return wide_scores(path, labels.objects(), names[1:], np.vstack(rows), options)
+        matrix = cells.array().reshape(-1, len(names) - 1)
+        return wide_scores(path, labels.objects(), names[1:], matrix, options)
     layout = with_header(shape, options)
     if layout is None or layout.score is None:
         raise unknown_layout(shape)
     how = how_read(path, layout, options)
-    table = _columns(path, layout, pieces)
+    named = options.as_ or options.trials or options.labels or options.subject_from
+    table = _columns(path, layout, pieces, None if named else MOST_NAMES, 1 if lines else None)
     return pairs_of_columns(table, layout, options, how)
 
 
-def _columns(path: Path, layout: PairLayout, pieces: Pieces) -> Columns:
-    score = layout.score or 0
-    wanted = {*(layout.subjects or ()), *(layout.templates or ()), layout.genuine, layout.fold}
-    text = {i: TextColumn() for i in sorted(i for i in wanted if i is not None)}
+def _columns(
+    path: Path, layout: PairLayout, pieces: Pieces, most: int | None, first_line: int | None
+) -> Columns:
+    score, templates = layout.score or 0, layout.templates or ()
+    wanted = {*(layout.subjects or ()), *templates, layout.genuine, layout.fold}
+    text = {
+        i: TextColumn(most=most if i in templates else None)
+        for i in sorted(i for i in wanted if i is not None)
+    }
     numbers: GrowingColumn | None = None
     for values, *words in pieces([score, *text]):
         found = _floats(values, layout.names[score], path, len(numbers or ()))
@@ -77,7 +88,7 @@ def _columns(path: Path, layout: PairLayout, pieces: Pieces) -> Columns:
             _append(column, cells)
     if numbers is None:
         raise DataError(f"{path}: has no rows")
-    return Columns(path, text, {score: numbers.array()}, 0)
+    return Columns(path, text, {score: numbers.array()}, first_line)
 
 
 def _append(column: TextColumn, cells: Any) -> None:
@@ -164,7 +175,8 @@ def _read_json(path: Path, options: ReadOptions) -> Scores:
     with guarded(path, expected="lines of JSON"), open_text(path) as file:
         names = [*_record(path, 1, next(iter(file), b""), None)]
     with guarded(path, expected="lines of JSON"):
-        return _read_table(path, names, lambda wanted: _records(path, names, wanted), options)
+        records = lambda wanted: _records(path, names, wanted)  # noqa: E731
+        return _read_table(path, names, records, options, lines=True)
 
 
 def _records(path: Path, names: list[str], wanted: Sequence[int]) -> Iterator[list[Any]]:

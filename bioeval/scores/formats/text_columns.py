@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,20 @@ import numpy as np
 from bioeval.scores.formats.text_shape import open_text
 from bioeval.scores.growing_column import PIECE, GrowingColumn
 
+#: Distinct names of a side that are held where nothing but the checks of a list needs them.
+MOST_NAMES = 1 << 20
+
 
 @dataclass
 class TextColumn:
-    """A column of text: the distinct values, and the number of that of each line."""
+    """A column of text: the distinct values, and the number of that of each line.
+
+    A column with more than `most` distinct values is given up: it holds nothing.
+    """
 
     values: list[str] = field(default_factory=list)
+    most: int | None = None
+    given_up: bool = False
     _codes: GrowingColumn = field(default_factory=lambda: GrowingColumn(np.int32))
     _number: dict[str, int] = field(default_factory=dict)
 
@@ -25,6 +33,8 @@ class TextColumn:
         """Append cells."""
         import pandas as pd
 
+        if self.given_up:
+            return
         if not isinstance(cells, pd.Series):
             cells = pd.Series(cells, dtype=object)
         codes, distinct = cells.factorize()
@@ -32,6 +42,8 @@ class TextColumn:
 
     def append_codes(self, codes: np.ndarray, distinct: Iterable[object]) -> None:
         """Append cells as the distinct ones and their numbers."""
+        if self.given_up:
+            return
         known = len(self.values)
         numbers = []
         for value in distinct:
@@ -42,6 +54,9 @@ class TextColumn:
                 known += 1
             numbers.append(number)
         self._codes.append(np.array(numbers, dtype=np.int32)[codes])
+        if self.most is not None and known > self.most:
+            self.values, self._number, self._codes = [], {}, GrowingColumn(np.int32)
+            self.given_up = True
 
     def renamed(self, values: Iterable[str]) -> TextColumn:
         """Return a column that has other words in the place of the distinct ones."""
@@ -67,23 +82,37 @@ class TextColumn:
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of a text by their number: text, and numbers as float64."""
+    """Columns of a text or a table by their number: text, and numbers as float64."""
 
     path: Path
     text: dict[int, TextColumn]
     numbers: dict[int, np.ndarray]
-    first_line: int
+    first_line: int | None  # None: rows of a table, which have no lines
+
+    @property
+    def noun(self) -> str:
+        """What a row is called in messages."""
+        return "row" if self.first_line is None else "line"
 
     def at(self, row: int) -> str:
         """Return the file and the line of a row, for messages."""
-        return f"{self.path}: line {self.line(row)}"
+        return f"{self.path}: {self.noun} {self.line(row)}"
 
     def line(self, row: int) -> int:
-        """Return the line of a row; the file is read again, since blank lines are no rows."""
+        """Return the line of a row, or the row of a table."""
+        return self.lines([row])[0]
+
+    def lines(self, rows: Sequence[int]) -> list[int]:
+        """Return the lines of rows; the file is read again, since blank lines are no rows."""
+        if self.first_line is None:
+            return [*rows]
+        found: dict[int, int] = {}
         with open_text(self.path) as file:
-            rows = -1
+            here = -1
             for number, line in enumerate(file, 1):
-                rows += number >= self.first_line and bool(line.strip())
-                if rows == row:
-                    return number
-        return self.first_line + row
+                here += number >= self.first_line and bool(line.strip())
+                if here in rows:
+                    found.setdefault(here, number)
+                if here >= max(rows):
+                    break
+        return [found.get(row, self.first_line + row) for row in rows]

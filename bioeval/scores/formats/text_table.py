@@ -15,7 +15,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.memory import physical_memory
 from bioeval.scores.formats.files import decode, guarded
-from bioeval.scores.formats.text_columns import Columns, TextColumn
+from bioeval.scores.formats.text_columns import MOST_NAMES, Columns, TextColumn
 from bioeval.scores.formats.text_shape import Shape, open_text
 from bioeval.scores.growing_column import GrowingColumn
 
@@ -33,10 +33,12 @@ def read_columns(
     text: dict[int, str],
     numbers: dict[int, str],
     digits: Collection[int] = (),
+    bounded: Collection[int] = (),
 ) -> Columns:
     """Read columns of a text; `text` and `numbers` have the name of each column that is read.
 
-    Of text in the columns `digits`, whole numbers may lose a sign and zeros before them.
+    Of text in the columns `digits`, whole numbers may lose a sign and zeros before them. Columns
+    that are `bounded` are given up where they have too many distinct names.
 
     The numbers are parsed as they are read, fastest where one blank separates the cells. Where a
     line is not as expected, the file is read again as text, so that an error names the line; where
@@ -49,9 +51,9 @@ def read_columns(
         for single in dict.fromkeys((shape.single, False)):
             with suppress(ValueError, pd.errors.ParserWarning):  # a ParserError is a ValueError
                 way = replace(shape, single=single)
-                return _read(way, first, text, numbers, digits, exact=False)
+                return _read(way, first, text, numbers, digits, bounded, exact=False)
         try:
-            return _read(shape, first, text, numbers, exact=True)
+            return _read(shape, first, text, numbers, bounded=bounded, exact=True)
         except UnicodeDecodeError:
             with open_text(shape.path) as file:
                 for number, line in enumerate(file, 1):
@@ -81,10 +83,11 @@ def _read(
     text: dict[int, str],
     numbers: dict[int, str],
     digits: Collection[int] = (),
+    bounded: Collection[int] = (),
     *,
     exact: bool,
 ) -> Columns:
-    columns = {i: TextColumn() for i in text}
+    columns = {i: TextColumn(most=MOST_NAMES if i in bounded else None) for i in text}
     values = {i: GrowingColumn(np.float64) for i in numbers}
     rows, most = 0, physical_memory() // _LINE_BYTES
     for piece in _pieces(shape, first, [] if exact else list(numbers), text.keys(), digits):

@@ -10,10 +10,10 @@ import numpy as np
 from bioeval.base.errors import DataError, counted
 from bioeval.scores.formats.files import content, existing_file
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.formats.pair_layouts import find_layout, trial_layout
+from bioeval.scores.formats.pair_layouts import PairLayout, find_layout, trial_layout
 from bioeval.scores.formats.spellings import IMPOSTORS, TRUTH, is_number
 from bioeval.scores.formats.text_columns import Columns, TextColumn
-from bioeval.scores.formats.text_shape import shape_of
+from bioeval.scores.formats.text_shape import Shape, shape_of
 from bioeval.scores.formats.text_table import read_columns
 from bioeval.scores.growing_column import PIECE, release
 
@@ -76,11 +76,15 @@ def _word(cell: str) -> str:
     return cell.casefold().replace("_", "-")
 
 
-def join(table: Columns, keys: tuple[int, ...], path: Path, options: ReadOptions) -> Joined:
-    """Look up the trial of each score by the names in the columns `keys`.
+def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -> Joined:
+    """Look up the trial of each score by the names of its templates.
 
-    A list of trials without a word for genuine or impostor lists the genuine pairs alone.
+    Scores of one pair of templates are for the checks of all lists. A list of trials without a word
+    for genuine or impostor lists the genuine pairs alone.
     """
+    import pandas as pd
+
+    keys, once = layout.templates or (), not layout.names_templates
     shape = shape_of(path)
     layout = trial_layout(shape, options)
     others = [i for i in range(shape.columns) if i not in (layout.genuine, layout.score)]
@@ -95,7 +99,11 @@ def join(table: Columns, keys: tuple[int, ...], path: Path, options: ReadOptions
         if layout.genuine is not None
         else np.ones(len(trials.text[others[0]].codes), dtype=bool)
     )
-    return _match(table, keys, trials, chosen, flags, options, listed)
+    wanted, known = _numbers(table, keys, trials, chosen)
+    if once:
+        doubles = pd.Series(wanted).duplicated().to_numpy()
+        _refuse(doubles, table, "is listed before", "; list each pair once")
+    return _match(table, wanted, trials, known, flags, options, listed)
 
 
 def _columns_of_keys(
@@ -120,30 +128,34 @@ def _columns_of_keys(
 
 def _match(
     table: Columns,
-    keys: tuple[int, ...],
+    wanted: np.ndarray,
     trials: Columns,
-    chosen: tuple[int, ...],
+    known: np.ndarray,
     flags: np.ndarray,
     options: ReadOptions,
     listed: bool,
 ) -> Joined:
     import pandas as pd
 
-    wanted, known = _numbers(table, keys, trials, chosen)
-    for numbers, file in ((known, trials), (wanted, table)):
-        doubles = pd.Series(numbers).duplicated().to_numpy()
-        _refuse(doubles, file, "is listed before", "; list each pair once")
-    place = pd.Index(known).get_indexer(wanted)
+    lines = np.flatnonzero(~pd.Series(known).duplicated().to_numpy())
+    index = pd.Index(known[lines])
+    again, notes = len(known) - len(lines), []
+    if again:
+        other = flags != flags[lines][index.get_indexer(known)]
+        what = "gives a pair another class than a line before"
+        _refuse(other, trials, what, "; correct the list, in which each pair has one class")
+        notes = [f"{again:,} lines of {trials.path.name} list a pair again"]
+    place = index.get_indexer(wanted)
     if not listed:
         genuine = place >= 0
-        note = f"the {len(known):,} pairs of {trials.path.name} are genuine, all others impostors"
-        return Joined(np.arange(len(wanted)), genuine, [note])
-    notes = []
+        note = f"the {len(lines):,} pairs of {trials.path.name} are genuine, all others impostors"
+        return Joined(np.arange(len(wanted)), genuine, [note, *notes])
     skip = options.missing_pairs == "skip"
     advice = f"; to leave them out say {say('missing_pairs', 'skip')}"
-    there = np.zeros(len(known), dtype=bool)
-    there[place[place >= 0]] = True
-    for missing, file, what in ((place < 0, table, "no trial"), (~there, trials, "no score")):
+    lacking = np.zeros(len(known), dtype=bool)
+    lacking[lines] = True
+    lacking[lines[place[place >= 0]]] = False
+    for missing, file, what in ((place < 0, table, "no trial"), (lacking, trials, "no score")):
         if skip and not missing.all():
             if missing.any():
                 count = int(missing.sum())
@@ -151,7 +163,7 @@ def _match(
         else:
             _refuse(missing, file, f"has {what}", advice)
     rows = np.flatnonzero(place >= 0)
-    return Joined(rows, flags[place[rows]], notes)
+    return Joined(rows, flags[lines][place[rows]], notes)
 
 
 def _numbers(
@@ -173,14 +185,22 @@ def _refuse(wrong: np.ndarray, file: Columns, what: str, advice: str) -> None:
     rows = np.flatnonzero(wrong)
     if not len(rows):
         return
-    lines = ", ".join(str(file.line(int(row))) for row in rows[:_EXAMPLES])
+    lines = ", ".join(map(str, file.lines(rows[:_EXAMPLES].tolist())))
     raise DataError(
-        f"{file.path}: {len(rows):,} of {len(wrong):,} lines: each {what}; the first on line "
-        f"{lines}{advice}"
+        f"{file.path}: {len(rows):,} of {len(wrong):,} {file.noun}s: each {what}; the first on "
+        f"{file.noun} {lines}{advice}"
     )
 
 
-def impostor_scores(path: Path, columns: int, options: ReadOptions) -> np.ndarray:
+def scores_alone(shape: Shape, layout: PairLayout) -> Columns:
+    """Return the scores of a file of one class, and the names of templates that it has."""
+    score, names = layout.score or 0, (layout.templates or ()) if layout.names_templates else ()
+    header = layout.header or not is_number(shape.cells[0][score])
+    words = {i: layout.names[i] for i in names}
+    return read_columns(shape, header, words, {score: "score"}, bounded=names)
+
+
+def impostor_scores(path: Path, columns: int, options: ReadOptions) -> tuple[Columns, PairLayout]:
     """Return the impostor scores of a file with as many columns as that of the genuine scores."""
     shape = shape_of(path)
     layout = find_layout(shape, options)
@@ -189,9 +209,7 @@ def impostor_scores(path: Path, columns: int, options: ReadOptions) -> np.ndarra
             f"{path}: has {counted(shape.columns, 'columns')}; expected the impostor scores in "
             f"{columns:,}, as the file of the genuine scores has them"
         )
-    score = layout.score
-    header = layout.header or not is_number(shape.cells[0][score])
-    return read_columns(shape, header, {}, {score: "score"}).numbers[score]
+    return scores_alone(shape, layout), layout
 
 
 def in_order(trials: Path) -> str:

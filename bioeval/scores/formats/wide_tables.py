@@ -13,9 +13,12 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.scores.formats.arrow_tables import table_writer
 from bioeval.scores.formats.csv import check_cells
 from bioeval.scores.formats.files import optional, replacing
 from bioeval.scores.formats.format import text_losses
+from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by, subject_in
+from bioeval.scores.formats.media_lists import read_media
 from bioeval.scores.formats.npz_layout import is_square
 from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.spellings import SCORE_NAMES
@@ -44,21 +47,69 @@ def is_wide(names: Sequence[str], options: ReadOptions) -> bool:
 def wide_scores(
     path: Path, labels: np.ndarray, names: Sequence[str], values: Any, options: ReadOptions
 ) -> Scores:
-    """Return the matrix of a table: all against all where rows and columns have the same names."""
+    """Return the matrix of a table: all against all where rows and columns have the same names.
+
+    Where the options say how to find subjects, the names are those of templates.
+    """
+    options.allow("a matrix as a table", ("kind", "nan", "subject_from", "labels", "as_"))
+    if options.as_ == "pairs":
+        raise DataError(
+            f"{path}: is a matrix, which is not read as pairs; leave out {say('as_', 'pairs')}, or "
+            "convert it to a list"
+        )
     if options.kind is None:
         raise DataError(
             f"{path}: is a matrix, and does not say whether its scores are distances or "
             f"similarities; say {say('kind', 'distance')} or {say('kind', 'similarity')}"
         )
-    square = list(labels) == list(names)
-    return Scores(
+    sides = [np.array(side, dtype=str) for side in (labels, names)]
+    square = np.array_equal(sides[0], sides[1])
+    how: dict[str, Any] = {}
+    if options.subject_from is not None or options.labels is not None:
+        how["probe_meta"], how["gallery_meta"] = ({"template": side} for side in sides)
+        subjects = [_subjects(path, side, options) for side in sides]
+    else:
+        subjects = sides
+    if square:
+        how.pop("gallery_meta", None)
+    scores = Scores(
         values,
-        np.array(labels, dtype=str),
-        None if square else np.array(names, dtype=str),
+        subjects[0],
+        None if square else subjects[1],
         kind=options.kind,
         nan=options.nan or "raise",
         name=path.name.split(".")[0],
+        **how,
     )
+    if options.subject_from is not None:
+        first = slice(EXAMPLES)
+        scores.reading = (named_by(dict(zip(sides[0][first], subjects[0][first], strict=True))),)
+    if how and not square and all(len(np.unique(side)) == len(side) for side in sides):
+        number = {name: i for i, name in enumerate(np.unique(np.concatenate(sides)).tolist())}
+        ids = [np.array([number[name] for name in side.tolist()]) for side in sides]
+        scores.probe_ids, scores.gallery_ids = ids
+    return scores
+
+
+def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> np.ndarray:
+    """Return the subjects of the templates of rows or columns, from their names or from a list."""
+    if options.subject_from is not None:
+        found = [subject_in(name, options.subject_from) for name in names.tolist()]
+    else:
+        whose = read_media(options.labels or Path()).subject_of()
+        found = [whose.get(name) for name in names.tolist()]
+    missing = [name for name, who in zip(names.tolist(), found, strict=True) if who is None]
+    if missing and options.subject_from is not None:
+        raise DataError(
+            f"{path}: {say('subject_from', options.subject_from)} does not match the template "
+            f"{missing[0]!r}; expected a regular expression with one group, the subject"
+        )
+    if missing:
+        raise DataError(
+            f"{path}: the template {missing[0]!r} is not in {options.labels}, as "
+            f"{len(missing):,} of {len(names):,} templates are not"
+        )
+    return np.array(found, dtype=str)
 
 
 # ------------------------------------------------------------------------- writing
@@ -114,13 +165,11 @@ def write_wide_text(scores: Scores, path: Path) -> None:
 def write_wide_arrow(scores: Scores, path: Path) -> None:
     """Write a table of Parquet or, with another suffix, of Arrow (Feather)."""
     names, rows = _columns(scores, path, 1 << 16)
-    what = "a Parquet or Arrow file"
-    arrow, parquet = optional("pyarrow", path, what), optional("pyarrow.parquet", path, what)
+    arrow = optional("pyarrow", path, "a Parquet or Arrow file")
     dtype = np.float32 if scores.dtype == np.float32 else np.float64
     kinds = [arrow.string(), *[arrow.from_numpy_dtype(dtype)] * (len(names) - 1)]
     schema = arrow.schema([*map(arrow.field, names, kinds)])
-    make = parquet.ParquetWriter if path.suffix == ".parquet" else arrow.ipc.new_file
-    with replacing(path) as part, make(str(part), schema) as writer:
+    with replacing(path) as part, table_writer(part, path.suffix, schema) as writer:
         for which, block in _blocks(scores):
             columns = [rows[which].tolist(), *np.ascontiguousarray(block.T, dtype=dtype)]
             arrays = [arrow.array(x, kind) for x, kind in zip(columns, kinds, strict=True)]

@@ -108,6 +108,8 @@ class GalleryTally:
         Probes with a usable mate, and without; enrolled probes, and others.
     impostors_enrolled, impostors_unenrolled : int
         Of them, those with a usable template of another subject.
+    fewer_mates : int
+        Probes whose subject has usable templates, but fewer than are drawn.
     first_unmated : int
         The first probe without a mate, -1 if there is none.
     """
@@ -126,6 +128,7 @@ class GalleryTally:
     non_targets: int = 0
     impostors_enrolled: int = 0
     impostors_unenrolled: int = 0
+    fewer_mates: int = 0
     first_unmated: int = -1
 
     def merge(self, other: GalleryTally) -> GalleryTally:
@@ -156,7 +159,7 @@ class GalleryTally:
 _TABLES = ("di", "tied", "within")
 _NUMBERS = (
     *("genuine", "unmated", "unmated_targets", "targets", "non_targets"),
-    *("impostors_enrolled", "impostors_unenrolled"),
+    *("impostors_enrolled", "impostors_unenrolled", "fewer_mates"),
 )
 
 
@@ -240,6 +243,7 @@ class GalleryJob:
         draw = rank_chances.Draw(self.size, POLICY[self.ties], TINY)
         rank_chances.rank_chances(probes, usable, draw, self.rules, ranks)
         tally, usable = self.tally, ~np.isnan(ranks.distance)
+        tally.fewer_mates += fewer_mates(probes, enrolled, self.size)
         bins = np.searchsorted(self.thresholds, ranks.distance)
         tally.di.add(ranks.chance, np.where(usable, bins, -1))
         tally.tied.add(ranks.tied[:, None], np.where(usable, 0, -1))
@@ -270,6 +274,14 @@ class GalleryJob:
     def result(self) -> GalleryTally:
         """Return the tally."""
         return self.tally
+
+
+def fewer_mates(probes: GroupedBlock, enrolled: np.ndarray, size: int) -> int:
+    """Return how many enrolled probes have usable mates, but fewer than are drawn."""
+    if size < 2:
+        return 0
+    mates = _usable(probes)[np.arange(len(enrolled)), probes.own]
+    return int((enrolled & (mates > 0) & (mates < size)).sum())
 
 
 def grouped(block: Block, rows: slice) -> GroupedBlock:

@@ -8,7 +8,7 @@ from bioeval.base.random import seed_sequence
 from bioeval.kernels import draw as kernel
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.random_galleries.counts import grouped
+from bioeval.tallies.random_galleries.counts import fewer_mates, grouped
 from bioeval.tallies.random_galleries.options import Drawn, require_room
 
 # Facts of each search.
@@ -32,6 +32,7 @@ class SampledJob:
         }
         self.mates = np.zeros(shape[1], dtype=np.int64)
         self.others = np.zeros(shape[1], dtype=np.int64)
+        self.fewer_mates = 0
         self.key = seed_sequence(drawn.random_state).generate_state(2, np.uint64)
 
     def add(self, block: Block) -> None:
@@ -39,9 +40,11 @@ class SampledJob:
         rows = slice(block.low, block.low + len(block.values))
         shape = (self.drawn.repeats, len(block.values))
         found = {name: np.empty(shape, dtype=self.facts[name].dtype) for name in FACTS}
+        probes = grouped(block, slice(None))
+        self.fewer_mates += fewer_mates(probes, self.reader.enrolled[rows], self.drawn.size)
         facts = kernel.Facts(**found, mates=self.mates[rows], others=self.others[rows])
         kernel.draw_facts(
-            grouped(block, slice(None)),
+            probes,
             self.reader.scores.probe_ids[rows],
             self.drawn.size,
             self.key,

@@ -26,6 +26,7 @@ from bioeval.views.page.pictures import pictures_of
 from bioeval.views.page.provenance import Provenance
 from bioeval.views.page.rows import apart, row_section
 from bioeval.views.page.sentences import OutOf, headline
+from bioeval.views.page.systems import doubts_of_systems
 from bioeval.views.page.tables import (
     live_table,
     mean_table,
@@ -67,7 +68,7 @@ def page_text(
         "rows": rows,
         "pictures": list(pictures_of(parts)),
         "data": _data(parts),
-        "warnings": _warnings(parts),
+        "warnings": [*doubts_of_systems(parts, state), *_warnings(parts)],
         "remarks": _remarks(parts),
         "card": _card(parts, walks),
         "provenance": provenance,
@@ -92,7 +93,6 @@ def _payload(state: LiveState, tasks: list[dict], store: ArrayStore) -> str:
         "parts": {str(live.number): live.payload(store) for live in state.parts},
         "leader": None if state.leader is None else state.leader.number,
         "threshold": None if state.chosen is None else state.chosen.threshold,
-        "points": state.points,
         "follows": {"\n".join(group): state.follows(live) for group, live in state.anchors.items()},
         "anchors": anchors,
         "movers": movers,

@@ -281,7 +281,10 @@ def _histogram(live: LivePart, drawing: Drawing) -> Figure | None:
     accepted = [live.columns[name] for name in ("ga", "fa") if name in live.columns]
     if len(accepted) < 2:
         return None
-    edges = shown[np.unique(np.linspace(0, len(shown) - 1, BINS + 1).round().astype(int))]
+    first, last = live.thresholds[shown[[0, -1]]].tolist()
+    ends = np.linspace(first, last, BINS + 1)  # not by row: there are more at operating points
+    places = np.searchsorted(live.thresholds[shown], ends).clip(0, len(shown) - 1)
+    edges = shown[np.unique(places)]
     at = live.thresholds[edges]
     x = _score_axis([live], float(at[0]), float(at[-1]))
     totals = [float(live.part.dataset[f"{c}_attempts"]) for c in ("genuine", "impostor")]

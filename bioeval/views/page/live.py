@@ -135,7 +135,7 @@ class Chosen:
 
     threshold: float  # of the rows of the leading part
     target: float | None  # the FAR that it is chosen for; None for the equal error rate
-    exact: float  # the attainable threshold itself, which may lie between two rows
+    exact: float  # the attainable threshold itself, between two rows where rows were given
 
 
 class LiveState:
@@ -161,19 +161,10 @@ class LiveState:
 
     @cached_property
     def limits(self) -> tuple[float, float]:
-        """The smallest and the largest finite threshold of the leader's units."""
-        groups = [p for p in self.parts if len(p.thresholds) and self.follows(p)]
-        every = np.concatenate([part.thresholds for part in groups])
+        """The smallest and the largest finite threshold of the leader."""
+        every = np.empty(0) if self.leader is None else self.leader.thresholds
         every = every[np.isfinite(every)]
-        return (float(every.min()), float(every.max())) if len(every) else (0.0, 1.0)
-
-    @cached_property
-    def points(self) -> list[float]:
-        """The operating points of the leader's units, which may lie between two rows."""
-        names = ("eer_threshold", "zero_far_threshold", "zero_frr_threshold", "threshold_at_far")
-        of_units = [live.part.dataset for live in self.parts if self.follows(live)]
-        found = (ds[name].values.ravel() for ds in of_units for name in names if name in ds)
-        return sorted({x for values in found for x in values.tolist() if np.isfinite(x)})
+        return (float(every[0]), float(every[-1])) if len(every) else (0.0, 1.0)
 
     @property
     def most_ranks(self) -> int:
@@ -203,11 +194,11 @@ class LiveState:
         return found
 
     def rows(self) -> Iterator[tuple[LivePart, float, int]]:
-        """Return each part with its threshold and its row when the page opens."""
+        """Return each part with its row when the page opens, and the threshold of the row."""
         at = self.thresholds()
         for part in self.parts:
-            threshold = at.get(part.group, np.nan) if len(part.thresholds) else np.nan
-            yield part, threshold, part.row(threshold)
+            row = part.row(at.get(part.group, np.nan)) if len(part.thresholds) else -1
+            yield part, float(part.thresholds[row]) if row >= 0 else np.nan, row
 
 
 def _choose(leader: LivePart) -> Chosen:

@@ -69,6 +69,8 @@
     const row = place(part.threshold, t, true) - 1;
     return row >= 0 ? row : part.outside;
   }
+  // The threshold of a row, whose counts are shown.
+  const usedBy = (part, row) => (row < 0 ? NaN : part.threshold.get(row));
   // The loosest row whose FAR is at most this.
   function rowAtFar(part, far) {
     const values = part.columns.far;
@@ -176,7 +178,7 @@
       const { variable, format } = element.dataset;
       const row = rows.get(part.number);
       const own = at.get(part.group);
-      const x = variable === "threshold" ? own : valueOf(part, variable, row, rank);
+      const x = variable === "threshold" ? usedBy(part, row) : valueOf(part, variable, row, rank);
       element.dataset.value = digits(x);
       if (part.threshold.length && !given.follows[part.group]) {
         element.dataset.threshold = digits(own);
@@ -193,7 +195,7 @@
     for (const element of all("[data-used]")) {
       const part = parts.get(Number(element.dataset.used));
       const row = rows.get(part.number);
-      element.textContent = row < 0 ? "none" : score(part.threshold.get(row));
+      element.textContent = score(usedBy(part, row));
     }
     for (const element of all("[data-rank-now]")) element.textContent = String(rank);
     for (const mover of movers) {
@@ -202,7 +204,7 @@
       let x;
       let y = 0;
       if (mover.by === "threshold") {
-        const share = (at.get(part.group) - mover.low) / (mover.high - mover.low);
+        const share = (usedBy(part, row) - mover.low) / (mover.high - mover.low);
         x = share >= 0 && share <= 1 ? mover.start + share * (mover.end - mover.start) : NaN;
       } else {
         const index = mover.by === "rank" ? rank - 1 : row;
@@ -259,22 +261,20 @@
       return Math.min(bounds[1], Math.max(bounds[0], kept.exact));
     }
     const t = Number(slider.value);
+    const at = place(leader.threshold, t, false);
+    const rows = [at, at - 1].filter((row) => row >= 0 && row < leader.threshold.length);
     const near = (x) => Math.abs(x - t) <= 1e-12 * Math.abs(t);
-    for (const part of parts.values()) {
-      if (!given.follows[part.group]) continue;
-      const at = place(part.threshold, t, false);
-      for (const row of [at, at - 1]) {
-        if (row >= 0 && row < part.threshold.length && near(part.threshold.get(row))) {
-          return part.threshold.get(row);
-        }
-      }
-    }
-    return [...bounds, ...given.points].find(near) ?? t;
+    return [...rows.map((row) => leader.threshold.get(row)), ...bounds].find(near) ?? t;
+  }
+  // The slider is at the threshold of a row: that of the leader which holds there.
+  function held(t) {
+    const used = usedBy(leader, rowAt(leader, t));
+    return Number.isFinite(used) ? used : t;
   }
 
   if (slider) {
     slider.addEventListener("input", () => {
-      threshold = unrounded();
+      threshold = held(unrounded());
       show();
     });
     // By keyboard from row to row, which a range without steps cannot do.

@@ -11,6 +11,7 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, printable
 from bioeval.base.kinds import larger_is_closer
+from bioeval.results.threshold_lookup import units_of
 from bioeval.views.tables.tasks import TASKS, datasets
 
 #: Tasks beside those of an evaluation, by a variable that only they have.
@@ -58,9 +59,7 @@ class Part:
     @property
     def units(self) -> str:
         """The units of thresholds: systems of equal kind and units share one."""
-        found = re.search(r"metric (\w+)", str(self.dataset.attrs.get("origin", "")))
-        of = str(self.dataset.get("threshold", xr.DataArray()).attrs.get("units", ""))
-        return " ".join(filter(None, (self.kind, of, found[1] if found else "")))
+        return units_of(self.dataset)
 
     @property
     def title(self) -> str:

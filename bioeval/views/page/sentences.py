@@ -15,7 +15,7 @@ from bioeval.base.errors import counted
 from bioeval.tallies.points import per_cent
 from bioeval.views.page import words
 from bioeval.views.page.cells import Number, Text, attempts_of
-from bioeval.views.page.live import LivePart, LiveState
+from bioeval.views.page.live import Chosen, LivePart, LiveState
 from bioeval.views.page.parts import Part, systems_of
 from bioeval.views.tables.tasks import value_of
 from bioeval.views.terms import speaker
@@ -82,7 +82,10 @@ def _of_system(own: list, at: dict, state: LiveState, parts: list[Part]) -> Iter
 
 
 def _rates(live: LivePart, threshold: float, row: int) -> list[Any]:
-    """Say how many impostors are accepted and how many genuine attempts are rejected."""
+    """Say how many impostors are accepted and how many genuine attempts are rejected.
+
+    The threshold is that of the row, whose counts they are.
+    """
     part = live.part
     moved = Number(part, "threshold", threshold, live=True)
     impostors, verb = ("impostor attempts", "are accepted")
@@ -135,22 +138,30 @@ def _chosen(live: LivePart, state: LiveState, parts: list[Part]) -> Iterator[lis
     system = live.part.system
     if state.chosen is None or state.leader is None:
         return
-    chosen_on = str(live.part.dataset.attrs.get("chosen_on", ""))
     if system == state.leader.part.system:
-        rule = (
-            f"the loosest with FAR at most {per_cent(state.chosen.target)}"
-            if state.chosen.target is not None
-            else "that of the equal error rate"
-            if np.isfinite(state.chosen.exact)
-            else "one in the middle of the scores; no operating point is known"
-        )
-        where = f"on {chosen_on}" if chosen_on else "on these same data"
-        yield [
-            f"The threshold that this page opens with, {words.score(state.chosen.threshold)}, is "
-            f"{rule}, chosen {where}" + ("." if chosen_on else ": the rates there are optimistic.")
-        ]
+        yield _opened(state.chosen, str(live.part.dataset.attrs.get("chosen_on", "")))
     study = next((p for p in parts if p.system == system and _is_study(p)), None)
     yield _on_new_people(study)
+
+
+def _opened(chosen: Chosen, chosen_on: str) -> list[Any]:
+    """Say what the threshold is that the page opens with."""
+    said: list[Any] = ["The threshold that this page opens with, ", _score(chosen.threshold), ", "]
+    if not np.isfinite(chosen.exact):
+        return [*said, "is one in the middle of the scores; no operating point is known."]
+    rule = "that of the equal error rate"
+    if chosen.target is not None:
+        rule = f"the loosest with FAR at most {per_cent(chosen.target)}"
+    where = "on these same data: the rates there are optimistic."
+    where = f"on {chosen_on}." if chosen_on else where
+    if chosen.exact == chosen.threshold:
+        return [*said, f"is {rule}, chosen {where}"]
+    said += ["is the nearest threshold of these results that is not looser than "]
+    return [*said, _score(chosen.exact), f", {rule}, chosen {where}"]
+
+
+def _score(value: float) -> Text:
+    return Text(words.score(value), digits=words.digits(value))
 
 
 def _is_study(part: Part) -> bool:
@@ -168,6 +179,8 @@ def _on_new_people(study: Part | None) -> list[Any]:
     ds = study.dataset
     rule = str(ds.attrs.get("threshold_rule_in_words", "this rule"))
     folds = f"{ds.sizes.get('repeat', 1) * ds.sizes.get('fold', 1)} folds"
+    if study.task.startswith("folds/"):  # of which a page may have several
+        folds += f" of {ds.attrs.get('templates', 'single')}-template verification"
     said: list[Any] = [
         f"On new people, expect about {words.out_of(float(ds['far_mean']))} impostor attempts "
         "accepted",
@@ -227,18 +240,20 @@ def _others(part: Part) -> Iterator[list[Any]]:
             order = np.argsort(rates.values, kind="stable")
             best, worst = (rates.isel(group=int(order[i])) for i in (0, -1))
             yield [
-                f"At the one threshold of all groups, genuine attempts are rejected in "
+                "At the threshold ", _score(float(ds["threshold"])),
+                ", the same for all groups, genuine attempts are rejected in "
                 f"{words.percent(float(best))} (group {best['group'].item()}) to "
-                f"{words.percent(float(worst))} (group {worst['group'].item()})."
-            ]
+                f"{words.percent(float(worst))} (group {worst['group'].item()}).",
+            ]  # fmt: skip
     elif "animal_of_subject" in ds:
         share = ds["fr_share"]
         if share.notnull().any():
             most = share.isel(subject=int(np.nanargmax(share.values)))
             yield [
-                f"Subject {most['subject'].item()} makes {words.percent(float(most))} of all false "
-                "rejects, the most of all subjects."
-            ]
+                "At the threshold ", _score(float(ds["threshold"])),
+                f", subject {most['subject'].item()} makes {words.percent(float(most))} of all "
+                "false rejects, the most of all subjects.",
+            ]  # fmt: skip
     elif part.task.startswith("folds/") and _is_study(part) and "verification" in part.task:
         yield _on_new_people(part)
     elif "mean_ap" in ds and part.task == "reid":

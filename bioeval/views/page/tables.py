@@ -300,6 +300,8 @@ def other_tables(part: Part, systems: int, images: Images | None = None) -> Iter
     found: dict[tuple[str, ...], list[str]] = {}
     for name, values in dataset.data_vars.items():
         dims = tuple(map(str, values.dims))
+        if name == "undecided" and not values.values.any():
+            continue
         if dims and not (set(dims) <= set(_CURVES) or set(dims) & {"threshold", "rank"}):
             found.setdefault(dims, []).append(str(name))
     verdicts = str(dataset.attrs.get("verdicts", "")).splitlines()
@@ -309,6 +311,8 @@ def other_tables(part: Part, systems: int, images: Images | None = None) -> Iter
         names.sort(key=lambda name: not (numbered or name.startswith("cost_")))
         labels = [_labels(dataset, dim) for dim in dims]
         total = int(np.prod([len(x) for x in labels]))
+        if dims == ("suspect",) and not total:
+            continue
         flat = {name: dataset[name].values.reshape(total) for name in names}
         body = []
         for i, place in enumerate(itertools.product(*labels)):
@@ -322,8 +326,8 @@ def other_tables(part: Part, systems: int, images: Images | None = None) -> Iter
         if dims == ("measure",) and len(verdicts) == len(body):
             heads.append("Verdict")
             body = [[*row, verdict] for row, verdict in zip(body, verdicts, strict=True)]
-        if dims == ("pair",) and images is not None:
-            for head, shown in images.columns(part, len(body)):
+        if dims in (("pair",), ("suspect",)) and images is not None:
+            for head, shown in images.columns(part, dims[0], len(body)):
                 heads.append(head)
                 body = [[*row, image] for row, image in zip(body, shown, strict=True)]
         over = " and ".join(dim.replace("_", " ") for dim in dims)

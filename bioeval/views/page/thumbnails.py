@@ -25,9 +25,10 @@ class Images:
     column: str
     folder: str | os.PathLike[str] = "."
 
-    def heads(self, part: Part) -> list[str]:
-        """Return the variables of the column, of probes and gallery templates."""
-        names = [f"{side}_meta_{self.column.replace('/', '_')}" for side in ("probe", "gallery")]
+    def heads(self, part: Part, dimension: str = "pair") -> list[str]:
+        """Return the variables of the column over a dimension: of pairs, or of suspects."""
+        sides = ("probe", "gallery") if dimension == "pair" else (dimension,)
+        names = [f"{side}_meta_{self.column.replace('/', '_')}" for side in sides]
         missing = [name for name in names if name not in part.dataset]
         if missing:
             start = "probe_meta_"
@@ -38,9 +39,11 @@ class Images:
             )
         return names
 
-    def columns(self, part: Part, rows: int) -> Iterator[tuple[str, list[Thumbnail]]]:
-        """Yield the head and the images of the first rows, of probes and of gallery templates."""
-        for name in self.heads(part):
+    def columns(
+        self, part: Part, dimension: str, rows: int
+    ) -> Iterator[tuple[str, list[Thumbnail]]]:
+        """Yield each heading over a dimension and the images of the first rows."""
+        for name in self.heads(part, dimension):
             files = part.dataset[name].values[:rows]
             head = f"{name.partition('_')[0].capitalize()} image"
             yield head, [self.thumbnail(str(file)) for file in files]

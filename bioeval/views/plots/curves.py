@@ -17,6 +17,7 @@ from bioeval.views.plots.captions import in_words, over, title_of, undefined
 from bioeval.views.plots.direct_labels import DirectLabels, Labelled
 from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import System, joined, pick
+from bioeval.views.terms import interval_method
 
 # Corners drawn of a longer curve.
 MAX_CORNERS = 5000
@@ -272,7 +273,7 @@ class CurvesDisplay(Display):
         for name in self.bands_:
             attrs = self.curves[name].system.dataset.attrs
             if "interval_method" in attrs:
-                confidence, method = 100 * float(attrs["confidence"]), attrs["interval_method"]
+                confidence, method = 100 * float(attrs["confidence"]), interval_method(attrs)
                 said.append(f"bands: {confidence:g} % at each {self.by_itself} by itself, {method}")
         return list(dict.fromkeys(said))
 

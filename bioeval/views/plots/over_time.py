@@ -14,7 +14,7 @@ from bioeval.base.errors import counted
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import scalar
 from bioeval.views.plots.display import OneResultDisplay
-from bioeval.views.terms import Speaker, words_of
+from bioeval.views.terms import Speaker, interval_method, words_of
 
 # Height of a panel, and of everything around them, in inches.
 _PANEL, _AROUND = 1.75, 1.5
@@ -84,7 +84,7 @@ class _Panels(OneResultDisplay):
         if "interval_method" in attrs:
             confidence = 100 * float(attrs["confidence"])
             lines.append(
-                f"bands{of}: {confidence:g} % in each bin by itself, {attrs['interval_method']}"
+                f"bands{of}: {confidence:g} % in each bin by itself, {interval_method(attrs)}"
             )
         self.figure_.align_ylabels(self.axes_)
         self._titled(title, name, lines)

@@ -56,6 +56,7 @@ class ScoreDistributionsDisplay(Display):
     ) -> Self:
         """Draw the histograms. See :func:`bioeval.plot.score_distributions`."""
         ax = self._axes(ax)
+        ax.set_xmargin(0)  # the axis ends with the scores
         several = len(self.genuine) > 1
         labels: list[Labelled] = []
         missing = []
@@ -67,6 +68,8 @@ class ScoreDistributionsDisplay(Display):
                 text = f"{label} {word.lower()}" if label else word
                 if not histogram.counts.sum():
                     some = f"all {histogram.total:,} are infinite" if histogram.total else "none"
+                    if histogram.coarse:
+                        some = "cells too wide, because of scores far off; draw the Scores"
                     missing.append(f"{text} scores: {some}")
                     continue
                 colour = look.colour(number if several else i)

@@ -19,31 +19,39 @@ _FRACTIONS, _ALPHAS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5), 11
 
 
 class EpcTable:
-    """The result of :func:`bioeval.epc` that rich can print; `reword` as for `ResultTable`."""
+    """Results of :func:`bioeval.epc` by name that rich can print; `reword` as for `ResultTable`."""
 
-    def __init__(self, dataset: xr.Dataset, reword: Callable[[str], str] = str):
-        self.ds, self._reword, self._say = dataset, reword, speaker(dataset)
+    def __init__(self, found: Mapping[str, xr.Dataset], reword: Callable[[str], str] = str):
+        self.found, self._reword = dict(found), reword
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        ds, say = self.ds, self._say
+        first = next(iter(self.found.values()))
+        say, several = speaker(first), len(self.found) > 1
         yield Text("Expected performance", style="bold")
-        yield indented(grid(about({"": ds})))
+        yield indented(grid(about({"": first} if not several else self.found)))
         line = say(
-            "Thresholds minimise alpha FAR + (1 - alpha) FRR on the development set; errors are of "
-            "the test set"
+            "Thresholds minimise alpha FAR + (1 - alpha) FRR on the development set"
+            f"{' of each system' if several else ''}; errors are of the test set"
         )
         yield indented(Text(line, style="dim"))
         yield Text("")
-        table = plain_table([" ", *map(say, ("threshold", "HTER, %", "FAR, %", "FRR, %"))])
-        last = ds.sizes["alpha"] - 1
+        heads = ("threshold", "HTER, %", "FAR, %", "FRR, %")
+        table = plain_table([" ", *(self.found if several else map(say, heads))])
+        last = first.sizes["alpha"] - 1
         for i in np.unique(np.linspace(0, last, min(last + 1, _ALPHAS)).round().astype(int)):
-            one = ds.isel(alpha=i)
-            rates = [_percent(float(one[name])) for name in ("hter", "far", "frr")]
-            cells = f"alpha {float(one['alpha']):g}", threshold(float(one["threshold"])), *rates
+            cells = [f"alpha {float(first['alpha'][i]):g}"]
+            if several:
+                cells += [_percent(float(ds["hter"][i])) for ds in self.found.values()]
+            else:
+                rates = (_percent(float(first[name][i])) for name in ("hter", "far", "frr"))
+                cells += [threshold(float(first["threshold"][i])), *rates]
             table.add_row(*map(Text, cells))
+        if several:
+            yield Text(say("HTER, %, on the test set"))
         yield indented(table)
         yield from warned(
-            self._reword(say(text)) for text in str(ds.attrs["warnings"]).splitlines()
+            self._reword(say(line if len(who) == len(self.found) else f"{', '.join(who)}: {line}"))
+            for line, who in warnings(self.found).items()
         )
 
 

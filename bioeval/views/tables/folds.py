@@ -15,6 +15,7 @@ from bioeval.base.errors import counted
 from bioeval.views.averaged import POINTS, averaged, unit_of
 from bioeval.views.one_template import once
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
+from bioeval.views.tables.remarks import excluded
 from bioeval.views.tables.tasks import datasets
 from bioeval.views.terms import dictionary, speaker
 
@@ -101,6 +102,7 @@ def _head(attrs: dict[Any, Any], terms: str) -> Table:
         "System": str(attrs.get("system", "")),
         "Made of": str(attrs.get("origin", "")),
         "Read": str(attrs.get("reading", "")),
+        "Excluded": excluded(attrs),
         "Protocol": str(attrs.get("protocol", "")),
         "Partition": splitter,
         "Terms": terms,

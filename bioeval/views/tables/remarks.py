@@ -11,8 +11,9 @@ import xarray as xr
 from bioeval.base.errors import counted, printable
 from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol import CARD_OF_LAYOUT
+from bioeval.scores.enrolment_times import NOT_ENROLLED
 from bioeval.views.tables.tasks import system_of, systems, value_of
-from bioeval.views.terms import dictionary
+from bioeval.views.terms import dictionary, interval_method
 
 #: Caveat shown when operating points were selected on the evaluated data.
 CHOSEN = (
@@ -72,12 +73,24 @@ def about(found: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, str]]:
         if "failed_comparisons" in attrs:
             text += f"; {int(attrs['failed_comparisons']):,} failed"
         yield "NaN", text
+    if text := excluded(attrs):
+        yield "Excluded", text
     if attrs.get("protocol"):
         yield "Protocol", str(attrs["protocol"])
     if words := dictionary(found.values()):
         yield "Terms", words
     if why := left_out(found):
         yield "Left out", why
+
+
+def excluded(attrs: Mapping[Any, Any]) -> str:
+    """Return in words which comparisons are left out by metadata; empty where none are."""
+    names = list(filter(None, str(attrs.get("exclude", "")).split(", ")))
+    said = [f"the same {printable(name)}" for name in names if name != NOT_ENROLLED]
+    found = [f"genuine pairs of {' or '.join(said)}"] if said else []
+    if NOT_ENROLLED in names:
+        found.append("templates that are not enrolled when the probe is seen")
+    return "; ".join(found)
 
 
 def _data(attrs: Mapping[str, Any], layout: str) -> str:
@@ -135,17 +148,20 @@ def differs_by_rank(dataset: xr.Dataset) -> bool:
 
 
 def intervals(found: Mapping[str, xr.Dataset]) -> list[str]:
-    """Return the methods of the intervals in words."""
-    said = []
+    """Return the methods of the intervals in words, with their tasks where they differ."""
+    said: dict[str, list[str]] = {}
     for dataset in found.values():
         attrs = dataset.attrs
         if "interval_method" not in attrs:
             continue
-        text = f"{100 * float(attrs['confidence']):g} % interval, {attrs['interval_method']}"
+        text = f"{100 * float(attrs['confidence']):g} % interval, {interval_method(attrs)}"
         if "replicates" in attrs:
             text += f" ({int(attrs['replicates']):,} replicates)"
-        said.append(f"In brackets: {text}.")
-    return list(dict.fromkeys(said))
+        said.setdefault(text, []).append(str(attrs.get("task", "")))
+    if len(said) < 2:
+        return [f"In brackets: {text}." for text in said]
+    tasks = (dict.fromkeys(filter(None, of)) for of in said.values())
+    return [f"In brackets ({'; '.join(of)}): {x}." for x, of in zip(said, tasks, strict=True)]
 
 
 def alarms(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:

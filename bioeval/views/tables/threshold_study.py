@@ -14,6 +14,7 @@ from rich.text import Text
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
+from bioeval.views.tables.remarks import excluded
 from bioeval.views.terms import dictionary, speaker
 
 _LABELS = {"far": "FAR, %", "frr": "FRR, %", "hter": "HTER, %"}
@@ -39,7 +40,11 @@ class StudyTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         attrs, v = self.study.attrs, self._v
         sign = ">=" if larger_is_closer(attrs["kind"]) else "<="
-        about = {"System": str(attrs.get("system", "")), "Terms": dictionary([self.study])}
+        about = {
+            "System": str(attrs.get("system", "")),
+            "Excluded": excluded(attrs),
+            "Terms": dictionary([self.study]),
+        }
         yield grid((name, text) for name, text in about.items() if text)
         yield Text("")
         t = v["threshold"]

@@ -1,4 +1,4 @@
-"""The worst pairs as a table: the nearest impostors and the farthest genuine pairs."""
+"""The worst pairs as tables: nearest impostors, farthest genuine pairs, suspect templates."""
 
 from __future__ import annotations
 
@@ -29,6 +29,10 @@ class WorstPairsTable:
             yield Text("")
             yield Text(title, style="bold")
             yield indented(_table(of_kind) if of_kind.sizes["pair"] else Text("none", "dim"))
+        if self.pairs.sizes.get("suspect"):
+            yield Text("")
+            yield Text("Templates nearer to another label than to their own", style="bold")
+            yield indented(_suspects(self.pairs))
         yield from self._remarks()
 
     def _remarks(self) -> Iterator[Any]:
@@ -47,13 +51,26 @@ def _table(pairs: xr.Dataset) -> Table:
         table.add_column(head, overflow="fold")
     table.add_column("")
     for i in range(pairs.sizes["pair"]):
-        one = {str(name): values.values[i] for name, values in pairs.data_vars.items()}
+        one = {str(k): x.values[i] for k, x in pairs.data_vars.items() if x.dims == ("pair",)}
         table.add_row(
             numbers.threshold(float(one["score"])),
             *(str(one[name]) for name in ("row", "column")),
             *(Text(_template(one, side)) for side in ("probe", "gallery")),
             Text("labels?" if one["label_error"] else "", "bold yellow"),
         )
+    return table
+
+
+def _suspects(pairs: xr.Dataset) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("row", justify="right", no_wrap=True)
+    for head in ("label", "nearest label"):
+        table.add_column(head, overflow="fold")
+    for i in range(pairs.sizes["suspect"]):
+        one = {str(k): x.values[i] for k, x in pairs.data_vars.items() if x.dims == ("suspect",)}
+        label, nearest = (str(one[name]) for name in ("suspect_labels", "nearest_labels"))
+        own = _template({**one, "suspect_label": label}, "suspect")
+        table.add_row(str(one["suspect_templates"]), Text(own), Text(printable(nearest)))
     return table
 
 

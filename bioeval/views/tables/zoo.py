@@ -14,6 +14,7 @@ from rich.text import Text
 from bioeval.base.errors import counted, short_name
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.tables.numbers import threshold
+from bioeval.views.tables.remarks import excluded
 from bioeval.views.terms import dictionary, speaker
 
 # Subjects that are named for each kind of error.
@@ -48,6 +49,7 @@ class ZooTable:
             for name, text in {
                 "System": str(zoo.attrs["system"]),
                 "Over": self._over(),
+                "Excluded": excluded(zoo.attrs),
                 "Terms": dictionary([zoo]),
             }.items()
             if text

@@ -128,17 +128,29 @@ def test_another_version_is_refused(tmp_path, monkeypatch):
         be.tally(scores, checkpoint=folder)
 
 
-def test_damaged_files_are_refused(tmp_path):
+def test_damaged_blocks_alone_are_counted_again(tmp_path, monkeypatch, caplog):
+    scores, folder = population(), tmp_path / "kept"
+    expected = be.tally(scores, checkpoint=folder).tree()
+    first, *others = sorted(folder.glob("0*.part"))
+    whole, rows = first.read_bytes(), counted_parts(monkeypatch)
+    cut = [whole[:-1], whole[:40], b"", whole[:50] + b"x" + whole[51:], others[0].read_bytes()]
+    for damaged in cut:
+        first.write_bytes(damaged)
+        rows.clear(), caplog.clear()
+        assert be.tally(scores, checkpoint=folder).tree().identical(expected)
+        (low, high), (record,) = rows[0], caplog.records
+        assert len(rows) == 1 and low == 0 and first.read_bytes() == whole
+        assert record.levelname == "WARNING" and f"{first}: " in record.getMessage()
+        assert f": rows 0 to {high} are counted again" in record.getMessage()
+    first.write_bytes(b""), others[-1].write_bytes(b"")
+    rows.clear()
+    assert be.tally(scores, checkpoint=folder).tree().identical(expected)
+    assert len(rows) == 2
+
+
+def test_a_damaged_manifest_is_refused(tmp_path):
     scores, folder = population(), tmp_path / "kept"
     be.tally(scores, checkpoint=folder)
-    part = min(folder.glob("0*.part"))
-    whole = part.read_bytes()
-    for damaged in (whole[:-1], whole[:40], b"", whole[:50] + b"x" + whole[51:]):
-        part.write_bytes(damaged)
-        with pytest.raises(be.CheckpointError, match=f"{part.name}: is damaged"):
-            be.tally(scores, checkpoint=folder)
-    part.unlink()
-    assert be.tally(scores, checkpoint=folder).tree().identical(be.tally(scores).tree())
     manifest = folder / "checkpoint.json"
     manifest.write_text(manifest.read_text().replace('"raise"', '"reject"'))
     with pytest.raises(be.CheckpointError, match="is damaged"):

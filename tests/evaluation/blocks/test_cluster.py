@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import bioeval as be
 from bioeval.base.engine import computed_by
@@ -20,6 +21,7 @@ from bioeval.evaluation.blocks.engine import BlockEngine
 from tests.optional import optional_import
 
 distributed = optional_import("distributed")
+slow = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -134,8 +136,15 @@ def two_systems():
     return first, streamed()
 
 
+def digests(scores, **place):
+    """Return what the probes are known by, wherever they are counted."""
+    return xr.DataArray(be.tally(scores, **place).counted.scores)
+
+
 CALLS = {
     "tally": lambda **place: be.tally(be.simulate(30, 4), points=True, **place).tree(),
+    "digests": lambda **place: digests(be.simulate(30, 4), **place),
+    "digests of embeddings": lambda **place: digests(streamed(), **place),
     "verification": lambda **place: be.verification(be.simulate(30, 4), **place),
     "claims": lambda **place: be.verification(
         be.simulate(30, 4), claims=be.partition.ClaimSampler(2, random_state=1), **place
@@ -249,6 +258,56 @@ def test_workers_keep_the_arrays_of_the_last_two_works(client, monkeypatch):
     assert len(kept) == 6  # two parts of three folds
     for (before, *_), (now, sent, packed) in itertools.pairwise(kept):
         assert now <= sent == packed <= before + now
+
+
+def failing(call, times):
+    """Return a method of a client that fails as where a worker goes meanwhile."""
+    left = itertools.count(times, -1)
+
+    async def fail():
+        raise ValueError("Sample larger than population or is negative")
+
+    return lambda *given, **options: fail() if next(left) > 0 else call(*given, **options)
+
+
+@pytest.mark.parametrize(
+    ("method", "times", "said"),
+    [
+        ("replicate", 2, ""),
+        pytest.param("replicate", 999, "", marks=slow),  # workers fetch what they need
+        pytest.param("scatter", 3, "", marks=slow),
+        ("scatter", 999, "no worker of the cluster took what was sent, 8 times"),
+        pytest.param("gather", 3, "", marks=slow),
+        pytest.param("gather", 999, "were lost 8 times with the worker", marks=slow),
+    ],
+)
+def test_what_fails_with_a_worker_is_tried_again(client, monkeypatch, method, times, said):
+    scores = be.simulate(30, 4)
+    expected = be.tally(scores, points=True).tree()
+    monkeypatch.setattr(client, method, failing(getattr(client, method), times))
+    if not said:
+        assert be.tally(scores, points=True, client=client).tree().identical(expected)
+        return
+    with pytest.raises(EngineError, match=said):
+        be.tally(scores, points=True, client=client)
+
+
+@pytest.mark.parametrize("times", [1, pytest.param(999, marks=slow)])
+def test_what_is_lost_with_its_only_holder_is_sent_again(client, monkeypatch, times):
+    left = itertools.count(times, -1)
+
+    def lose(self, future):
+        if next(left) > 0:
+            future.cancel()
+
+    scores = be.simulate(30, 4)
+    expected = be.tally(scores).tree()
+    monkeypatch.setattr(Cluster, "_replicate", lose)
+    if times == 1:
+        assert be.tally(scores, client=client).tree().identical(expected)
+        return
+    with pytest.raises(EngineError, match="what was sent was lost with its worker, 8 times: the"):
+        be.tally(scores, client=client)
 
 
 def test_a_cluster_without_workers_is_given_up(monkeypatch):

@@ -35,6 +35,12 @@ def test_a_cluster_that_is_disturbed_counts_the_same(name, whole):
     assert soak_study.same(found, whole), found
 
 
+def test_a_worker_may_be_killed_at_any_moment():
+    said = []
+    assert soak_study.kill_at_moments(1, 3, said.append), said
+    assert len(said) == len(soak_study.PHASES)
+
+
 @pytest.mark.parametrize("moment", soak_study.MOMENTS)
 def test_of_two_workers_one_may_stand_still_at_any_moment(moment, whole):
     found = soak_study.disturbed(soak_study.stop_worker, 2, moment)

@@ -13,7 +13,7 @@ import bioeval as be
 from bioeval.cli.convert import command
 from bioeval.scores.formats import losses, registry
 from bioeval.scores.formats.files import replacing
-from bioeval.scores.formats.format import Format
+from bioeval.scores.formats.format import Format, keeps_everything
 from bioeval.scores.formats.options import ARRAYS, EVERY_FORMAT, FLAGS, ReadOptions
 
 PAIRS = be.Scores.from_pairs([0.1, 0.2], [1, 0])
@@ -118,6 +118,7 @@ TRIALS = Format(
     options=(),
     written="trials",
     write=write_trials,
+    losses=keeps_everything,
 )
 
 
@@ -135,6 +136,11 @@ def test_a_new_format_is_one_entry(tmp_path, trials):
     assert (found.genuine.tolist(), found.values.tolist()) == ([True, False], [0.1, 0.2])
     with pytest.raises(be.DataError, match=r"nan has no meaning for a list of trials"):
         be.load(tmp_path / "x.dat", nan="reject")
+
+
+def test_a_format_that_is_written_declares_what_it_loses():
+    with pytest.raises(TypeError, match="`.given` is written and does not declare its losses"):
+        dataclasses.replace(TRIALS, losses=None)
 
 
 def test_errors_name_the_new_format(tmp_path, trials):

@@ -134,6 +134,75 @@ def test_every_way_to_write_is_here():
     assert {ending for way in ways for ending in way} <= covered
 
 
+# ------------------------------------------------------------------------- what is lost
+
+R = np.random.default_rng(5)
+ALL_SORTS = {
+    "metadata": be.Scores(
+        R.random((4, 4)).astype("f4"),
+        ["é x", "é x", "007", "b"],
+        probe_meta={"day": [1, 2, 1, 2], "quality": [0.5, 0.25, 1, np.nan], "where": list("abcd")},
+        kind="similarity",
+        nan="reject",
+        exclude=["day"],
+    ),
+    "sides": be.Scores(
+        R.random((3, 4)), [7, 8, 9], [7, 8, 9, 9], gallery_meta={"camera": [1, 2, 3, 4]}, kind="llr"
+    ),
+    "times": be.Scores(
+        R.random((2, 2)), list("ab"), probe_meta={"seen": np.array(["2020-01-01"] * 2, "M8[D]")}
+    ),
+    "flags": be.Scores(R.random((2, 2)), list("ab"), probe_meta={"glasses": [True, False]}),
+    "mask": be.Scores(np.arange(6.0).reshape(2, 3), mask=[[2, 1, 0], [1, 2, 1]]),
+    "small": be.Scores(R.random((3, 3)).astype("f2"), list("aab"), kind="order"),
+    "long": be.Scores(R.random((2, 2)).astype(np.longdouble), list("ab")),
+    "selection": be.Scores(R.random((4, 4)), list("aabb")).select(probes=[0, 1], gallery=[1, 2, 3]),
+    "pairs": be.Scores.from_pairs([0.1, 0.2, 0.3], [1, 0, 1], folds=[0, 1, 1]),
+    "subjects": be.Scores.from_pairs([0.5, 2], [1, 0], subjects=[[1, 1], [1, 2]], nan="exclude"),
+    "lists": be.TopKScores([[0, 1], [1, 0]], ["a", "b"], ["a", "b"]),
+}
+
+
+def facts(scores):
+    """All that a file could hold of scores, as plain values, with their types."""
+    columns = {}
+    if scores.layout != "pairs":
+        columns = {f"probe {k}": v for k, v in scores.probe_meta.items()}
+        columns |= {f"gallery {k}": v for k, v in scores.gallery_meta.items()}
+    if scores.layout == "top-k":
+        columns["cells"] = scores.indices
+    elif scores.layout == "pairs":
+        names = ("genuine", "pair_subjects", "pair_folds")
+        columns |= {k: getattr(scores, k) for k in names if getattr(scores, k) is not None}
+    elif scores.mask is not None:
+        columns["mask"] = scores.mask
+    if scores.layout != "pairs" and scores.labelled:
+        columns |= {"probes": scores.probe_labels, "gallery": scores.gallery_labels}
+    if scores.layout != "top-k":
+        columns["cells"] = np.asarray(scores.values).astype(np.longdouble)
+    plain = {k: [repr(x) for x in np.ravel(v).tolist()] for k, v in columns.items()}
+    return plain | {"said": (scores.layout, scores.kind, scores.nan, tuple(scores.exclude))}
+
+
+@pytest.mark.parametrize("name", ALL_SORTS)
+@pytest.mark.parametrize(
+    "suffix",
+    [
+        *(".npz", ".h5", ".zarr", ".safetensors"),
+        *(pytest.param(x, marks=pytest.mark.slow) for x in (".npy", ".mat", *TABLES, *LISTS)),
+    ],
+)
+def test_what_is_not_said_to_be_lost_is_kept(place, suffix, name):
+    scores, path = ALL_SORTS[name], place(suffix)
+    try:
+        be.save(scores, path)
+    except be.BioevalError:
+        assert not any(path.parent.iterdir())
+        return
+    if not losses(scores, path):
+        assert facts(be.load(path)) == facts(scores)
+
+
 # ------------------------------------------------------------------------- what is not held
 
 SQUARE = be.Scores(np.arange(9.0).reshape(3, 3), list("aab"))

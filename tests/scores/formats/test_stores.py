@@ -97,6 +97,72 @@ def test_zarr(tmp_path):
     assert be.verification(found).eer == be.verification(SQUARE).eer
 
 
+def test_a_zarr_array_of_its_own_is_read_as_npy(tmp_path):
+    zarr = optional_import("zarr")
+    d, x = np.asarray(SQUARE.values), RNG.normal(size=(6, 3))
+    (tmp_path / "who.txt").write_text("\n".join("aabbcä"))
+    for name, values in (("x", d), ("e", x), ("line", d[0])):
+        zarr.save_array(tmp_path / f"{name}.zarr", values)
+        np.save(tmp_path / f"{name}.npy", values)
+    how = {"labels": tmp_path / "who.txt", "kind": "similarity"}
+    for options in (how, {"labels": tmp_path / "who.txt", "metric": "l2"}):
+        ours, theirs = (
+            be.load(tmp_path / f"{'e' if 'metric' in options else 'x'}{suffix}", **options)
+            for suffix in (".zarr", ".npy")
+        )
+        np.testing.assert_array_equal(ours.values, theirs.values)
+        assert ours.probe_labels.tolist() == theirs.probe_labels.tolist() == list("aabbcä")
+        assert (ours.kind, ours.layout) == (theirs.kind, theirs.layout)
+        assert ours.is_stored == ("metric" not in options)
+    with pytest.raises(DataError, match="x.zarr: the labels of its 6 rows and 6 columns are miss"):
+        be.load(tmp_path / "x.zarr")
+    with pytest.raises(DataError, match=r"line.zarr: has shape \(6,\); expected a matrix"):
+        be.load(tmp_path / "line.zarr", **how)
+    with pytest.raises(DataError, match="scores_key has no meaning for a matrix without names"):
+        be.load(tmp_path / "x.zarr", scores_key="scores", **how)
+    (tmp_path / "who.txt").rename(tmp_path / "x.labels.csv")
+    assert be.load(tmp_path / "x.zarr").reading  # taken as distances, which is said
+
+
+@pytest.mark.parametrize("step", [47, pytest.param(1, marks=pytest.mark.slow)])
+def test_no_damaged_byte_of_hdf5_gives_other_scores(tmp_path, step):
+    """Every byte that matters is in a checksum, of the arrays or of HDF5's own structures."""
+    be.save(SQUARE, tmp_path / "x.h5")
+    raw, expected = (tmp_path / "x.h5").read_bytes(), facts(SQUARE)
+    refused = 0
+    for place in range(0, len(raw), step):
+        path = tmp_path / f"{place}.h5"  # HDF5 would give what it holds of a file of one name
+        path.write_bytes(raw[:place] + bytes([raw[place] ^ 0x41]) + raw[place + 1 :])
+        try:
+            assert facts(be.load(path)) == expected, place
+        except DataError:
+            refused += 1
+        path.unlink()
+    assert refused > len(raw) // step // 20
+
+
+def facts(scores):
+    day = scores.probe_meta["day"].tolist()
+    return scores.kind, scores.nan, scores.values.tolist(), scores.probe_labels.tolist(), day
+
+
+@pytest.mark.parametrize("suffix", [".zarr", ".wide.parquet"])
+def test_a_damaged_byte_of_scores_is_found(tmp_path, suffix):
+    optional_import({".zarr": "zarr"}.get(suffix, "pyarrow"))
+    scores = be.Scores(RNG.random((40, 40)), np.arange(40).astype(str))
+    be.save(scores, tmp_path / f"x{suffix}")
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    file = max(files, key=lambda path: path.stat().st_size)  # the chunk of the scores
+    raw = file.read_bytes()
+    for place in range(100, len(raw) // 2, len(raw) // 40):
+        file.write_bytes(raw[:place] + bytes([raw[place] ^ 0x41]) + raw[place + 1 :])
+        try:
+            found = np.array(be.load(tmp_path / f"x{suffix}", kind="distance").values)
+        except DataError:
+            continue
+        np.testing.assert_array_equal(found, scores.values)
+
+
 def test_safetensors(tmp_path):
     numpy = optional_import("safetensors.numpy")
     x = RNG.random((6, 4)).astype(np.float32)
@@ -134,6 +200,48 @@ def test_arrow(tmp_path, name):
     (tmp_path / name).write_bytes((tmp_path / name).read_bytes()[:-20])
     with pytest.raises(DataError, match=f"{name}: is truncated or damaged"):
         be.load(tmp_path / name, kind="distance")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather"])
+def test_subjects_of_a_matrix_as_a_table_are_found_in_its_names(tmp_path, suffix):
+    pandas = optional_import("pandas")
+    optional_import("pyarrow")
+    names = ["id1/a", "id1/b", "id2/a", "id2/b", "id3/a"]
+    path, d = tmp_path / f"x{suffix}", RNG.random((5, 5))
+
+    def load(rows, columns, **options):
+        table = pandas.DataFrame(d[np.ix_(rows, columns)], columns=[names[j] for j in columns])
+        table.insert(0, "probe", [names[i] for i in rows])
+        write = {".csv": "to_csv", ".parquet": "to_parquet"}.get(suffix, "to_feather")
+        getattr(table, write)(path, **({"index": False} if suffix == ".csv" else {}))
+        return be.load(path, kind="distance", **options)
+
+    found = load(range(5), range(5), subject_from=r"(id\d)/")
+    assert found.layout == "all-against-all"
+    assert found.probe_labels.tolist() == ["id1", "id1", "id2", "id2", "id3"]
+    assert found.probe_meta["template"].tolist() == names
+    assert found.reading == ("subjects from names: id1/a -> id1, id1/b -> id1, id2/a -> id2",)
+    np.testing.assert_array_equal(found.values, d)
+    ds = be.verification(found)
+    assert (ds.genuine_attempts, ds.impostor_attempts) == (4, 16)
+    part = load([0, 2], [0, 1, 3, 4], subject_from=r"(id\d)/")  # id1/a against itself is none
+    ds = be.verification(part)
+    assert (ds.genuine_attempts, ds.impostor_attempts) == (2, 5)
+    (tmp_path / "list.csv").write_text(
+        "template_id,subject_id\n" + "".join(f"{name},{name[:3]}\n" for name in names)
+    )
+    listed = load(range(5), range(5), labels=tmp_path / "list.csv")
+    assert listed.probe_labels.tolist() == found.probe_labels.tolist()
+    for options, message in (
+        ({"subject_from": "(no)"}, "does not match the template 'id1/a'"),
+        ({"as_": "pairs"}, "is a matrix, which is not read as pairs"),
+        ({"trials": tmp_path / "list.csv"}, "trials has no meaning for a matrix as a table"),
+    ):
+        with pytest.raises(DataError, match=message):
+            load(range(5), range(5), **options)
+    (tmp_path / "list.csv").write_text("template_id,subject_id\nid1/a,1\n")
+    with pytest.raises(DataError, match="'id1/b' is not in .*list.csv, as 4 of 5 templates are"):
+        load(range(5), range(5), labels=tmp_path / "list.csv")
 
 
 def test_json_lines(tmp_path):

@@ -254,11 +254,11 @@ def test_trials_and_scores_that_lack_each_other(tmp_path):
     notes = be.verification(found).attrs["warnings"]
     assert "1 lines of x.txt are left out: they have no trial" in notes
     assert "2 lines of trials are left out: they have no score" in notes
-    trials.write_text("a c target\na c target\n")
+    trials.write_text("S F1 target\nS F2 nontarget\n")
     with pytest.raises(
         DataError, match="1 of 2 lines: each is listed before; .* line 2; list each"
     ):
-        load(tmp_path, KEYED, trials=trials)
+        load(tmp_path, "F1 0.5\nF1 0.5\n", trials=trials)
     trials.write_text("q r target\n")
     with pytest.raises(DataError, match="has none of the names that x.txt scores, such as 'b'"):
         load(tmp_path, KEYED, trials=trials)
@@ -391,9 +391,14 @@ def test_one_set_of_templates_is_all_against_all(tmp_path):
 def test_cells_that_are_listed_twice(tmp_path):
     text = "score,genuine,template_a,template_b\n1,1,p,g\n{},1,p,g\n2,0,p,h\n"
     ds = be.verification(load(tmp_path, text.format(1), as_="matrix"))
+    assert "1 pair is listed again with the same score" in ds.attrs["warnings"]
+    with pytest.raises(DataError, match="listed more than once with different scores: 'p' and 'g'"):
+        load(tmp_path, text.format(3), as_="matrix")
+    bob = "ann ann p 1\nann bob q 3\nann ann p {}\n"  # models without names
+    ds = be.verification(load(tmp_path, bob.format(1), as_="matrix"))
     assert "1 pairs are listed more than once, with one score" in ds.attrs["warnings"]
     with pytest.raises(DataError, match="listed more than once, 1 of them with another score; th"):
-        load(tmp_path, text.format(3), as_="matrix")
+        load(tmp_path, bob.format(2), as_="matrix")
     with pytest.raises(DataError, match=r'has no names of templates, which as_="matrix"'):
         load(tmp_path, "1 2\n0 3.5\n", as_="matrix")
 

@@ -1,0 +1,140 @@
+"""Compilation of loops, and the folder that keeps what is compiled.
+
+Numba notices an edit of the file of a loop, but not of what the loop uses from another file. The
+folder therefore has a name of its own for each state of the kernels and of their libraries. It lies
+beside the kernels or, where nothing can be written there, in the cache of the user, so that every
+start of the same kernels finds it. ``NUMBA_CACHE_DIR`` names another folder.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import config, event
+
+from bioeval.base.progress import is_shown, stage
+
+#: States of the kernels that are kept in one place; older ones are removed.
+_MOST = 4
+_NAME = "bioeval-kernels-"
+
+
+def _digest() -> str:
+    """Return a digest of all kernels and of the libraries that compile them."""
+    digest = hashlib.sha256(f"{numba.__version__} {np.__version__}".encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _usable(folder: Path) -> bool:
+    """Make a folder, as the newest of its kind, and return whether files can be written into it."""
+    try:
+        new = not folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+        tempfile.TemporaryFile(dir=folder).close()
+        if new:
+            kept = sorted(folder.parent.glob(f"{_NAME}*"), key=os.path.getmtime)
+            for old in kept[:-_MOST]:
+                shutil.rmtree(old, ignore_errors=True)
+    except OSError:
+        return False
+    return True
+
+
+def _say(line: str) -> None:
+    """Write a line on standard error, if there is one."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stderr.write(f"bioeval: {line}\n")
+
+
+class Compilations(event.Listener):
+    """Reports what is compiled; functions that are compiled for another are part of it.
+
+    Where nothing shows the progress, the first compilation writes a line on standard error.
+
+    Attributes
+    ----------
+    said : whether the line is written
+    """
+
+    said = False
+
+    def __init__(self) -> None:
+        self._stages: list[AbstractContextManager[None]] = []
+
+    def on_start(self, event: event.Event) -> None:
+        """Begin a stage that names the dtype of the scores."""
+        ours = str(getattr(event.data["dispatcher"], "__module__", "")).startswith("bioeval.")
+        if ours and not is_shown() and not Compilations.said:
+            Compilations.said = True
+            _say("compiling the counting loops (up to a minute); they are kept for later runs")
+        what = "compiling"
+        arrays = (x for group in event.data["args"] for x in getattr(group, "types", [group]))
+        dtype = next((x.dtype for x in arrays if isinstance(x, numba.types.Array)), None)
+        if dtype is not None:
+            what += f" for {dtype}"
+        self._stages.append(nullcontext() if self._stages else stage(f"{what} (once)"))
+        self._stages[-1].__enter__()
+
+    def on_end(self, event: event.Event) -> None:
+        """End the stage."""
+        self._stages.pop().__exit__(None, None, None)
+
+
+def _cache_folder() -> str:
+    """Return the folder for compiled kernels; a temporary one where no other can be written to."""
+    named = os.environ.get("NUMBA_CACHE_DIR") or config.CACHE_DIR  # type: ignore[attr-defined]
+    if named:
+        return str(named)
+    places = [Path(__file__).parent / "__pycache__"]
+    with contextlib.suppress(RuntimeError):  # a user without a home
+        places.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
+    name = _NAME + _digest()
+    for place in places:
+        if _usable(place / name):
+            return str(place / name)
+    folder = tempfile.mkdtemp(prefix="bioeval-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ["NUMBA_CACHE_DIR"] = folder  # for worker processes
+    Compilations.said = True
+    _say(
+        "no folder for compiled kernels can be written to, so they are compiled anew each time; "
+        "set NUMBA_CACHE_DIR to one that can"
+    )
+    return folder
+
+
+#: Where compiled kernels are kept.
+CACHE = _cache_folder()
+
+_alone = threading.Lock()
+
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """Compile a function at its first call with arguments of new types, and keep it in `CACHE`."""
+    with _alone:
+        before = config.CACHE_DIR  # type: ignore[attr-defined]
+        config.CACHE_DIR = CACHE  # type: ignore[attr-defined]
+        try:
+            return numba.njit(nogil=True, cache=True)(function)
+        finally:
+            config.CACHE_DIR = before  # type: ignore[attr-defined]
+
+
+event.register("numba:compile", Compilations())

@@ -1,0 +1,101 @@
+"""What leaving one subject out of the gallery changes for each probe, in one pass over its row.
+
+The rank of a probe changes with a subject that has candidates up to the distance of the best mate,
+its nearest non-mate with the one subject that has it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from bioeval.kernels.side_by_side import side_by_side
+
+
+class ByGroup(NamedTuple):
+    """What each row has of each group of the gallery; all written.
+
+    Attributes
+    ----------
+    closer, tied, before : int32 arrays, shape (b, groups)
+        Candidates closer than the row's best mate, exactly as close, and those of the latter
+        before it in the gallery; 0 for the own group, and without a mate.
+    nearest : int64 array, shape (b,)
+        The group of the nearest candidate that is no mate; -1 for none.
+    second : float64 array, shape (b,)
+        Distance of the nearest candidate of any further group; NaN for none.
+    """
+
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+    nearest: np.ndarray
+    second: np.ndarray
+
+
+@register_jitable
+def _best_mate(row, place, start, stop, itself):
+    """Return distance, place and number of the best mates."""
+    best = np.inf
+    best_place = np.int64(0)
+    mates = np.int64(0)
+    for p in range(start, stop):
+        x = row[p]
+        if p == itself or x != x:
+            continue
+        if mates == 0 or x < best:
+            best = x
+            best_place = place[p]
+        elif x == best:
+            best_place = min(best_place, place[p])
+        mates += 1
+    return best, best_place, mates
+
+
+@side_by_side("block")
+def count_by_group(begin, end, block, columns, starts, own, self_position, found):
+    """Count the candidates of each group up to the best mate of each row.
+
+    Group ``g`` is at ``starts[g]:starts[g + 1]``, the row's own is ``own[i]`` or -1, the probe
+    itself is at `self_position` or -1. `columns` has the shape (1, n) or (b, n).
+    """
+    for i in range(begin, end):
+        row = block[i]
+        place = columns[0] if columns.shape[0] == 1 else columns[i]
+        start = np.int64(0)
+        stop = np.int64(0)
+        if own[i] >= 0:
+            start = starts[own[i]]
+            stop = starts[own[i] + 1]
+        best, best_place, mates = _best_mate(row, place, start, stop, self_position[i])
+        nearest = np.int64(-1)
+        first = np.nan
+        second = np.nan
+        for g in range(len(starts) - 1):
+            closer = np.int32(0)
+            tied = np.int32(0)
+            before = np.int32(0)
+            if g != own[i]:
+                low = np.nan
+                for p in range(starts[g], starts[g + 1]):
+                    x = row[p]
+                    if x == x and not low <= x:
+                        low = np.float64(x)
+                    if mates > 0:
+                        closer += np.int32(x < best)
+                        if x == best:
+                            tied += np.int32(1)
+                            before += np.int32(place[p] < best_place)
+                if low == low and not first <= low:
+                    second = first
+                    first = low
+                    nearest = np.int64(g)
+                elif low == low and not second <= low:
+                    second = low
+            found.closer[i, g] = closer
+            found.tied[i, g] = tied
+            found.before[i, g] = before
+        found.nearest[i] = nearest
+        found.second[i] = second

@@ -1,0 +1,371 @@
+"""Lists that name the templates of both sides: pairs that contradict each other or occur again.
+
+A pair has one class, whatever its order. The same ordered pair counts once, and a comparison of a
+template with itself is no attempt; both are so in a matrix, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError, counted, require_choice
+from bioeval.base.kinds import larger_is_closer
+from bioeval.scores.coded_sides import CodedSides
+from bioeval.scores.growing_column import PIECE, GrowingColumn, release
+
+#: Lines of a list that are left out unless they are to be kept.
+KEEP = ("self", "repeated")
+
+# Pairs that are sorted together, and the examples that a message has.
+_SORTED, _EXAMPLES = 1 << 22, 3
+
+# Scores of both orders of a pair within this part of the largest score differ by rounding.
+_ROUNDING = 1e-5
+
+#: What names the places of some pairs: ``line 3``, ``lines 3 and 9``.
+Where = Callable[[Sequence[int]], str]
+
+
+def places(noun: str, numbers: Sequence[int]) -> str:
+    """Return numbers with their noun: ``line 3``, ``lines 3, 4 and 9``."""
+    words = [f"{number:,}" if noun == "pair" else str(number) for number in numbers]
+    if len(words) == 1:
+        return f"{noun} {words[0]}"
+    return f"{noun}s {', '.join(words[:-1])} and {words[-1]}"
+
+
+@dataclass(frozen=True)
+class ListRules:
+    """What to do with the lines of a list that are no attempts of their own.
+
+    Attributes
+    ----------
+    keep : tuple of str
+        ``"self"``: comparisons of a template with itself; ``"repeated"``: pairs that are listed
+        again.
+    unordered : bool
+        Whether a-b and b-a are one attempt.
+    """
+
+    keep: tuple[str, ...] = ()
+    unordered: bool = False
+
+    @classmethod
+    def parse(cls, keep: str | Sequence[str] | None, unordered: bool | None) -> ListRules:
+        """Check the arguments of a reader."""
+        kept = (keep,) if isinstance(keep, str) else tuple(keep or ())
+        for word in kept:
+            require_choice("keep", word, KEEP)
+        if unordered and "repeated" in kept:
+            raise DataError(
+                f"{Argument('unordered')} counts each pair once, and {Argument('keep', 'repeated')}"
+                " counts it as often as it is listed; leave one of the two out"
+            )
+        return cls(kept, bool(unordered))
+
+
+@dataclass
+class _Trouble:
+    """Pairs that are refused: their number, and rows of the first ones, earlier and later."""
+
+    number: int = 0
+    rows: list[tuple[int, int]] = field(default_factory=list)
+
+    def add(self, first: np.ndarray, later: np.ndarray) -> None:
+        """Add pairs by the first row of each, and a later one."""
+        pairs, place = np.unique(first, return_index=True)
+        some = zip(pairs[:_EXAMPLES].tolist(), later[place][:_EXAMPLES].tolist(), strict=True)
+        self.number += len(pairs)
+        self.rows = sorted([*self.rows, *some])[:_EXAMPLES]
+
+
+@dataclass
+class _Found:
+    """What the pairs of a list have in common: numbers, and rows of examples."""
+
+    keep: np.ndarray  # bool: pairs that no earlier one makes needless
+    distinct: int = 0
+    both: int = 0
+    repeated: int = 0
+    merged: int = 0
+    rounded: int = 0
+    itself: int = 0
+    contradictory: _Trouble = field(default_factory=_Trouble)
+    different: _Trouble = field(default_factory=_Trouble)
+
+
+class ListedTemplates:
+    """The pairs of a list whose templates have names, and what is wrong with some of them.
+
+    Parameters
+    ----------
+    names : CodedSides
+    values, genuine : arrays, shape (p,)
+    where : callable
+        Names the places of some pairs, for messages.
+    """
+
+    def __init__(self, names: CodedSides, values: np.ndarray, genuine: np.ndarray, where: Where):
+        self.names, self.values, self.genuine, self.where = names, values, genuine, where
+        self._buckets = -(-len(names) // _SORTED)
+
+    def kept(self, rules: ListRules) -> tuple[np.ndarray | None, list[str]]:
+        """Return which pairs are attempts (None: all), and notes on the others.
+
+        Raises
+        ------
+        DataError
+            If a pair is both genuine and impostor, or has several scores.
+        """
+        found = _Found(np.ones(len(self.names), dtype=bool))
+        for number, keys in enumerate(self._sorted()):
+            self._look(found, number, keys, rules)
+        self._refuse(found, rules)
+        notes = []
+        if found.repeated:
+            notes.append(
+                f"{_number(found.repeated, 'pairs')} listed again with the same score, and each "
+                'counts once; `keep="repeated"` counts every line'
+            )
+        kept = "self" in rules.keep
+        own = self._compared_with_themselves(found, kept)
+        if found.itself:
+            notes.append(
+                f"{counted(found.itself, 'comparisons')} of a template with itself "
+                f"{'is' if found.itself == 1 else 'are'} "
+                + ("counted" if kept else 'left out; `keep="self"` counts them')
+            )
+        if not found.keep.any():
+            raise DataError(
+                "every pair compares a template with itself, which is no attempt; say "
+                f"{Argument('keep', 'self')} to count them"
+            )
+        notes += _notes_on_orders(found, found.distinct - own, rules)
+        return (None if found.keep.all() else found.keep), notes
+
+    # ------------------------------------------------------------------------- keys
+
+    def _keys(self, rows: slice | np.ndarray) -> np.ndarray:
+        """Return a number for each pair: both templates, whether in falling order, the class."""
+        a, b = (side[rows].astype(np.int64) for side in (self.names.a, self.names.b))
+        key = np.minimum(a, b) * len(self.names.values) + np.maximum(a, b)
+        return 4 * key + 2 * (a > b) + self.genuine[rows]
+
+    def _bucket_of(self, keys: np.ndarray) -> np.ndarray:
+        mixed = (keys >> 2).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        return ((mixed >> np.uint64(40)) % np.uint64(self._buckets)).astype(np.uint16)
+
+    def _pieces(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the first row of each piece of the list, and its keys."""
+        for low in range(0, len(self.names), PIECE):
+            yield low, self._keys(slice(low, low + PIECE))
+            release(self.names.a, self.names.b)
+
+    def _sorted(self) -> Iterator[np.ndarray]:
+        """Yield the keys of each bucket in increasing order; no pair is in two buckets."""
+        if self._buckets == 1:
+            yield np.sort(self._keys(slice(None)))
+            return
+        column, cuts = GrowingColumn(np.int64), []
+        for low, keys in self._pieces():
+            bucket = self._bucket_of(keys)
+            column.append(keys[np.argsort(bucket, kind="stable")])
+            sizes = np.bincount(bucket, minlength=self._buckets)
+            cuts.append(low + np.append(0, np.cumsum(sizes)))
+        spooled = column.array()
+        for number in range(self._buckets):
+            parts = [spooled[cut[number] : cut[number + 1]] for cut in cuts]
+            yield np.sort(np.concatenate(parts))
+            release(spooled)
+
+    def _of_bucket(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of a bucket, increasing, and their keys."""
+        if self._buckets == 1:
+            return np.arange(len(self.names)), self._keys(slice(None))
+        rows, found = [], []
+        for low, keys in self._pieces():
+            chosen = np.flatnonzero(self._bucket_of(keys) == number)
+            rows.append(low + chosen)
+            found.append(keys[chosen])
+        return np.concatenate(rows), np.concatenate(found)
+
+    # ------------------------------------------------------------------------- looking
+
+    def _look(self, found: _Found, number: int, keys: np.ndarray, rules: ListRules) -> None:
+        """Add what the pairs of a bucket have in common."""
+        change = keys[1:] ^ keys[:-1]
+        same, again = change < 4, change < 2
+        found.distinct += len(keys) - int(same.sum())
+        found.both += int((same & ~again).sum())
+        wrong = same & (change & 1).astype(bool)
+        merged = rules.unordered and bool((same & ~again).any())
+        counts = bool(again.any()) and "repeated" not in rules.keep
+        if not (wrong.any() or merged or counts):
+            return
+        rows, keys = self._of_bucket(number)
+        later, first = _again(rows, keys >> 2)
+        wrong = self.genuine[later] != self.genuine[first]
+        found.contradictory.add(first[wrong], later[wrong])
+        if counts:
+            self._repeated(found, *_again(rows, keys >> 1))
+        if merged:
+            apart = found.keep[later]
+            self._merged(found, later[apart], first[apart])
+
+    def _repeated(self, found: _Found, later: np.ndarray, first: np.ndarray) -> None:
+        """Leave out the lines that repeat an ordered pair, and find those with another score."""
+        one, other = self.values[first], self.values[later]
+        different = (one != other) & ~(np.isnan(one) & np.isnan(other))
+        found.different.add(first[different], later[different])
+        found.repeated += len(later)
+        found.keep[later] = False
+
+    def _merged(self, found: _Found, later: np.ndarray, first: np.ndarray) -> None:
+        """Leave out the second order of pairs, and find those with another score."""
+        one, other = (self.values[rows].astype(np.float64) for rows in (first, later))
+        with np.errstate(invalid="ignore"):
+            gap = np.where(one == other, 0.0, np.abs(one - other))
+        gap[np.isnan(one) & np.isnan(other)] = 0.0
+        different = ~(gap <= _ROUNDING * self._largest())
+        found.different.add(first[different], later[different])
+        found.merged += len(later)
+        found.rounded += int((gap[~different] > 0).sum())
+        found.keep[later] = False
+
+    def _largest(self) -> float:
+        pieces = (self.values[i : i + PIECE] for i in range(0, len(self.values), PIECE))
+        return max(float(np.abs(x[np.isfinite(x)]).max(initial=0.0)) for x in pieces)
+
+    def _compared_with_themselves(self, found: _Found, keep: bool) -> int:
+        """Find comparisons of a template with itself; return the number of these templates."""
+        templates: set[int] = set()
+        impostors: list[int] = []
+        for low in range(0, len(self.names), PIECE):
+            some = slice(low, low + PIECE)
+            itself = low + np.flatnonzero(self.names.a[some] == self.names.b[some])
+            itself = itself[found.keep[itself]]
+            impostors += itself[~self.genuine[itself]].tolist()
+            templates.update(self.names.a[itself].tolist())
+            found.itself += len(itself)
+            found.keep[itself] = keep
+        release(self.names.a, self.names.b)
+        if impostors:
+            number = len(impostors)
+            raise DataError(
+                f"{counted(number, 'impostor pairs')} compare{'s' * (number == 1)} a template with "
+                f"itself ({_first(number, self.where, impostors[:_EXAMPLES])}); correct the list, "
+                "or give templates names of their own"
+            )
+        return len(templates)
+
+    # ------------------------------------------------------------------------- messages
+
+    def _refuse(self, found: _Found, rules: ListRules) -> None:
+        """Raise where a pair has two classes, or two scores."""
+        for trouble in (found.contradictory, found.different):
+            if not trouble.number:
+                continue
+            said = _number(trouble.number, "pairs")
+            if trouble is found.contradictory:
+                raise DataError(
+                    f"{said} both genuine and impostor: {self._examples(trouble)}; correct the "
+                    "list, in which each pair of templates has one class"
+                )
+            advice = f"say {Argument('keep', 'repeated')} if these are attempts of their own"
+            if rules.unordered:
+                advice = f"leave out {Argument('unordered')}, so that a-b and b-a are two attempts"
+            raise DataError(
+                f"{said} listed more than once with different scores: "
+                f"{self._examples(trouble, scores=True)}; list each pair once, or {advice}. Where "
+                "the names are those of subjects, call their columns subject_a and subject_b in a "
+                "first line"
+            )
+
+    def _examples(self, trouble: _Trouble, scores: bool = False) -> str:
+        said = []
+        for first, later in trouble.rows:
+            a, b = (self.names.values[side[first]] for side in (self.names.a, self.names.b))
+            text = self.where([first, later])
+            if scores:
+                text += f": {float(self.values[first])!r} and {float(self.values[later])!r}"
+            said.append(f"{a!r} and {b!r} ({text})")
+        return ", ".join(said) + (" and others" if trouble.number > len(said) else "")
+
+
+def _notes_on_orders(found: _Found, pairs: int, rules: ListRules) -> list[str]:
+    """Say how many pairs of different templates are listed in both orders, where not all are."""
+    if rules.unordered and not found.merged:
+        return []
+    if rules.unordered:
+        rounded = ""
+        if found.rounded:
+            rounded = (
+                f", {found.rounded:,} of them with the score of the first order, from which the "
+                "other one differs by rounding alone"
+            )
+        once = f"count{'s' * (found.merged == 1)} once"
+        return [f"{counted(found.merged, 'pairs')} in both orders {once}{rounded}"]
+    if not 0 < found.both < pairs:
+        return []
+    return [
+        f"of {counted(pairs, 'pairs')} {found.both:,} {'is' if found.both == 1 else 'are'} listed "
+        "in both orders, which are two attempts; `unordered` counts each pair once"
+    ]
+
+
+def _again(rows: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows whose key an earlier row has, and the first row of that key."""
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    new = np.append(True, keys[1:] != keys[:-1])
+    first = rows[order[new]][np.cumsum(new) - 1]
+    return rows[order[~new]], first[~new]
+
+
+def require_classes(genuine: np.ndarray, a: np.ndarray, b: np.ndarray, where: Where) -> None:
+    """Raise where a pair is genuine and its subjects `a` and `b` differ, or the other way round."""
+    number, rows = 0, np.empty(0, dtype=np.int64)
+    for low in range(0, len(genuine), PIECE):
+        some = slice(low, low + PIECE)
+        wrong = low + np.flatnonzero((a[some] == b[some]) != genuine[some])
+        number += len(wrong)
+        rows = np.concatenate([rows, wrong[: _EXAMPLES - len(rows)]])
+    if number:
+        said = f"{counted(number, 'pairs')} contradict{'s' * (number == 1)} their subjects"
+        raise DataError(
+            f"{said}, as impostors of one subject or as genuine pairs of two "
+            f"({_first(number, where, rows.tolist())}); correct their class or their subjects"
+        )
+
+
+def _number(number: int, nouns: str) -> str:
+    """Return a number with its noun and verb: ``1 pair is``, ``2 pairs are``."""
+    return f"{counted(number, nouns)} {'is' if number == 1 else 'are'}"
+
+
+def _first(number: int, where: Where, rows: Sequence[int]) -> str:
+    """Name the first of some pairs."""
+    return ("first: " if number > len(rows) else "") + where(rows)
+
+
+def note_on_infinite(values: np.ndarray, kind: str, where: Where) -> list[str]:
+    """Say how many scores are infinite, and what this means."""
+    notes = []
+    for sign in (1.0, -1.0):
+        number, first = 0, -1
+        for low in range(0, len(values), PIECE):
+            found = np.flatnonzero(values[low : low + PIECE] == sign * np.inf)
+            first = low + int(found[0]) if first < 0 and len(found) else first
+            number += len(found)
+        if number:
+            near = larger_is_closer(kind) == (sign > 0)
+            notes.append(
+                f"{_number(number, 'scores')} infinite "
+                f"({_first(number, where, [first])}): accepted at {'every' if near else 'no'} "
+                "finite threshold"
+            )
+    release(values)
+    return notes

@@ -1,0 +1,121 @@
+"""What leaving each subject out of the gallery changes for the probes of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bioeval.kernels.left_out import ByGroup, count_by_group
+from bioeval.scores.blocks import Block, BlockReader
+from bioeval.tallies.block_work import counts_of
+from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.parts import Joined
+
+# Pairs of a probe and a subject before its best mate, at most, which decide the number of ranks.
+ROOM = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """What leaving each subject out changes; subjects are numbered in the order of their codes.
+
+    Attributes
+    ----------
+    people : int
+    person, nearest : integer arrays, shape (m,)
+        Subject of each probe, and of the nearest candidate of another subject; -1 for none.
+    second : float64 array, shape (m,)
+        Distance of the nearest candidate of any further subject; NaN for none.
+    probe, subject, closer, tied, before : int32 arrays, shape (k,)
+        Pairs of a probe and another subject, without whom its rank is another: the candidates
+        closer than its best mate, exactly as close, and those of the latter before it in the
+        gallery.
+    ranks : int
+        Up to which rank the pairs are complete, under one policy for ties.
+    """
+
+    people: int
+    person: np.ndarray
+    nearest: np.ndarray
+    second: np.ndarray
+    probe: np.ndarray
+    subject: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+    ranks: int
+
+    @classmethod
+    def of(cls, tally: IdentificationTally, reader: BlockReader, ties: str) -> LeftOut:
+        """Read all scores, of which `tally` has the facts of each probe."""
+        unit, gallery = tally.rank_unit, reader.gallery
+        largest = int(np.diff(gallery.starts).max()) if unit == "template" else 1
+        ranks = _ranks_within(tally, ties, largest, len(gallery.subjects))
+        fusion = tally.fusion if unit == "subject" else None
+        found = counts_of("people left out", reader, _Counter(fusion, ties, ranks))
+        arrays = {name: joined.array() for name, joined in found.items()}
+        who, person = np.unique(reader.scores.codes.probe, return_inverse=True)
+        subject = np.append(np.searchsorted(who, gallery.subjects), -1).astype(np.int32)
+        arrays |= {name: subject[arrays[name]] for name in ("nearest", "subject")}
+        return cls(len(who), person.reshape(-1), ranks=ranks, **arrays)
+
+
+def _before_mate(
+    ties: str, closer: np.ndarray, tied: np.ndarray, before: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many candidates are before the best mate in any case, and how many may be."""
+    least = {"pessimistic": tied, "stable": before}.get(ties, 0)
+    return closer + least, closer + (tied if ties == "expected" else least)
+
+
+def _ranks_within(tally: IdentificationTally, ties: str, largest: int, groups: int) -> int:
+    """Return up to which rank the pairs of probes and subjects have room.
+
+    A subject has `largest` candidates at most, by which a probe's rank may improve.
+    """
+    mated = tally.mates > 0
+    facts = (x[mated] for x in (tally.closer, tally.tied, tally.tied_before))
+    least, most = _before_mate(ties, *facts)
+    reached = np.maximum(least + 1 - largest, 1)
+    order = np.argsort(reached, kind="stable")
+    beyond = np.flatnonzero(np.cumsum(np.minimum(most, groups - 1)[order]) > ROOM)
+    return int(reached[order][beyond[0]]) - 1 if len(beyond) else np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class _Counter:
+    """Finds what leaving each subject out changes for the rows of some blocks."""
+
+    fusion: str | None
+    ties: str
+    ranks: int
+
+    def __call__(self, blocks: Iterable[Block]) -> dict[str, Joined]:
+        """Return the facts of the rows, and those of pairs of a row and a group."""
+        names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
+        arrays: dict[str, list[np.ndarray]] = {name: [] for name in names}
+        for block in blocks:
+            rows = self._of_block(block if self.fusion is None else block.fused(self.fusion))
+            for name, values in zip(names, rows, strict=True):
+                arrays[name].append(values)
+        return {name: Joined(tuple(found)) for name, found in arrays.items()}
+
+    def _of_block(self, block: Block) -> tuple[np.ndarray, ...]:
+        shape = len(block.values), len(block.starts) - 1
+        found = ByGroup(
+            *(np.empty(shape, dtype=np.int32) for _ in range(3)),
+            np.empty(shape[0], dtype=np.int64),
+            np.empty(shape[0]),
+        )
+        count_by_group(
+            block.values, block.columns, block.starts, block.own, block.self_position, found
+        )
+        least, most = _before_mate(self.ties, *found[:3])
+        # The best rank that a probe may have without the subject.
+        rank = 1 + least.sum(axis=1, dtype=np.int64)[:, None] - least
+        kept = np.nonzero((most > 0) & (rank <= self.ranks))
+        probe, group = (block.low + kept[0]).astype(np.int32), kept[1].astype(np.int32)
+        pairs = (x[kept] for x in (found.closer, found.tied, found.before))
+        return found.nearest, found.second, probe, group, *pairs

@@ -1,0 +1,121 @@
+"""Digests of the scores of each probe, made of the blocks that are counted."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Self
+
+import numpy as np
+
+from bioeval.base.kinds import larger_is_closer
+from bioeval.kernels.row_digests import digest_rows
+from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.matrix import Scores
+from bioeval.scores.template_digests import DISTINCT, DigestKey, mixing_keys
+from bioeval.tallies.parts import Joined
+
+# Values of embeddings that are converted together.
+_PIECE = 1 << 20
+
+_NONE = np.empty(0, dtype=np.uint32)
+
+
+class RowDigestJob:
+    """Adds up a digest of every attempt of a probe: its score, and the template on the other side.
+
+    The sum is the same in any order of the gallery. The last digits of scores that were computed
+    from embeddings depend on the block; a probe is then known by its embedding.
+
+    Attributes
+    ----------
+    sums : uint64 array, shape (m,)
+    varied : bool array, shape (m,)
+        Whether a probe has at least 20 distinct scores.
+    """
+
+    def __init__(self, scores: Scores, reader: BlockReader, templates: np.ndarray):
+        self.scores, self.reader = scores, reader
+        #: The key of each column: a digest of its template.
+        self.keys = mixing_keys(templates)
+        self._reset()
+
+    def _reset(self) -> None:
+        m = self.scores.shape[0]
+        self.sums, self.varied = np.zeros(m, dtype=np.uint64), np.zeros(m, dtype=bool)
+
+    def fresh(self) -> Self:
+        """Return the same job before it has seen anything."""
+        job = copy(self)
+        job._reset()
+        return job
+
+    def counts(self, low: int, high: int) -> dict[str, Joined]:
+        """Return what rows ``low:high`` have; see :mod:`bioeval.tallies.parts`."""
+        return {x: Joined.of(getattr(self, x)[low:high]) for x in ("sums", "varied")}
+
+    def include_counts(self, found: dict[str, Joined]) -> None:
+        """Take in what all rows have."""
+        self.sums[:], self.varied[:] = found["sums"].array(), found["varied"].array()
+
+    def add(self, block: Block) -> None:
+        """Add the attempts of a block, NaN for none."""
+        keys = self.keys[self.reader.gallery.columns[0]]
+        rows = np.arange(len(block.values))
+        self._add(block.low, block.values, rows, _NONE, block.self_position, keys)
+
+    def look(
+        self,
+        low: int,
+        values: np.ndarray,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        block: Block | None,
+    ) -> None:
+        """Add the probes from `low` on: of a block, or of raw values their `rows` and `columns`."""
+        if block is not None:
+            self.add(block)
+            return
+        own = self.reader.watch.itself[low : low + len(rows)]
+        in_order = np.array_equal(columns, np.arange(len(columns)))
+        places = _NONE if in_order else columns.astype(np.uint32)
+        sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
+        self._add(low, values, rows, places, own, self.keys, sign)
+
+    def _add(
+        self,
+        low: int,
+        values: np.ndarray,
+        rows: np.ndarray,
+        columns: np.ndarray,
+        own: np.ndarray,
+        keys: np.ndarray,
+        sign: float = 1.0,
+    ) -> None:
+        some = slice(low, low + len(rows))
+        sums, varied = self.sums[some], self.varied[some]
+        summed = not self.scores.embedded
+        digest_rows(values, rows, columns, own, sign, keys, summed, DISTINCT, sums, varied)
+
+    def result(self) -> Self:
+        """Return the digests."""
+        return self
+
+    def found(self, key: DigestKey) -> np.ndarray:
+        """Return a digest of the scores of each probe, or of its embedding."""
+        embeddings = self.scores.embedded_probes
+        if embeddings is None:
+            return self.sums
+        features = key.digests("feature", map(str, range(embeddings.shape[1])))
+        return _of_embeddings(embeddings, features)
+
+
+def _of_embeddings(embeddings: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Return a digest of each embedding, from a digest of each feature."""
+    m, features = embeddings.shape
+    sums, step = np.zeros(m, dtype=np.uint64), max(1, _PIECE // features)
+    for low in range(0, m, step):
+        some = np.ascontiguousarray(embeddings[low : low + step], dtype=np.float64)
+        rows, own = np.arange(len(some)), np.full(len(some), -1)
+        found, varied = sums[low : low + step], np.empty(0, dtype=bool)
+        digest_rows(some, rows, _NONE, own, 1.0, mixing_keys(keys), True, 0, found, varied)
+    return sums

@@ -1,0 +1,179 @@
+"""What ``be.check_data`` finds in sound data, and in data with planted errors of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+import bioeval as be
+
+
+def templates(
+    rng: np.random.Generator, labels: np.ndarray, within: float = 0.6, dimensions: int = 16
+) -> np.ndarray:
+    """Draw embeddings: people around one centre, templates around each person."""
+    people = rng.normal(size=(labels.max() + 1, dimensions))
+    return people[labels] + within * rng.normal(size=(len(labels), dimensions))
+
+
+def euclidean(x: np.ndarray, y: np.ndarray | None = None) -> np.ndarray:
+    """Return the distances of templates."""
+    y = x if y is None else y
+    squares = (x**2).sum(axis=1)[:, None] + (y**2).sum(axis=1) - 2 * x @ y.T
+    if x is y:
+        np.fill_diagonal(squares, 0)
+    return np.sqrt(np.maximum(squares, 0))
+
+
+def _equal(people: int = 50, each: int = 5) -> np.ndarray:
+    return np.repeat(np.arange(people), each)
+
+
+def _distances(rng: np.random.Generator) -> be.Scores:
+    labels = _equal()
+    return be.Scores(euclidean(templates(rng, labels)), labels)
+
+
+def _cosine(rng: np.random.Generator) -> be.Scores:
+    labels = _equal()
+    x = templates(rng, labels, dimensions=32)
+    return be.Scores.from_embeddings(x.astype(np.float32), labels, metric="cosine")
+
+
+def _codes(rng: np.random.Generator) -> be.Scores:
+    labels = _equal()
+    codes = rng.random((50, 256)) < 0.5
+    codes = codes[labels] ^ (rng.random((250, 256)) < 0.15)
+    return be.Scores((codes[:, None] ^ codes[None]).sum(axis=2), labels)
+
+
+def _similarities(rng: np.random.Generator) -> be.Scores:
+    labels = _equal()
+    return be.Scores(np.exp(-euclidean(templates(rng, labels)) / 4), labels, kind="similarity")
+
+
+def _whole_numbers(rng: np.random.Generator) -> be.Scores:
+    labels = _equal()
+    values = np.clip(100 - 10 * euclidean(templates(rng, labels)), 0, 100)
+    return be.Scores(np.rint(values).astype(np.uint8), labels, kind="similarity")
+
+
+def _log_likelihood_ratios(rng: np.random.Generator) -> be.Scores:
+    labels = _equal(40, 4)
+    scores = be.simulate(
+        40, 4, model="gaussian-scores", d_prime=3, random_state=int(rng.integers(1 << 31))
+    )
+    return be.Scores(3 * (1.5 - scores.values), labels, kind="llr")
+
+
+def _probes_against_gallery(rng: np.random.Generator) -> be.Scores:
+    labels = _equal(60, 3)
+    x = templates(rng, np.concatenate([labels, labels]))
+    return be.Scores(euclidean(x[:180], x[180:]), labels, labels)
+
+
+def _unequal(rng: np.random.Generator) -> be.Scores:
+    labels = np.repeat(np.arange(60), rng.integers(1, 10, 60))
+    return be.Scores(euclidean(templates(rng, labels)), labels)
+
+
+def _few_subjects(rng: np.random.Generator) -> be.Scores:
+    labels = _equal(8, 6)
+    return be.Scores(euclidean(templates(rng, labels)), labels)
+
+
+def _list(rng: np.random.Generator) -> be.Scores:
+    genuine = np.arange(3000) < 1000
+    return be.Scores.from_pairs(rng.gamma(9, 0.1 + 0.15 * ~genuine), genuine)
+
+
+#: Data without a fault, by kind.
+SOUND: dict[str, Callable[[np.random.Generator], be.Scores]] = {
+    "Euclidean distances": _distances,
+    "cosine of embeddings": _cosine,
+    "Hamming, 256 bits": _codes,
+    "similarities 0 to 1": _similarities,
+    "integers 0 to 100": _whole_numbers,
+    "log-likelihood ratios": _log_likelihood_ratios,
+    "probes against a gallery": _probes_against_gallery,
+    "1 to 9 templates": _unequal,
+    "8 subjects": _few_subjects,
+    "list of pairs": _list,
+}
+
+
+#: Data with planted errors of labels: subjects, templates, spread of a person's templates, kind.
+PLANTED = (
+    (50, 5, 0.4, "distance"),
+    (50, 5, 0.4, "similarity"),
+    (50, 5, 0.6, "distance"),
+    (60, 3, 0.4, "distance"),
+    (60, 3, 0.6, "distance"),
+)
+
+
+def alarms(kind: str, seeds: range) -> Iterator[tuple[int, str, str]]:
+    """Yield seed, check and severity of all findings in sound data of a kind, but ``"ok"``."""
+    for seed in seeds:
+        for found in be.check_data(SOUND[kind](np.random.default_rng(seed))):
+            if found.severity != "ok":
+                yield seed, found.check, found.severity
+
+
+def label_errors(
+    rng: np.random.Generator, people: int, each: int, within: float, kind: str, wrong: int
+) -> dict[str, float]:
+    """Return what is found of some planted errors of labels, in one set of data."""
+    right = _equal(people, each)
+    values = euclidean(templates(rng, right, within))
+    values = np.exp(-values / 4) if kind == "similarity" else values
+    given, planted = right.copy(), rng.choice(len(right), wrong, replace=False)
+    given[planted] = (given[planted] + rng.integers(1, people, wrong)) % people
+    scores = be.Scores(values, given, kind=kind)
+    found = be.worst_pairs(scores, 1)
+    named = set(found.suspect_templates.values.tolist())
+    hits = len(named & set(planted.tolist()))
+    eer = float(be.verification(be.Scores(values, right, kind=kind), auc=False).eer)
+    severity = be.check_data(scores)["label-errors"].severity
+    return {
+        "eer": eer, "planted": wrong, "named": len(named), "hits": hits,
+        "flagged": bool(named), "warned": severity == "warning",
+    }  # fmt: skip
+
+
+def print_tables(seed: int, runs: int) -> None:
+    """Print what is found of planted errors of labels, and what in sound data."""
+    heads = ["EER", "recall", "false discoveries", "flagged", "warned", "clean: flagged", "warned"]
+    print(f"\n| subjects x templates | {' | '.join(heads)} |\n|---|{'---|' * len(heads)}")
+    for people, each, within, kind in PLANTED:
+        wrong, clean = (
+            _summed(
+                label_errors(np.random.default_rng([seed, i]), people, each, within, kind, number)
+                for i in range(runs)
+            )
+            for number in (people * each // 50, 0)
+        )
+        shown = [
+            wrong["eer"] / runs, wrong["hits"] / wrong["planted"],
+            1 - wrong["hits"] / max(wrong["named"], 1), wrong["flagged"] / runs,
+            wrong["warned"] / runs, clean["flagged"] / runs, clean["warned"] / runs,
+        ]  # fmt: skip
+        print(f"| {people} x {each}, {kind} | {' | '.join(f'{100 * x:.1f}' for x in shown)} |")
+    print("\n| sound data | warning or error | of which label-errors | note label-errors |")
+    print("|---|---|---|---|", flush=True)
+    for name in SOUND:
+        found = list(alarms(name, range(runs)))
+        serious = [(i, check) for i, check, severity in found if severity in ("warning", "error")]
+        of_labels = [i for i, check in serious if check == "label-errors"]
+        notes = [i for i, *what in found if what == ["label-errors", "note"]]
+        counts = [len({i for i, _ in serious}), len(of_labels), len(notes)]
+        print(f"| {name} | {' | '.join(f'{100 * x / runs:.1f}' for x in counts)} |", flush=True)
+
+
+def _summed(found: Iterable[dict[str, float]]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for one in found:
+        for name, value in one.items():
+            total[name] = total.get(name, 0) + value
+    return total

@@ -1,0 +1,145 @@
+"""Operating points are among the thresholds of a result, with the counts of the definition."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import naive
+import numpy as np
+import pytest
+import strategies as own
+from hypothesis import given, settings, strategies as st
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.scores import blocks
+from bioeval.scores.embeddings import EmbeddingSource
+from bioeval.tallies import point_search
+
+TARGETS = (0.3, 0.05)
+COUNTS = ("ga", "fr", "fa", "gr")
+ATTEMPTS = {"single": naive.attempts_single, "multi": naive.attempts_multi}
+
+
+def points_of(case: own.Case, templates: str) -> list[float]:
+    """The finite thresholds of EER, ZeroFAR, ZeroFRR and FAR targets, by the definition."""
+    args = *ATTEMPTS[templates](**case.naive()), case.kind
+    points = naive.roc_points(*args)
+    found = [naive.eer(*args).threshold, *(p.threshold for p in points if p.frr == 0)][:2]
+    found += [naive.threshold_at_far(*args, x) for x in (0.0, *TARGETS)]
+    return [float(x) for x in found if math.isfinite(x)]
+
+
+def drawn_cases():
+    return own.matrices(dtypes=("float32", "float64", "int8"), orders=("C",), nans=("exclude",))
+
+
+@pytest.mark.parametrize("looks", [False, True])
+@settings(max_examples=own.examples_of(40))
+@given(case=drawn_cases(), shared=st.booleans())
+def test_every_point_is_a_row_and_every_row_has_its_counts(looks, case, shared):
+    """With few scores, which are put in order, and with many, which are looked at again."""
+    scores = be.Scores(**case.scores())
+    options = {"far_targets": TARGETS, **({"extra_thresholds": [0.125]} if shared else {})}
+    with pytest.MonkeyPatch.context() as patch:
+        if looks:
+            patch.setattr(blocks, "SMALL_CELLS", 0)
+            patch.setattr(point_search, "FEW", 0)
+        tree = be.evaluate(scores, **options)
+    points = {f"verification/{x}": points_of(case, x) for x in ATTEMPTS}
+    searches = naive.open_set_points(**case.naive())
+    points["open_set"] = [] if not searches else [
+        float(x)
+        for x in (
+            naive.open_set_eer(**case.naive()).threshold,
+            *(naive.dir_at_far(target, 1, **case.naive())[1] for target in TARGETS),
+        )
+        if math.isfinite(x)
+    ]  # fmt: skip
+    every = {x for found in points.values() for x in found} | {0.125}
+    for node, found in points.items():
+        dataset = tree[node].to_dataset()
+        defined = dataset.genuine_attempts > 0 and dataset.impostor_attempts > 0
+        at = np.array(sorted(every if shared and defined else found))
+        assert np.isin(at, dataset.threshold).all(), node
+        dataset = dataset.sel(threshold=at)
+        if node == "open_set":
+            expected = naive.open_set(thresholds=at.tolist(), **case.naive())
+            np.testing.assert_array_equal(dataset.fa, expected.fa)
+            np.testing.assert_array_equal(dataset.frr, np.array(expected.frr, dtype=float))
+            continue
+        attempts = ATTEMPTS[node.rpartition("/")[2]](**case.naive())
+        expected = naive.verification_counts(*attempts, at.tolist(), case.kind)
+        for name, counts in zip(COUNTS, expected, strict=True):
+            np.testing.assert_array_equal(dataset[name], counts, err_msg=f"{node} {name}")
+
+
+def test_systems_of_one_kind_share_their_points_and_others_do_not():
+    first, second = (be.simulate(8, 3, random_state=seed) for seed in (1, 2))
+    other = be.Scores(np.exp(-np.asarray(first.values)), first.probe_labels, kind="similarity")
+    systems = {"first": first, "second": second, "other": other}
+    alone = {name: be.evaluate(one) for name, one in systems.items()}
+    tree = be.evaluate(systems, extra_thresholds=())
+    for name, scores in systems.items():
+        single = tree[name]["verification/single"].to_dataset()
+        for of, result in alone.items():
+            points = {float(x) for node in ("verification/single", "verification/multi", "open_set")
+                      for x in (result[node].eer_threshold, result[node].zero_far_threshold
+                                if "zero_far_threshold" in result[node] else math.nan)
+                      if math.isfinite(x)}  # fmt: skip
+            same = (of == "other") == (name == "other")
+            assert (points <= set(single.threshold.values.tolist())) == same, (name, of)
+        values, labels = np.asarray(scores.values), scores.probe_labels
+        impostor = values[labels[:, None] != labels]
+        genuine = values[(labels[:, None] == labels) & ~np.eye(24, dtype=bool)]
+        sign = -1 if name == "other" else 1
+        at = sign * single.threshold.values[:, None]
+        np.testing.assert_array_equal(single.ga, (sign * genuine <= at).sum(axis=1))
+        np.testing.assert_array_equal(single.fa, (sign * impostor <= at).sum(axis=1))
+
+
+def test_thresholds_that_are_given_stay_as_given_unless_more_are_wanted():
+    scores = be.simulate(8, 3, random_state=1)
+    grid = [1.0, 2.5, 4.0]
+    for found in (be.evaluate(scores, thresholds=grid), be.tally(scores, thresholds=grid).tree()):
+        for node in ("verification/single", "open_set"):
+            np.testing.assert_array_equal(found[node].threshold, grid)
+    single = be.verification(scores, thresholds=grid)
+    np.testing.assert_array_equal(single.threshold, grid)
+    more = be.evaluate(scores, thresholds=grid, extra_thresholds=[3.0])["verification/single"]
+    assert {*grid, 3.0, single.eer_threshold.item()} <= set(more.threshold.values.tolist())
+
+
+@pytest.mark.parametrize("wrong", [[math.nan], [math.inf], "many", [[1.0]]])
+def test_extra_thresholds_are_numbers(wrong):
+    with pytest.raises(be.DataError, match="extra_thresholds is .*; expected finite numbers"):
+        be.evaluate(be.simulate(4, 2, random_state=1), extra_thresholds=wrong)
+
+
+def test_points_of_a_merged_tally_are_rows():
+    scores = be.simulate(10, 3, random_state=1)
+    halves = [be.tally(scores.select(probes=np.arange(30)[i::2]), points=True) for i in (0, 1)]
+    merged = halves[0].merge(halves[1]).dataset("verification/single")
+    whole = be.verification(scores)
+    np.testing.assert_array_equal(merged.threshold, whole.threshold)
+    np.testing.assert_array_equal(merged.fa, whole.fa)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_points_as_rows_take_one_look_where_tasks_share_them_and_none_alone(shared, monkeypatch):
+    computed: Counter = Counter()
+    rows_of = EmbeddingSource.__getitem__
+
+    def counting(self, rows):
+        found = rows_of(self, rows)
+        computed["rows"] += len(found)
+        return found
+
+    crowd = be.simulate_embeddings(30, 4, random_state=1)
+    scores = be.Scores.from_embeddings(crowd.embeddings, crowd.labels, memory_limit=1)
+    monkeypatch.setattr(blocks, "SMALL_CELLS", 0)
+    monkeypatch.setattr(point_search, "FEW", 0)
+    monkeypatch.setattr(EmbeddingSource, "__getitem__", counting)
+    be.evaluate(scores, **({"extra_thresholds": ()} if shared else {}))
+    assert computed["rows"] < (2 + shared + 0.5) * 120

@@ -1,0 +1,187 @@
+"""Where compiled kernels are kept, and what is said while they are compiled."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+from bioeval.base.progress import shown_by
+from bioeval.kernels import compiled
+from bioeval.kernels.compiled import Compilations
+
+PROGRAM = """
+import numba
+from bioeval.kernels import compiled, overlaps, ranks
+print(compiled.CACHE)
+assert compiled.CACHE == str(numba.config.CACHE_DIR) or not numba.config.CACHE_DIR
+"""
+
+
+@pytest.fixture
+def installed(root, tmp_path) -> Path:
+    """A copy of the package whose kernels have no place for a cache, not even for root."""
+    shutil.copytree(
+        root / "bioeval", tmp_path / "bioeval", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    (tmp_path / "bioeval" / "kernels" / "__pycache__").touch()
+    (tmp_path / "file").touch()
+    return tmp_path
+
+
+def in_a_process(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    kept = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**kept, "PYTHONPATH": str(folder), **more},
+    )
+
+
+def test_kernels_are_compiled_into_a_temporary_folder(installed):
+    done = in_a_process(installed, "-c", PROGRAM, HOME=str(installed / "file" / "home"))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "set NUMBA_CACHE_DIR" in done.stderr
+    folder = Path(done.stdout.strip())
+    assert folder.name.startswith("bioeval-") and not folder.name.startswith(compiled._NAME)
+    assert not folder.exists()  # removed at the end
+
+
+def test_a_place_of_the_users_is_kept(installed):
+    """A home that can be written to, or a folder that is named."""
+    own = str(installed / "own")
+    for home, named, expected in (
+        (installed, {}, installed / ".cache" / f"{compiled._NAME}{compiled._digest()}"),
+        (installed / "file", {"NUMBA_CACHE_DIR": own}, own),
+    ):
+        done = in_a_process(installed, "-c", PROGRAM, HOME=str(home), **named)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout.strip() == str(expected)
+
+
+@pytest.fixture
+def kernels(tmp_path, monkeypatch) -> Path:
+    """The folder of two kernels, one of which uses what the other file has."""
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    (folder / "compiled.py").write_text("")
+    (folder / "other.py").write_text("STEP = 1\n")
+    monkeypatch.setattr(compiled, "__file__", str(folder / "compiled.py"))
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    return folder
+
+
+def test_each_state_of_the_kernels_has_a_folder_of_its_own(kernels, monkeypatch):
+    first = compiled._cache_folder()
+    assert Path(first).parent == kernels / "__pycache__"
+    assert compiled._cache_folder() == first
+    (kernels / "other.py").write_text("STEP = 2\n")
+    second = compiled._cache_folder()
+    assert second != first
+    (kernels / "other.py").write_text("STEP = 1\n")
+    assert compiled._cache_folder() == first
+    monkeypatch.setattr(numba, "__version__", "0.0")
+    assert compiled._cache_folder() not in (first, second)
+
+
+def test_states_that_were_not_used_for_long_are_removed(kernels):
+    found = []
+    for step in range(9):
+        (kernels / "other.py").write_text(f"STEP = {step}\n")
+        found.append(Path(compiled._cache_folder()))
+        os.utime(found[-1], (step, step))
+        if step == 6:  # the first is used again, later than all others
+            (kernels / "other.py").write_text("STEP = 5\n")
+            compiled._cache_folder()
+    assert len(set(found)) == 9
+    kept = {path for path in found if path.exists()}
+    assert {found[5], found[8]} < kept
+    assert len(kept) == compiled._MOST
+
+
+def test_other_programs_keep_their_compiled_functions_elsewhere():
+    before = numba.config.CACHE_DIR
+    function = compiled.compiled(lambda x: x)
+    assert before == numba.config.CACHE_DIR
+    if not numba.config.DISABLE_JIT:
+        assert function.stats.cache_path.startswith(compiled.CACHE)
+
+
+# ------------------------------------------------------------------------ what is said
+
+
+needs_compiler = pytest.mark.skipif(
+    numba.config.DISABLE_JIT, reason="nothing is compiled in this run"
+)
+
+
+def loops(module: str):
+    """Two functions of a module, one of which the other calls."""
+
+    @numba.njit
+    def inner(x):
+        return x[0]
+
+    def outer(x):
+        return inner(x)
+
+    outer.__module__ = module
+    return numba.njit(outer)
+
+
+@needs_compiler
+def test_what_is_compiled_is_reported_once():
+    """With the functions that it calls, whose compilation is part of it."""
+
+    outer = loops("bioeval.kernels.example")
+    found = []
+    with shown_by(lambda *what: found.append(what)):
+        outer(np.ones(1, dtype=np.float32))
+        outer(np.ones(1, dtype=np.float32))
+        outer(np.ones(1))
+    assert found == [("compiling for float32 (once)", 0, 0), ("compiling for float64 (once)", 0, 0)]
+
+
+@needs_compiler
+def test_one_line_where_nothing_shows_the_progress(capsys, monkeypatch):
+    monkeypatch.setattr(Compilations, "said", False)
+    loops("another.program")(np.ones(1))
+    with shown_by(lambda *what: None):
+        loops("bioeval.kernels.example")(np.ones(1))
+    assert capsys.readouterr() == ("", "")
+    for _ in range(2):
+        loops("bioeval.kernels.example")(np.ones(1))
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("bioeval: compiling") and "kept for later runs" in said.err
+    assert said.err.count("\n") == 1
+
+
+@needs_compiler
+@pytest.mark.slow
+def test_a_command_and_a_call_say_so_where_they_compile(root, tmp_path):
+    command = ["-m", "bioeval", "simulate", "--subjects", "4", "--templates", "2", "--json"]
+    call = ["-c", "import bioeval; bioeval.simulate(4, 2, random_state=1)"]
+    for arguments in (command, call):
+        kernels = str(tmp_path / arguments[0].strip("-"))
+        for lines in (1, 0):
+            out = ["--out", f"scores{lines}.npz"] * (arguments == command)
+            done = in_a_process(
+                tmp_path, *arguments, *out, PYTHONPATH=str(root), NUMBA_CACHE_DIR=kernels
+            )
+            assert done.returncode == 0, done.stderr
+            assert done.stderr.count("bioeval: compiling") == lines
+            assert done.stderr.count("\n") == lines
+            assert arguments == call or json.loads(done.stdout)

@@ -1,0 +1,294 @@
+"""Lists of every format that name their templates: what contradicts, occurs again or is itself."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+from optional import optional_import
+
+import bioeval as be
+from bioeval.cli import main
+from bioeval.scores.formats import text_columns, text_table
+
+LINES = [
+    ("1", "id1/a", "id1/b", "0.5"),
+    ("0", "id1/a", "id2/c", "2.0"),
+    ("0", "id1/b", "id2/c", "3.0"),
+]
+AGAIN, OTHER = ("0", "id1/a", "id2/c", "2.0"), ("0", "id1/a", "id2/c", "2.5")
+ITSELF, TURNED = ("1", "id2/c", "id2/c", "0.0"), ("1", "id1/b", "id1/a", "0.5")
+WRONG = ("1", "id1/a", "id2/c", "2.0")
+FORMS = ["txt", "csv", "jsonl", "parquet", "feather", "table", "npz"]
+
+
+def given(folder, form, lines):
+    """Return what `be.load` reads: a file of this form, or a table in memory."""
+    genuine, a, b, scores = zip(*lines, strict=True)
+    columns = {"distance": [float(x) for x in scores], "genuine": [int(x) for x in genuine],
+               "template_a": [*a], "template_b": [*b]}  # fmt: skip
+    path = folder / f"x.{form}"
+    if form == "txt":
+        path.write_text("".join(" ".join(line) + "\n" for line in lines))
+    elif form == "csv":
+        rows = zip(*columns.values(), strict=True)
+        text = [",".join(map(str, row)) for row in [tuple(columns), *rows]]
+        path.write_text("\n".join(text) + "\n")
+    elif form == "jsonl":
+        rows = zip(*columns.values(), strict=True)
+        path.write_text("".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n"
+                                for row in rows))  # fmt: skip
+    elif form == "npz":
+        templates = np.column_stack([a, b])
+        np.savez(path, scores=columns["distance"], genuine=columns["genuine"], templates=templates)
+    elif form == "table":
+        return optional_import("pandas").DataFrame(columns)
+    else:
+        arrow = optional_import("pyarrow")
+        table = arrow.table(columns)
+        if form == "parquet":
+            optional_import("pyarrow.parquet").write_table(table, path)
+        else:
+            optional_import("pyarrow.feather").write_feather(
+                table, path, compression="uncompressed"
+            )
+    return path
+
+
+def read(folder, form, more, **options):
+    return be.load(given(folder, form, [*LINES, *more]), kind="distance", **options)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_a_list(tmp_path, form):
+    found = read(tmp_path, form, [AGAIN, ITSELF])
+    assert found.values.tolist() == [0.5, 2.0, 3.0]
+    assert [note.split(",")[0] for note in found.remarks] == [
+        "1 pair is listed again with the same score",
+        '1 comparison of a template with itself is left out; `keep="self"` counts them',
+    ]
+    assert len(read(tmp_path, form, [AGAIN, ITSELF], keep=["self", "repeated"]).values) == 5
+    assert read(tmp_path, form, [TURNED], unordered=True).values.tolist() == [0.5, 2.0, 3.0]
+    where = {"txt": "lines 2 and 4", "csv": "lines 3 and 5", "jsonl": "lines 2 and 4",
+             "npz": "pairs 1 and 3"}.get(form, "rows 1 and 3")  # fmt: skip
+    with pytest.raises(be.DataError, match=f"'id1/a' and 'id2/c' .{where}: 2.0 and 2.5"):
+        read(tmp_path, form, [OTHER])
+    with pytest.raises(be.DataError, match=f"1 pair is both genuine and impostor: .*{where}"):
+        read(tmp_path, form, [WRONG])
+
+
+@pytest.mark.parametrize("form", [form for form in FORMS if form != "npz"])
+def test_classes_against_the_subjects_of_the_line(tmp_path, form):
+    where = {"txt": "lines 4 and 5", "csv": "lines 5 and 6", "jsonl": "lines 4 and 5"}
+    lines = [("1", "id1/a", "id3/d", "1"), ("0", "id1/a", "id1/e", "1")]
+    assert len(read(tmp_path, form, lines).values) == 5
+    match = f"2 pairs contradict their subjects.*.{where.get(form, 'rows 3 and 4')}"
+    with pytest.raises(be.DataError, match=match):
+        read(tmp_path, form, lines, subject_from=r"id(\d)")
+    with pytest.raises(be.DataError, match=match):
+        read(tmp_path, form, lines, subject_from=r"id(\d)", as_="matrix")
+
+
+def test_classes_against_columns_and_trials(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("distance,genuine,subject_a,subject_b\n1,1,ann,ann\n2,1,ann,bob\n")
+    with pytest.raises(be.DataError, match="x.csv: 1 pair contradicts their subjects.*line 3"):
+        be.load(path)
+    path.write_text("similarity,label,subject_a,subject_b\n1,bonafide,ann,ann\n2,spoof,ann,ann\n")
+    assert be.load(path).genuine.tolist() == [True, False]  # the subject that is attacked
+    (tmp_path / "trials").write_text(
+        "id1/a id1/b target\nid1/a id2/c target\nid1/b id2/c nontarget\n"
+    )
+    given(tmp_path, "txt", LINES)
+    (tmp_path / "x.txt").write_text("id1/b id2/c 3\nid1/a id1/b 1\nid1/a id2/c 2\n")
+    with pytest.raises(be.DataError, match="1 pair contradicts their subjects.*line 3"):
+        be.load(tmp_path / "x.txt", kind="distance", trials=tmp_path / "trials",
+                subject_from=r"id(\d)")  # fmt: skip
+
+
+def test_trials_and_scores_that_are_listed_again(tmp_path):
+    trials = tmp_path / "trials"
+    trials.write_text("a c target\nb c nontarget\na c target\n")
+    (tmp_path / "x.txt").write_text("b c 2\na c 1\nb c 2\n")
+    found = be.load(tmp_path / "x.txt", kind="distance", trials=trials)
+    assert (found.values.tolist(), found.genuine.tolist()) == ([2, 1], [False, True])
+    assert found.remarks[0] == "1 lines of trials list a pair again"
+    assert found.remarks[1].startswith("1 pair is listed again with the same score")
+    (tmp_path / "x.txt").write_text("b c 2\na c 1\nb c 3\n")
+    with pytest.raises(be.DataError, match="'b' and 'c' .lines 1 and 3: 2.0 and 3.0"):
+        be.load(tmp_path / "x.txt", kind="distance", trials=trials)
+    trials.write_text("a c target\nb c nontarget\n\na c nontarget\n")
+    with pytest.raises(be.DataError, match="1 of 3 lines: each gives a pair another class.*line 4"):
+        be.load(tmp_path / "x.txt", kind="distance", trials=trials)
+    trials.write_text("a c target\nb c nontarget\nb c nontarget\n\nx y target\n")
+    (tmp_path / "x.txt").write_text("b c 2\na c 1\n")
+    with pytest.raises(be.DataError, match="1 of 4 lines: each has no score; the first on line 5"):
+        be.load(tmp_path / "x.txt", kind="distance", trials=trials)
+
+
+def test_one_file_of_both_classes(tmp_path, capsys):
+    genuine, link, hard = tmp_path / "g.txt", tmp_path / "link.txt", tmp_path / "hard.txt"
+    genuine.write_text("0.5\n0.7\n")
+    link.symlink_to(genuine)
+    os.link(genuine, hard)
+    (tmp_path / "copy.txt").write_text("0.50\n0.7\n")
+    for other in (genuine, link, hard, tmp_path / "copy.txt", tmp_path / "." / "g.txt"):
+        assert main(["run", str(genuine), str(other), "--kind", "similarity"]) == 2
+        assert "has the same scores as" in capsys.readouterr().err
+    (tmp_path / "copy.txt").write_text("0.5\n0.8\n")
+    assert main(["run", str(genuine), str(tmp_path / "copy.txt"), "--kind", "similarity"]) == 0
+
+
+def test_two_files_with_names(tmp_path):
+    (tmp_path / "g.txt").write_text("a b 0.5\na c 0.6\na b 0.5\n")
+    (tmp_path / "i.txt").write_text("a d 2\nb d 3\n")
+    read_two = {"kind": "distance", "impostor": tmp_path / "i.txt"}
+    found = be.load(tmp_path / "g.txt", **read_two)
+    assert found.values.tolist() == [0.5, 0.6, 2, 3] and "listed again" in found.remarks[0]
+    (tmp_path / "i.txt").write_text("a d 2\n\nc a 0.6\n")
+    with pytest.raises(be.DataError, match="1 pair is both .*.line 2 and line 3 of i.txt"):
+        be.load(tmp_path / "g.txt", **read_two)
+
+
+# ------------------------------------------------------------------------- names of templates
+
+
+@pytest.mark.parametrize(("text", "pairs"), [
+    ("f1 x f1 x 0.1\nf1 x f1 x 0.2\nf1 x f2 x 0.3\n", None),  # bob without names
+    ("f1 f1 x 0.1\nf1 f1 x 0.2\nf1 f2 x 0.3\n", None),  # models are named by their subjects
+    ("1 ann ann 0.5\n1 ann ann 0.6\n0 ann bob 2.5\n", None),  # names of subjects
+    ("ann 7 ann 7 0.5\nann 7 bob 8 0.6\n", [["7", "7 (b)"], ["7", "8 (b)"]]),  # two numberings
+    ("ann m1 ann p1 0.5\nann m1 bob p1 0.6\nann m1 bob p2 0.7\n",  # numbered within subjects
+     [["'m1' of 'ann'", f"'p{i}' of '{who}' (b)"] for i, who in
+      ((1, "ann"), (1, "bob"), (2, "bob"))]),
+    ("distance,subject_a,template_a,subject_b,template_b\n1,ann,1,ann,2\n2,ann,1,bob,1\n",
+     [["'1' of 'ann'", "'2' of 'ann'"], ["'1' of 'ann'", "'1' of 'bob'"]]),
+    ("distance,subject_a,template_a,subject_b,template_b\n1,ann,x,ann,y\n2,ann,x,bob,z\n",
+     [["x", "y"], ["x", "z"]]),
+    ("genuine,distance,gallery,probe\n1,1,a.png,b.png\n0,2,a.png,c.png\n",
+     [["a.png", "b.png"], ["a.png", "c.png"]]),
+])  # fmt: skip
+def test_which_names_are_those_of_templates(tmp_path, text, pairs):
+    (tmp_path / "x.txt").write_text(text)
+    found = be.load(tmp_path / "x.txt", kind="distance")
+    assert len(found.values) == text.count("\n") - ("distance" in text)
+    names = found.pair_templates
+    assert (names if names is None else names.tolist()) == pairs
+    if pairs is None:
+        assert found.remarks == ()
+
+
+def test_template_names_within_subjects_compare_with_themselves(tmp_path):
+    text = "distance,subject_a,template_a,subject_b,template_b\n0,ann,1,ann,1\n2,ann,1,bob,1\n"
+    (tmp_path / "x.csv").write_text(text + "1,ann,1,ann,2\n")
+    assert be.load(tmp_path / "x.csv").values.tolist() == [2, 1]
+
+
+def test_lists_of_other_programs_say_nothing(shared):
+    for name, size in (("bob_dev-4col.txt", 910), ("bob_dev-5col.txt", 910),
+                       ("bob_atnt_scores-nonorm-dev.txt", 2000)):  # fmt: skip
+        found = be.load(shared / "score_files" / name, kind="similarity")
+        assert found.shape == (size,) and found.remarks == ()
+
+
+def test_too_many_names_are_said(tmp_path, monkeypatch):
+    for module in (text_columns, text_table):
+        monkeypatch.setattr(module, "MOST_NAMES", 2)
+    monkeypatch.setattr("bioeval.scores.formats.listed_pairs.MOST_NAMES", 2)
+    found = read(tmp_path, "txt", [AGAIN, ITSELF, ("0", "q", "r", "1")])
+    assert len(found.values) == 6 and found.remarks[0].startswith("names more than 2 templates")
+    assert len(read(tmp_path, "txt", [AGAIN, ("0", "q", "r", "1")], as_="matrix").probe_ids) == 5
+
+
+# ------------------------------------------------------------------------- commands and files
+
+
+def test_commands_take_what_is_to_be_kept(tmp_path, capsys):
+    path = str(given(tmp_path, "txt", [*LINES, ITSELF, AGAIN, TURNED]))
+
+    def run(*options):
+        assert main(["run", path, "--kind", "distance", "--json", *options]) == 0
+        found = json.loads(capsys.readouterr().out)
+        single = found["tasks"]["verification/single"]
+        said = "\n".join(x["message"] for x in found["warnings"])
+        return single["genuine_attempts"], single["impostor_attempts"], said
+
+    genuine, impostor, said = run()
+    assert (genuine, impostor) == (2, 2) and "; --keep self counts them" in said
+    assert "of 3 pairs 1 is listed in both orders" in said and "; --unordered counts each" in said
+    assert run("--keep", "self", "--keep", "repeated")[:2] == (3, 3)
+    assert run("--unordered")[:2] == (1, 2)
+    assert main(["check", path, "--kind", "distance", "--json"]) == 0
+    findings = {x["check"]: x for x in json.loads(capsys.readouterr().out)["findings"]}
+    assert findings["list"]["severity"] == "note" and "--keep self" in findings["list"]["message"]
+    assert main(["check", path, "--kind", "distance", "--json", "--keep", "self"]) == 0
+    findings = {x["check"]: x for x in json.loads(capsys.readouterr().out)["findings"]}
+    assert findings["zero-distance"]["severity"] == "warning"
+    out = str(tmp_path / "y.npz")
+    assert main(["convert", path, out, "--kind", "distance", "--as", "matrix"]) == 0
+    assert be.load(out).shape == (3, 3)
+    assert main(["run", path, "--kind", "distance", "--as", "matrix", "--keep", "self"]) == 2
+    assert "--keep self has no meaning with --as matrix" in capsys.readouterr().err
+
+
+def test_labels_in_several_spellings_are_warned_of(tmp_path):
+    path = tmp_path / "x.csv"
+    rows = "".join(f"{i},A1,A1\n{i},a1,b\n" for i in range(3))
+    path.write_text("distance,subject_a,subject_b\n" + rows)
+    found = be.check_data(be.load(path), read_scores=False)["labels"]
+    assert (found.severity, found.count) == ("warning", 1) and "'A1' and 'a1'" in found.where
+
+
+def test_an_infinite_score_of_a_text_is_said(tmp_path):
+    (tmp_path / "x.txt").write_text("1 0.5\n\n0 1e400\n0 0.7\n")
+    found = be.load(tmp_path / "x.txt", kind="similarity")
+    assert found.remarks == ("1 score is infinite (line 3): accepted at every finite threshold",)
+
+
+@pytest.mark.parametrize("name", ["y.npz", "y.csv", "y.jsonl", "y.parquet", "y.mat", "y.h5"])
+def test_names_are_kept_in_files(tmp_path, name):
+    if name in ("y.parquet", "y.h5"):
+        optional_import("pyarrow" if name == "y.parquet" else "h5py")
+    found = read(tmp_path, "txt", [])
+    be.save(found, tmp_path / name)
+    back = be.load(tmp_path / name)
+    assert back.pair_templates.tolist() == found.pair_templates.tolist()
+    assert back.values.tolist() == found.values.tolist()
+
+
+def test_reads_version_2_of_npz(tmp_path):
+    """The layout as it was published: names, or places among names."""
+    about = {"schema": 2, "scores": [0.5, 0.25], "genuine": [True, False], "kind": "similarity"}
+    np.savez(tmp_path / "x.npz", **about, templates=[["a", "b"], ["a", "c"]])
+    np.savez(
+        tmp_path / "y.npz", **about, templates=[[2, 0], [2, 1]], template_names=["b", "c", "a"]
+    )
+    for name in ("x.npz", "y.npz"):
+        assert be.load(tmp_path / name).pair_templates.tolist() == [["a", "b"], ["a", "c"]]
+    np.savez(
+        tmp_path / "z.npz", **about, templates=[[2, 0], [3, 1]], template_names=["b", "c", "a"]
+    )
+    with pytest.raises(be.DataError, match="places in 'template_names', 0 to 2"):
+        be.load(tmp_path / "z.npz")
+    np.savez(
+        tmp_path / "z.npz", **about, templates=[[0, 1], [0, 2]], template_names=["b", "c", "c"]
+    )
+    with pytest.raises(be.DataError, match="'template_names' has a name twice"):
+        be.load(tmp_path / "z.npz")
+    be.save(be.Scores.from_pairs([0.5], [1]), tmp_path / "z.npz")
+    assert int(np.load(tmp_path / "z.npz")["schema"]) == 1  # which older versions read
+
+
+def test_pairs_of_an_array_file(tmp_path):
+    d = np.arange(9.0).reshape(3, 3)
+    pairs = np.array([[0, 1, 1], [0, 2, 0], [0, 1, 1], [1, 0, 1]])
+    np.savez(tmp_path / "x.npz", scores=d, probe_labels=["a", "a", "b"], view=pairs)
+    found = be.load(tmp_path / "x.npz", pairs_key="view")
+    assert found.values.tolist() == [1, 2, 3] and len(found.remarks) == 2
+    assert be.load(tmp_path / "x.npz", pairs_key="view", keep="repeated").shape == (4,)
+    with pytest.raises(be.DataError, match="different scores"):
+        be.load(tmp_path / "x.npz", pairs_key="view", unordered=True)
+    with pytest.raises(be.DataError, match="keep has no meaning for scores"):
+        be.load(tmp_path / "x.npz", keep="self")

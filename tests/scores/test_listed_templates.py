@@ -1,0 +1,157 @@
+"""Lists that name the templates of both sides, against plain loops over their lines."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from naive_lists import attempts, in_both_orders
+
+import bioeval as be
+from bioeval.scores import growing_column, listed_templates
+
+
+def drawn(seed):
+    """Return lists of a few templates, in which all that can be wrong is frequent."""
+    rng = np.random.default_rng(seed)
+    n, people = int(rng.integers(1, 25)), rng.integers(0, 3, 6)
+    names = np.array(list("abcdef"))
+    a, b = rng.integers(0, 6, (2, n))
+    scores = np.where(people[a] == people[b], 0.25, 0.5) + (a + b if seed % 3 else 0)
+    if seed % 5 == 0:
+        scores[rng.random(n) < 0.3] = math.nan
+    if seed % 4 == 0:
+        scores = scores * (1 + 1e-7 * rng.integers(0, 3, n))
+    genuine = people[a] == people[b]
+    if seed % 7 == 0:
+        genuine = genuine ^ (rng.random(n) < 0.1)
+    if seed % 7 == 1:
+        genuine = genuine & (a != b)
+    return list(zip(names[a].tolist(), names[b].tolist(), strict=True)), scores, genuine
+
+
+RULES = [{}, {"keep": "self"}, {"keep": ("self", "repeated")}, {"keep": "repeated"},
+         {"unordered": True}, {"unordered": True, "keep": "self"}]  # fmt: skip
+
+
+@pytest.mark.parametrize("small", [False, True], ids=["whole", "in pieces"])
+@pytest.mark.parametrize("rules", RULES, ids=str)
+def test_the_attempts_are_those_of_the_definition(monkeypatch, rules, small):
+    if small:
+        monkeypatch.setattr(listed_templates, "_SORTED", 4)
+        for module in (listed_templates, growing_column):
+            monkeypatch.setattr(module, "PIECE", 3)
+        monkeypatch.setattr(growing_column, "MOST_BYTES", 40)
+    seen = set()
+    for seed in range(70):
+        templates, scores, genuine = drawn(seed)
+        keep = rules.get("keep", ())
+        keep = (keep,) if isinstance(keep, str) else keep
+        expected = attempts(
+            templates, scores.tolist(), genuine, keep, rules.get("unordered", False)
+        )
+        try:
+            found = be.Scores.from_pairs(
+                scores, genuine, nan="exclude", templates=templates, folds=range(len(scores)),
+                **rules,
+            )  # fmt: skip
+        except be.DataError as error:
+            seen.add(expected if isinstance(expected, str) else "nothing left")
+            assert (expected if isinstance(expected, str) else "itself") in str(error)
+            assert isinstance(expected, str) or expected == []
+            continue
+        seen.add("attempts")
+        assert found.pair_folds.tolist() == expected
+        np.testing.assert_array_equal(found.values, scores[expected])
+        assert found.genuine.tolist() == genuine[expected].tolist()
+        assert [*map(tuple, found.pair_templates.tolist())] == [templates[i] for i in expected]
+        both, pairs = in_both_orders(templates)
+        said = " ".join(found.remarks)
+        noted = f"of {pairs} pairs {both} " in said or f"of 1 pair {both} " in said
+        assert noted == (0 < both < pairs and "unordered" not in rules)
+    assert "attempts" in seen and {"both genuine and impostor", "with itself"} <= seen
+    assert ("different scores" in seen) == ("repeated" not in rules.get("keep", ()))
+
+
+PAIRS = [("a", "b"), ("a", "c"), ("a", "b"), ("c", "c"), ("c", "a")]
+
+
+def test_what_is_left_out_is_said():
+    found = be.Scores.from_pairs(
+        [0.1, 0.7, 0.1, 0.0, 0.7], [1, 0, 1, 1, 0], templates=PAIRS, subjects=None
+    )
+    assert found.values.tolist() == [0.1, 0.7, 0.7]
+    said = be.verification(found).warnings
+    assert "1 pair is listed again with the same score, and each counts once" in said
+    assert '1 comparison of a template with itself is left out; `keep="self"` counts them' in said
+    assert "of 2 pairs 1 is listed in both orders, which are two attempts" in said
+    once = be.Scores.from_pairs([0.1, 0.7, 0.7], [1, 0, 0], templates=PAIRS[:2] + PAIRS[4:],
+                                unordered=True)  # fmt: skip
+    assert (
+        once.values.tolist() == [0.1, 0.7] and "1 pair in both orders counts once" in once.remarks
+    )
+
+
+def test_numbers_of_pairs_in_errors():
+    def fails(scores, genuine, templates, **rules):
+        with pytest.raises(be.DataError) as error:
+            be.Scores.from_pairs(scores, genuine, templates=templates, **rules)
+        return str(error.value)
+
+    many = [("a", x) for x in "bcdef"] * 2
+    said = fails(np.arange(10.0), [True] * 5 + [False] * 5, many)
+    assert said.startswith("5 pairs are both genuine and impostor: 'a' and 'b' (pairs 0 and 5), ")
+    assert "'a' and 'd' (pairs 2 and 7) and others; correct the list" in said
+    said = fails(np.arange(10.0), [True] * 10, many)
+    assert "5 pairs are listed more than once with different scores: 'a' and 'b' (pairs 0" in said
+    assert "(pairs 0 and 5: 0.0 and 5.0)" in said and 'say keep="repeated"' in said
+    said = fails([1.0, 2.0], [1, 1], [("a", "b"), ("b", "a")], unordered=True)
+    assert "leave out unordered, so that a-b and b-a are two attempts" in said
+    said = fails([1.0, 2.0], [1, 0], [("a", "b"), ("c", "c")])
+    assert "1 impostor pair compares a template with itself (pair 1)" in said
+    assert "every pair compares a template with itself" in fails([1.0], [1], [("c", "c")])
+    with pytest.raises(be.DataError, match=r"templates has shape \(1, 3\); expected \(1, 2\)"):
+        be.Scores.from_pairs([1.0], [1], templates=[("a", "b", "c")])
+    with pytest.raises(be.DataError, match="unordered needs the names of the templates of both"):
+        be.Scores.from_pairs([1.0], [1], unordered=True)
+    with pytest.raises(be.DataError, match="keep is 'all'; expected one of 'self', 'repeated'"):
+        be.Scores.from_pairs([1.0], [1], keep="all")
+    with pytest.raises(be.DataError, match='unordered counts each pair once, and keep="repeated"'):
+        be.Scores.from_pairs([1.0], [1], keep="repeated", unordered=True)
+
+
+def test_rounding_between_both_orders():
+    pairs = [("a", "b"), ("b", "a"), ("a", "c")]
+    found = be.Scores.from_pairs([1.0, 1 + 1e-6, 5], [1, 1, 0], templates=pairs, unordered=True)
+    assert found.values.tolist() == [1, 5] and "differs by rounding alone" in found.remarks[0]
+    with pytest.raises(be.DataError, match="different scores"):
+        be.Scores.from_pairs([1.0, 1 + 1e-4, 5], [1, 1, 0], templates=pairs, unordered=True)
+
+
+def test_classes_contradict_subjects():
+    subjects = [("ann", "ann"), ("ann", "bob"), ("bob", "bob"), ("ann", "eve"), ("eve", "eve")]
+    with pytest.raises(be.DataError) as error:
+        be.Scores.from_pairs(np.arange(5.0), [0, 1, 0, 1, 1], subjects=subjects)
+    assert str(error.value).startswith(
+        "4 pairs contradict their subjects, as impostors of one subject or as genuine pairs of two "
+        "(first: pairs 0, 1 and 2)"
+    )
+    scores = be.Scores(np.arange(9.0).reshape(3, 3), ["a", "a", "b"])
+    with pytest.raises(be.DataError, match="1 pair contradicts .* two .pair 1."):
+        scores.at_pairs([0, 0], [1, 2], [True, True])
+
+
+@pytest.mark.parametrize(("kind", "score", "at"), [
+    ("distance", np.inf, "no"), ("distance", -np.inf, "every"), ("similarity", np.inf, "every"),
+])  # fmt: skip
+def test_infinite_scores_are_said(kind, score, at):
+    found = be.Scores.from_pairs([0.5, score, 0.7], [1, 0, 0], kind=kind)
+    assert found.remarks == (f"1 score is infinite (pair 1): accepted at {at} finite threshold",)
+    assert be.Scores.from_pairs([0.5, 0.7], [1, 0], kind=kind).remarks == ()
+
+
+def test_a_selection_keeps_names():
+    found = be.Scores.from_pairs([0.1, 0.7, 0.2], [1, 0, 1], templates=PAIRS[:2] + [("b", "d")])
+    some = found.select(probes=[2, 0])
+    assert some.pair_templates.tolist() == [["b", "d"], ["a", "b"]]

@@ -1,0 +1,170 @@
+"""The environment that the scripts share: extended and mended in place, never removed while sound.
+
+An installer that writes down what it is called with takes the place of uv.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the installer is a Bash script")
+
+LOCKS = {
+    "base": "requirements.lock",
+    "dev": "requirements-dev.lock",
+    "full": "requirements-full.lock",
+}
+INSTALLER = """#!/usr/bin/env bash
+last=${!#}
+if [ "$1" = venv ]; then
+  echo venv >>"$CALLS"
+  "$PYTHON" -m venv --without-pip "$last"
+elif [ -e "$INTERRUPT" ]; then
+  kill -9 "$PPID"
+else
+  basename "$last" >>"$CALLS"
+  echo >"$(dirname "$5")/bioeval" && chmod +x "$(dirname "$5")/bioeval"
+fi
+"""
+SCRIPT = """#!/usr/bin/env bash
+set -euo pipefail
+needs=$1
+source "$(dirname "${BASH_SOURCE[0]}")/_environment"
+command -v bioeval
+"""
+
+
+@dataclass
+class Checkout:
+    """A small checkout with an installer of its own; a `call` returns what was installed."""
+
+    folder: Path
+
+    @property
+    def venv(self) -> Path:
+        return self.folder / ".venv"
+
+    def call(self, needs: str, code: int = 0, **variables: str) -> list[str]:
+        calls = self.folder / "calls"
+        calls.write_text("")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("BIOEVAL_", "VIRTUAL_"))}
+        done = subprocess.run(
+            [self.folder / "scripts" / "script", needs],
+            env=kept
+            | {
+                "PATH": f"{self.folder / 'tools'}:{os.environ['PATH']}",
+                "PYTHON": sys.executable,
+                "BIOEVAL_PYTHON": sys.executable,
+                "CALLS": str(calls),
+                "INTERRUPT": str(self.folder / "interrupt"),
+            }
+            | variables,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.returncode == code, done.stderr
+        if not code:
+            assert done.stdout.strip() == str(self.venv / "bin" / "bioeval")
+        return calls.read_text().split()
+
+
+@pytest.fixture
+def checkout(root, tmp_path) -> Checkout:
+    folder = tmp_path / "bioeval"
+    tools = folder / "tools"
+    (folder / "scripts").mkdir(parents=True)
+    tools.mkdir()
+    for path, text in (
+        (tools / "uv", INSTALLER),
+        (folder / "scripts" / "script", SCRIPT),
+        *((folder / name, f"# {layer}\n") for layer, name in LOCKS.items()),
+        (folder / "pyproject.toml", "# the project\n"),
+    ):
+        path.write_text(text)
+        path.chmod(0o755)
+    shutil.copy(root / "scripts" / "_environment", folder / "scripts")
+    return Checkout(folder)
+
+
+def test_a_larger_need_adds_to_the_environment(checkout):
+    assert checkout.call("base") == ["venv", LOCKS["base"], "bioeval"]
+    (checkout.venv / "kept").touch()
+    assert checkout.call("dev") == [LOCKS["dev"]]
+    assert checkout.call("base") == []
+    assert checkout.call("base", BIOEVAL_NEEDS="full") == [LOCKS["full"]]
+    assert checkout.call("dev") == []
+    assert (checkout.venv / "kept").exists()
+
+
+@pytest.mark.slow
+def test_a_changed_lock_is_followed_in_place(checkout):
+    checkout.call("base")
+    checkout.call("dev")
+    (checkout.venv / "kept").touch()
+    for layer in ("base", "dev"):
+        (checkout.folder / LOCKS[layer]).write_text("# changed\n")
+    assert checkout.call("dev") == [LOCKS["dev"]]
+    for layer in ("base", "dev"):  # back again: no mark of what was exchanged is left
+        (checkout.folder / LOCKS[layer]).write_text(f"# {layer}\n")
+    assert checkout.call("base") == [LOCKS["base"]]
+    (checkout.folder / "pyproject.toml").write_text("# changed\n")
+    assert checkout.call("base") == ["bioeval"]
+    assert (checkout.venv / "kept").exists()
+
+
+@pytest.mark.slow
+def test_an_interrupted_layer_is_completed(checkout):
+    checkout.call("base")
+    interrupt = checkout.folder / "interrupt"
+    interrupt.touch()
+    assert checkout.call("dev", code=1) == []
+    assert checkout.call("base") == []
+    interrupt.unlink()
+    assert checkout.call("dev") == [LOCKS["dev"]]
+
+
+@pytest.mark.slow
+def test_an_environment_that_is_not_sound_is_built_anew(checkout):
+    everything = ["venv", LOCKS["base"], "bioeval"]
+    checkout.call("base")
+    settings = checkout.venv / "pyvenv.cfg"
+    for spoil in (
+        lambda: (checkout.venv / "bin" / "python").unlink(),
+        lambda: settings.write_text("version = 3.9.1\n"),
+        lambda: settings.write_text(""),
+    ):
+        (checkout.venv / "bioeval-base").unlink()
+        spoil()
+        assert checkout.call("base") == everything
+    (checkout.folder.parent / "elsewhere").mkdir()
+    moved = checkout.folder.rename(checkout.folder.parent / "elsewhere" / "bioeval")
+    assert Checkout(moved).call("base") == everything
+
+
+@pytest.mark.slow
+def test_a_folder_that_is_no_environment_is_left_alone(checkout):
+    checkout.venv.mkdir()
+    (checkout.venv / "letters").write_text("mine")
+    assert checkout.call("base", code=1) == []
+    assert (checkout.venv / "letters").read_text() == "mine"
+
+
+@pytest.mark.slow
+def test_scripts_started_at_once_install_once(checkout):
+    pytest.importorskip("fcntl")
+    if shutil.which("flock") is None:
+        pytest.skip("flock is not installed")
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(checkout.call, ["base"] * 4))
+    calls = (checkout.folder / "calls").read_text().split()
+    assert calls.count("venv") <= 1

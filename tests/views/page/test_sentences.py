@@ -1,0 +1,216 @@
+"""Every number in the sentences of a page is in the results, with the counts of its threshold."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+import xarray as xr
+from report_text import Answer, Elements
+
+import bioeval as be
+from bioeval.views.page import words
+
+TARGET = 0.01
+
+
+def matrix(seed: int, people: int = 10, kind: str = "distance", step: float = 0.0) -> be.Scores:
+    """Simulated scores of three templates each; in steps where many are to be equal."""
+    simulated = be.simulate(people, 3, random_state=seed)
+    values = np.asarray(simulated.values)
+    values = np.round(values / step) * step if step else values
+    values = values if kind == "distance" else np.exp(-values / 5)
+    return be.Scores(values, simulated.probe_labels, kind=kind)
+
+
+def listed(scores: be.Scores) -> tuple[np.ndarray, np.ndarray]:
+    """The genuine and the impostor scores, which a smaller number accepts first."""
+    sign = 1.0 if scores.kind == "distance" else -1.0
+    if scores.layout == "pairs":
+        values, genuine = sign * np.asarray(scores.values), np.asarray(scores.genuine)
+        return values[genuine], values[~genuine]
+    same = scores.probe_labels[:, None] == scores.probe_labels
+    values, apart = sign * np.asarray(scores.values), ~np.eye(len(same), dtype=bool)
+    return values[same & apart], values[~same]
+
+
+def loosest(scores: be.Scores, target: float) -> float:
+    """The loosest threshold with FAR at most the target: the largest such score, by definition."""
+    genuine, impostor = listed(scores)
+    points = np.unique(np.concatenate([genuine, impostor]))
+    within = [t for t in points.tolist() if (impostor <= t).mean() <= target]
+    return max(within) * (1.0 if scores.kind == "distance" else -1.0)
+
+
+def rounded(text: str, rate: float) -> bool:
+    """Whether "1.3 in 1,000" is a rate, to the digits that it has."""
+    number, base = text.replace(",", "").split(" in ")
+    return math.isclose(float(number), rate * float(base), rel_tol=0.05, abs_tol=0.5 / 10)
+
+
+def check_sentences(text: str, systems: dict[str, be.Scores], trees: dict) -> str:
+    """Find each number of each sentence in the results and in the scores; return all the text."""
+    every = Answer(text).sentences
+    assert {x.system for x in every} == (set(systems) if len(systems) > 1 else {""})
+    for sentence in every:
+        name = sentence.system or next(iter(systems))
+        scores, tree = systems[name], trees[name]
+        said, rest, numbers = sentence.text, sentence.rest, sentence.numbers
+        live = [x for x in numbers if "variable" in x]
+        if live and live[0]["variable"] == "threshold":
+            threshold = float(live[0]["value"])
+            dataset = tree[live[0]["task"]].to_dataset().sel(threshold=threshold)  # a row of it
+            genuine, impostor = listed(scores)
+            at = threshold if scores.kind == "distance" else -threshold
+            fa, fr = int((impostor <= at).sum()), int((genuine > at).sum())
+            counts = {"fa": fa, "fr": fr, "far": fa / len(impostor), "frr": fr / len(genuine)}
+            assert live[0]["text"] == f"{threshold:.6g}"
+            for number in live[1:]:
+                found = float(number["value"])
+                assert found == dataset[number["variable"]].item()
+                if number["variable"] in counts:
+                    assert found == pytest.approx(counts[number["variable"]], abs=1e-15)
+                if number["format"] == "count":
+                    assert number["text"] == f"{counts[number['variable']]:,}"
+                if number["format"] == "out-of":
+                    assert rounded(number["text"], found)
+            for total in (len(genuine), len(impostor)):
+                rest = rest.replace(f"of {total:,}", "", 1)
+            rest = rest.replace("95\u00a0%", "")
+        elif "opens with" in said:
+            opened = float(numbers[0]["value"])
+            best = loosest(scores, TARGET)
+            assert float(numbers[-1]["value"]) == best
+            assert np.isin(opened, tree["verification/single"]["threshold"])
+            if len(numbers) > 1:
+                assert opened < best if scores.kind == "distance" else opened > best
+                assert "is the nearest threshold of these results that is not looser" in said
+            rest = rest.replace("FAR at most 1 %", "")
+        elif said.startswith("On new people"):
+            study = tree["threshold_study"]
+            for rate in re.findall(r"about ([\d.]+ in [\d,]+)", said):
+                assert any(rounded(rate, study[f"{x}_mean"].item()) for x in ("far", "frr"))
+                rest = rest.replace(rate, "", 1)
+            for number in re.findall(r"[\d.]+(?= to )|(?<= to )[\d.]+", said):
+                names = [f"{x}{end}" for x in ("far", "frr") for end in ("_low", "_high")]
+                ends = [study[name].item() for name in names]
+                assert any(number == words.rounded(x * 10**k) for x in ends for k in (2, 3, 4))
+                rest = rest.replace(number, "", 1)
+            folds = study.sizes["repeat"] * study.sizes["fold"]
+            rest = rest.replace(f"{folds} folds", "").replace("95\u00a0%", "")
+            rest = rest.replace("FAR at most 1 %", "")
+        assert not re.search(r"\d", rest), (said, rest)
+    return " ".join(sentence.text for sentence in every)
+
+
+def check_tables(text: str, trees: dict[str, xr.DataTree]) -> float:
+    """Find the numbers of the live tables in the row that each names; return the slider's place."""
+    page = Elements(text)
+    slider = next(attrs for _, attrs in page.tags if attrs.get("id") == "threshold")
+    assert f'id="threshold-text" for="threshold">{float(slider["data-value"]):.6g}<' in text
+    for row in re.findall(r"<tr>.*?</tr>", text, re.S):
+        if "data-used" not in row or "data-live" not in row:
+            continue
+        used = re.search(r'data-used="\d+">([^<]+)<', row)[1]
+        for number in Elements(row).numbers:
+            dataset = trees[number["system"]][number["task"]].to_dataset()
+            values = dataset[number["variable"]]
+            values = values.sel(rank=1) if "rank" in values.dims else values
+            (places,) = np.nonzero([f"{t:.6g}" == used for t in dataset["threshold"].values])
+            found = float(number["value"])
+            assert any(found == x or math.isnan(found + x) for x in values.values[places].tolist())
+    return float(slider["data-value"])
+
+
+PAGES = {
+    "one": lambda: {"one": matrix(1)},
+    "ties": lambda: {"ties": matrix(1, step=0.5)},
+    "similarities": lambda: {"alike": matrix(1, kind="similarity")},
+    "two": lambda: {"a": matrix(1), "b": matrix(2)},
+    "four": lambda: {
+        "a": matrix(1), "b": matrix(2, step=0.25), "c": matrix(3, kind="similarity"),
+        "d": matrix(4, kind="similarity"),
+    },
+}  # fmt: skip
+
+
+SLOW = {
+    *((name, True) for name in ("one", "ties", "similarities", "two")),
+    *((name, False) for name in ("two", "four")),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "together"),
+    [
+        pytest.param(name, together, marks=[pytest.mark.slow] * ((name, together) in SLOW))
+        for name in PAGES
+        for together in (False, True)
+    ],
+)
+def test_every_number_of_every_sentence_is_in_the_results(name, together, tmp_path):
+    systems = PAGES[name]()
+    targets = {"far_targets": [TARGET]}
+    if together:
+        trees = be.evaluate(systems, extra_thresholds=(), **targets)
+    else:
+        trees = {system: be.evaluate(scores, **targets) for system, scores in systems.items()}
+    text = be.report(trees, tmp_path / "page.html").read_text(encoding="utf-8")
+    check_sentences(text, systems, trees)
+    at = check_tables(text, trees)
+    first = next(iter(systems))
+    assert at == loosest(systems[first], TARGET)
+    if together:  # every system of its kind, and every task, has a row at the very threshold
+        same = [x for x in systems if systems[x].kind == systems[first].kind]
+        used = re.findall(r'data-used="\d+">([^<]+)<', text)
+        assert used.count(f"{at:.6g}") >= 4 * len(same) * 3
+
+
+@pytest.mark.parametrize(
+    "thresholds", [pytest.param(30, marks=pytest.mark.slow), [1.0, 2.0, 3.0, 5.0]]
+)
+def test_where_thresholds_were_given_the_sentence_names_both(thresholds, tmp_path):
+    scores = matrix(1)
+    tree = be.evaluate(scores, thresholds=thresholds, far_targets=[TARGET])
+    text = be.report({"one": tree}, tmp_path / "page.html").read_text(encoding="utf-8")
+    said = check_sentences(text, {"one": scores}, {"one": tree})
+    assert "is the nearest threshold of these results that is not looser than" in said
+    check_tables(text, {"one": tree})
+
+
+def test_lists_of_pairs_say_so_too(tmp_path):
+    rng = np.random.default_rng(4)
+    scores = be.Scores.from_pairs(rng.normal(size=900), np.arange(900) % 9 == 0, kind="similarity")
+    trees = {"pairs": be.evaluate(scores, far_targets=[0.1])}
+    text = be.report(trees, tmp_path / "page.html").read_text(encoding="utf-8")
+    (numbers,) = (x.numbers for x in Answer(text).sentences if x.text.startswith("At the"))
+    assert float(numbers[0]["value"]) == loosest(scores, 0.1)
+    check_tables(text, trees)
+
+
+def test_open_set_alone_opens_with_a_point_of_its_own(tmp_path):
+    """The loosest threshold with FAR at most 10 % is below the nearest impostor past the tenth."""
+    scores = matrix(5, people=12)
+    trees = {"search": be.open_set(scores, far_targets=[0.1])}
+    text = be.report(trees, tmp_path / "page.html").read_text(encoding="utf-8")
+    (numbers,) = (x.numbers for x in Answer(text).sentences if x.text.startswith("At the"))
+    values, labels = np.asarray(scores.values).copy(), scores.probe_labels
+    values[labels[:, None] == labels] = np.inf
+    nearest = values.min(axis=1)
+    at = {x["variable"]: float(x["value"]) for x in numbers}
+    assert at["fa"] == (nearest <= at["threshold"]).sum() <= 0.1 * len(nearest)
+    row = trees["search"].sel(threshold=at["threshold"])
+    assert at["frr"] == row.frr.item()
+    assert at["threshold"] == trees["search"].threshold_at_far.sel(far_target=0.1, rank=1).item()
+
+
+@pytest.mark.slow
+def test_what_to_expect_of_new_people_is_that_of_the_study(tmp_path):
+    scores = matrix(1, people=24)
+    tree = be.evaluate(scores, interval="subject-bootstrap", replicates=100, far_targets=[TARGET])
+    study = be.study_threshold(scores, ("far", TARGET), folds=4, repeats=2)
+    tree = tree.assign({"threshold_study": xr.DataTree(study)})
+    text = be.report({"one": tree}, tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "On new people" in check_sentences(text, {"one": scores}, {"one": tree})
