@@ -44,7 +44,6 @@ __all__ = [
     "epc",
     "error_discard",
     "evaluate",
-    "extend_tally",
     "explain",
     "fuse",
     "gallery_size",
@@ -79,7 +78,6 @@ __all__ = [
     "verification",
     "zoo",
     "with_failures",
-    "withdraw",
     "workload",
     "worst_pairs",
 ]
@@ -103,8 +101,6 @@ _NAMES = {
     "bioeval.evaluation.gallery_parts": "BestMates best_mates",
     "bioeval.evaluation.gallery_size": "gallery_size",
     "bioeval.evaluation.groups": "by_group",
-    "bioeval.evaluation.incremental.extension": "extend_tally",
-    "bioeval.evaluation.incremental.withdrawal": "withdraw",
     "bioeval.evaluation.normalise": "normalise",
     "bioeval.evaluation.over_time": "ageing over_time",
     "bioeval.evaluation.planned_run": "plan_run",
@@ -132,6 +128,12 @@ _NAMES = {
     "bioeval.views.page.write": "report",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+
+# Names that were removed, and what does their work.
+_REMOVED = {
+    "extend_tally": "be.tally counts all scores again",
+    "withdraw": "be.tally counts the scores that are left again",
+}
 
 
 def __dir__() -> list[str]:
@@ -168,8 +170,6 @@ if TYPE_CHECKING:
     from bioeval.evaluation.gallery_parts import BestMates, best_mates
     from bioeval.evaluation.gallery_size import gallery_size
     from bioeval.evaluation.groups import by_group
-    from bioeval.evaluation.incremental.extension import extend_tally
-    from bioeval.evaluation.incremental.withdrawal import withdraw
     from bioeval.evaluation.normalise import normalise
     from bioeval.evaluation.over_time import ageing, over_time
     from bioeval.evaluation.planned_run import plan_run
@@ -201,6 +201,8 @@ else:
         if name not in _HOMES:
             from bioeval.base.errors import nearest_name
 
+            if name in _REMOVED:
+                raise AttributeError(f"bioeval.{name} was removed; {_REMOVED[name]}")
             raise AttributeError(f"bioeval has no {name!r}.{nearest_name(name, __all__)}")
         if _HOMES[name] == "bioeval":
             return importlib.import_module(f"bioeval.{name}")

@@ -106,3 +106,29 @@ def test_an_unknown_name_is_an_attribute_error():
 
     with pytest.raises(AttributeError, match="verificaton"):
         _ = bioeval.verificaton
+
+
+EVALUATES = """
+import sys
+import bioeval as be
+from bioeval.cli import main
+
+scores = be.simulate(6, 3, random_state=1)
+be.save(scores, "scores.npz")
+be.evaluate(scores)
+assert main(["run", "scores.npz", "--json"]) == 0
+print(sorted(name for name in ("sklearn", "matplotlib", "pyarrow.parquet") if name in sys.modules),
+      file=sys.stderr)
+"""
+
+
+def test_an_evaluation_loads_no_library_that_it_does_not_need(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", EVALUATES],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.strip().splitlines()[-1] == "[]"

@@ -392,21 +392,11 @@ WORKLOAD = {
 PLANNED_RUN = {
     "comparisons": Name("comparisons, those of a template with itself too", "comparisons"),
     "genuine_comparisons": Name("genuine comparisons", "comparisons"),
-    "planned_subjects": Name("subjects of the gallery", "subjects"),
-    "planned_probes": Name("probes", "templates"),
-    "planned_gallery": Name("gallery templates", "templates"),
     "core_hours": Name("processor time", "hours"),
     "hours": Name("time on all workers, none of which is idle", "hours"),
-    "cost": Name("price of the processor time", "currency"),
-    "frr_interval": Name("width of the 95 % interval of the FRR, by subject"),
-    "far_interval": Name("width of the 95 % interval of the FAR, by subject"),
     "embedding_bytes": Name("size of the embeddings", "bytes"),
     "matrix_bytes": Name("size of the matrix, which is not made of embeddings", "bytes"),
     "working_bytes": Name("memory of a worker that has all templates", "bytes"),
-    "subjects_for_width": Name("subjects for the width of the FRR that is wanted", "subjects"),
-    "calibrated_start": Name("processor time of any evaluation", "s"),
-    "calibrated_template": Name("processor time of a template", "s"),
-    "calibrated_cell": Name("processor time of a comparison", "s"),
 }
 
 WORST_PAIRS = {

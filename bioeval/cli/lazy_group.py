@@ -29,14 +29,12 @@ COMMANDS = {
     "over-time": "Evaluate rates over time, and the ageing of templates.",
     "workload": "False alarms and rejected people a day.",
     "sample-size": "How many subjects and templates a test needs.",
-    "plan": "What a large evaluation will take: memory, hours, cost.",
+    "plan": "What a large evaluation takes: comparisons, memory, hours.",
     "groups": "Evaluate verification by demographic group.",
     "epc": "Errors on one set at thresholds chosen on another.",
     "error-discard": "Errors when samples of low quality are discarded.",
     "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
     "tally": "Count at one site, for a result merged of several.",
-    "extend": "Add new probes and templates to a tally, comparing only what is new.",
-    "withdraw": "Subtract withdrawn people or templates from a tally.",
     "best-mates": "Find the nearest mates in one part of a gallery, before it is counted.",
     "merge": "Merge the counts of several sites, and print the rates.",
     "protocols": "List, explain and check protocol cards.",
@@ -44,6 +42,12 @@ COMMANDS = {
     "simulate": "Make scores of a population with known truth.",
 }
 
+
+#: Commands that were removed, and what does their work.
+REMOVED = {
+    "extend": "count all scores again: bioeval tally DATA --out FILE",
+    "withdraw": "count the scores that are left again: bioeval tally DATA --out FILE",
+}
 
 #: The arguments of the command line, in what the contexts of click share.
 COMMAND_LINE = "bioeval.command_line"
@@ -82,6 +86,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or name the nearest one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            if args[0] in REMOVED:
+                ctx.fail(f"the command {args[0]!r} was removed; {REMOVED[args[0]]}")
             listed = ", ".join(COMMANDS)
             near = _command_for(args[0]) or nearest_name(args[0], COMMANDS)
             ctx.fail(f"no command {args[0]!r}; expected one of {listed}.{near}")

@@ -12,7 +12,7 @@ from bioeval.cli.cluster_options import cluster_options, placed
 from bioeval.cli.options import Command, far_option, read_scores, take_reading
 from bioeval.cli.site_options import secret, show_tally, site_options, take_out
 
-_OF_SHARING = ("salt", "min_count", "epsilon", "probes_per_person", "templates_per_person")
+_OF_SHARING = ("salt", "min_count")
 
 
 @click.command("tally", cls=Command)
@@ -65,24 +65,6 @@ _OF_SHARING = ("salt", "min_count", "epsilon", "probes_per_person", "templates_p
     metavar="N",
     help="With --share: leave out thresholds and ranks until no count is from 1 to below N.",
 )
-@click.option(
-    "--epsilon",
-    type=float,
-    metavar="E",
-    help="With --share: noise of differential privacy, E for all counts together.  [none]",
-)
-@click.option(
-    "--probes-per-person",
-    type=click.IntRange(1),
-    metavar="N",
-    help="With --epsilon: most probes of one person.",
-)
-@click.option(
-    "--templates-per-person",
-    type=click.IntRange(1),
-    metavar="N",
-    help="With --epsilon: most gallery templates of one person.",
-)
 @cluster_options()
 def command(
     data: str,
@@ -112,7 +94,7 @@ def command(
     place = take_out(out, force, (data,))
     sharing = {name: options.pop(name) for name in _OF_SHARING}
     if not share and any(sharing.values()):
-        raise click.UsageError("--salt-file, --min-count and --epsilon belong to --share")
+        raise click.UsageError("--salt-file and --min-count belong to --share")
     sharing["salt"] = secret(sharing["salt"])
     max_rank, thresholds = options["max_rank"], options["thresholds"]
     reading = take_reading(data, options)

@@ -156,7 +156,7 @@ def compare(
     >>> crowd = be.simulate_embeddings(50, 4, random_state=1)
     >>> found = be.compare(crowd.scores("l2"), crowd.scores("l1"))
     >>> print(found.attrs["conclusions"].splitlines()[2].partition(", difference ")[2])
-    -4.67 pp [-8.67, -0.33]: simulated (a) is better.
+    -4.67 pp [-8.67, 0.00]: no significant difference at 95 %.
     >>> found.discordant_subjects.sel(measure="FRR at FAR <= 10 %").item()
     2
     """

@@ -58,5 +58,5 @@ def with_intervals(
 
 def _same_people(scores: Scores) -> bool:
     """Return whether the same people are probes and gallery, whom new people may replace."""
-    same = np.array_equal(*map(np.unique, (scores.codes.probe, scores.codes.gallery)))
+    same = np.array_equal(np.unique(scores.codes.probe), np.unique(scores.codes.gallery))
     return scores.layout == "all-against-all" and same

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from bioeval.base.panels import panel
 from bioeval.evaluation.folding import RANKS, fold_parts
 from bioeval.evaluation.gallery_parts import GalleryPart
 from bioeval.evaluation.sharing import (
-    Noise,
     Sharing,
     disclosed,
     share_about,
@@ -48,8 +47,6 @@ class Tally:
         Of a tally of some parts of a gallery, which they are.
     shared : Sharing or None
         How it was made fit to be shared, by :meth:`share`.
-    cells : int
-        Of a tally that was extended or reduced: the cells that were compared for it.
     """
 
     protocol: str
@@ -59,7 +56,6 @@ class Tally:
     counted: CountedProbes | None = None
     part: GalleryPart | None = None
     shared: Sharing | None = None
-    cells: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self.far_targets = np.asarray(self.far_targets, dtype=np.float64)
@@ -113,7 +109,7 @@ class Tally:
         Notes
         -----
         Probes with equal scores that agree in less are warned of in the results, and so is it that
-        scores could not be compared: tallies of older layouts, shared, extended and reduced ones
+        scores could not be compared: tallies of older layouts, and shared ones
         have no digests of scores.
         """
         if not isinstance(other, Tally):
@@ -301,9 +297,6 @@ class Tally:
         max_rank: int = RANKS,
         salt: str | bytes | None = None,
         min_count: int = 0,
-        epsilon: float | None = None,
-        probes_per_person: int | None = None,
-        templates_per_person: int | None = None,
     ) -> Tally:
         """Return a tally to give away: counts alone, without scores, names or facts of one person.
 
@@ -322,20 +315,13 @@ class Tally:
         min_count : int
             No count of a bin may be from 1 to below this number: thresholds and ranks are left out
             until none is. Rates at those left are exact. Tallies merge at those that both have.
-        epsilon : float, optional
-            Differential privacy by OpenDP: geometric noise on all counts, this epsilon for all
-            of them together, for one person whose probes are exchanged for others'. The gallery,
-            the thresholds and the numbers of probes and subjects are taken as public. Few
-            thresholds and ranks keep the noise small.
-        probes_per_person, templates_per_person : int
-            With `epsilon`: the most probes and gallery templates of one person in these data.
 
         Raises
         ------
         DataError
             Bad options; fewer attempts of a class than `min_count`.
         ProtocolError
-            Where a task cannot be folded, or OpenDP is not installed.
+            Where a task cannot be folded.
 
         Examples
         --------
@@ -345,14 +331,6 @@ class Tally:
         >>> int(shared.dataset("verification/single").genuine_attempts)
         240
         """
-        noise = None
-        if epsilon is not None:
-            if probes_per_person is None or templates_per_person is None:
-                raise DataError(
-                    f"{Argument('epsilon')} needs {Argument('probes_per_person')} and "
-                    f"{Argument('templates_per_person')}: the most that one person contributes"
-                )
-            noise = Noise(epsilon, probes_per_person, templates_per_person)
         if self.part is not None:
             self.part.require_complete()
         if self.shared is not None:
@@ -361,12 +339,12 @@ class Tally:
         parts = fold_parts(
             self.parts, self.far_targets, thresholds=thresholds, max_rank=max_rank, genuine=True
         )
-        parts, attempts = share_parts(parts, min_count=min_count, noise=noise)
+        parts = share_parts(parts, min_count=min_count)
         for about in {id(x.tally): x.tally for x in parts.values()}.values():
             about.about = share_about(about.about, secret)
         found = replace(self, parts=parts)
         found.counted, found.part = share_probes(self.counted, secret), None
-        found.shared = Sharing(secret is not None, min_count, epsilon or np.inf, attempts)
+        found.shared = Sharing(secret is not None, min_count)
         return found
 
     def disclosed(self) -> list[str]:

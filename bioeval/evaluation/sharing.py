@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer, require_number
+from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.evaluation.task_counts import Counts, TaskCounts
 from bioeval.scores.about import About
 from bioeval.scores.template_digests import CountedProbes, DigestKey, as_texts
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
-from bioeval.tallies.folded import Folded, FoldedIdentification, FoldedVerification, TooFewError
+from bioeval.tallies.folded import FoldedIdentification, FoldedVerification, TooFewError
 from bioeval.tallies.random_galleries.counts import GalleryTally
 
 
@@ -29,74 +29,33 @@ class Sharing:
     min_count : int
         No count is from 1 to below it; 0 for no such limit.
     epsilon : float
-        Of differential privacy, for all counts together; infinite without noise.
+        Of the noise of differential privacy that earlier versions could add; infinite without.
     attempts_per_person : int
-        Most attempts of one person in one table of counts, which the noise is for; 0 without.
+        Most attempts of one person in one table of counts, which that noise was for; 0 without.
     """
 
     salted: bool
     min_count: int
-    epsilon: float
-    attempts_per_person: int
+    epsilon: float = np.inf
+    attempts_per_person: int = 0
 
 
-@dataclass(frozen=True)
-class Noise:
-    """Noise of differential privacy, and the most that one person may contribute.
-
-    Attributes
-    ----------
-    epsilon : float
-        For all tables of counts together, each of which gets the same part.
-    probes, templates : int
-        Most probes, and most gallery templates, of one person.
-    """
-
-    epsilon: float
-    probes: int
-    templates: int
-
-    def __post_init__(self) -> None:
-        require_number("epsilon", self.epsilon, low=0)
-        if not 0 < self.epsilon < np.inf:
-            raise DataError(f"{Argument('epsilon')} is {self.epsilon:g}; expected more than 0")
-        require_integer("probes_per_person", self.probes, low=1)
-        require_integer("templates_per_person", self.templates, low=1)
-
-    def attempts(self, tally: Folded, table: str) -> int:
-        """Return the most attempts of one person in a table."""
-        if isinstance(tally, FoldedIdentification):
-            return self.probes * (3 if table == "within" else 1)
-        about = tally.about
-        if tally.templates == "multi":
-            return self.probes * (1 if table == "genuine" else about.gallery_subjects)
-        return self.probes * (self.templates if table == "genuine" else about.gallery_templates)
-
-
-def share_parts(
-    parts: dict[str, TaskCounts], *, min_count: int, noise: Noise | None
-) -> tuple[dict[str, TaskCounts], int]:
-    """Return folded counts without small ones, or with noise; and the most attempts of a person."""
+def share_parts(parts: dict[str, TaskCounts], *, min_count: int) -> dict[str, TaskCounts]:
+    """Return folded counts without small ones."""
     require_integer("min_count", min_count, low=0)
     kinds = FoldedVerification | FoldedIdentification
     if not all(isinstance(part.tally, kinds) for part in parts.values()):
         raise ProtocolError(
             "expected counts over drawn galleries cannot be shared: they are not whole numbers"
         )
-    tables = sum(len(t.tables()) for t in _distinct(parts))
     made: dict[int, Any] = {}
-    left_out, attempts = list[str](), 0
+    left_out = list[str]()
     for tally in _distinct(parts):
         try:
-            found = tally.without_small(min_count) if min_count > 1 else tally
+            made[id(tally)] = tally.without_small(min_count) if min_count > 1 else tally
         except TooFewError as few:
             nodes = [node for node, part in parts.items() if part.tally is tally]
             left_out.append(f"{' and '.join(nodes)} left out: {few}")
-            continue
-        if noise is not None:
-            found, most = _noisy(found, noise, noise.epsilon / tables)
-            attempts = max(attempts, most)
-        made[id(tally)] = found
     if not made:
         raise DataError(
             f"nothing can be shared with {Argument('min_count')} = {min_count}: "
@@ -107,51 +66,11 @@ def share_parts(
     }
     for tally in made.values():
         tally.about = replace(tally.about, notes=tuple(left_out))
-    return shared, attempts
+    return shared
 
 
 def _distinct(parts: dict[str, TaskCounts]) -> list[Any]:
     return list({id(part.tally): part.tally for part in parts.values()}.values())
-
-
-def _noisy(tally: Folded, noise: Noise, epsilon: float) -> tuple[Folded, int]:
-    """Return counts with geometric noise, `epsilon` for each table, and a person's attempts.
-
-    A person whose probes are others changes a table by twice its attempts at most.
-    """
-    try:
-        import opendp.prelude as dp
-    except ImportError:
-        raise ProtocolError(
-            "differential privacy needs OpenDP: python -m pip install 'bioeval[privacy]'"
-        ) from None
-    if tally.about.layout == "all-against-all":
-        raise ProtocolError(
-            "noise is for a person's probes against a gallery taken as public; of all-against-all "
-            "data a person's templates are in the attempts of all others"
-        )
-    dp.enable_features("contrib")
-    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l1_distance(T=int)
-    changes: dict[str, Any] = {}
-    largest, sd = 0, 0.0
-    for name, table in tally.tables().items():
-        attempts = noise.attempts(tally, name)
-        scale = 2 * attempts / epsilon
-        measure = dp.m.make_geometric(*space, scale=scale)
-        if measure.map(2 * attempts) > epsilon * (1 + 1e-9):
-            raise DataError(f"OpenDP gives no noise for epsilon {epsilon:g}")
-        noisy = np.array(measure(table.ravel().tolist()), dtype=np.int64)
-        changes[name] = noisy.reshape(table.shape)
-        ratio = np.exp(-1 / scale)
-        largest, sd = max(largest, attempts), max(sd, float(np.sqrt(2 * ratio) / (1 - ratio)))
-    if isinstance(tally, FoldedIdentification):
-        within = changes["within"].sum(axis=1)
-        genuine, targets, others = (max(int(x), 0) for x in (changes["di"].sum(), *within[[2, 4]]))
-        changes |= {"genuine": genuine, "targets": targets, "non_targets": others}
-        changes |= {"unmated": 0, "unmated_targets": 0, "tied": -1}
-    else:
-        changes["skipped_claims"] = 0
-    return replace(tally, noise=sd, **changes), largest
 
 
 def share_about(about: About, salt: DigestKey | None) -> About:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from sklearn.isotonic import isotonic_regression
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.variables import VERIFICATION
@@ -177,7 +176,10 @@ def _running(counts: np.ndarray, noise: float) -> tuple[np.ndarray, int]:
 def _rising(counts: np.ndarray, total: int) -> np.ndarray:
     """Return noisy running counts made to rise, from 0 to the total."""
     if len(counts) > 1:
-        counts = np.rint(isotonic_regression(counts.astype(np.float64))).astype(np.int64)
+        # Here, since tallies of earlier versions alone need it.
+        from scipy.optimize import isotonic_regression
+
+        counts = np.rint(isotonic_regression(counts.astype(np.float64)).x).astype(np.int64)
     return np.clip(counts, 0, total)
 
 

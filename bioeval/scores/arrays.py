@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from typing import Any
 
 import numpy as np
@@ -128,16 +127,3 @@ def read_block(
         wanted, back = np.unique(rows[low:high], return_inverse=True)
         block = np.asarray(base[wanted])[back.reshape(-1)]
     return block if columns is None else np.take(block, columns, axis=1)
-
-
-def writable_alias(array: np.ndarray) -> np.ndarray:
-    """Return an array over the same memory that numba takes for writable.
-
-    Read-only arrays (memory maps) would make it compile every kernel once more. The kernels write
-    to none of them.
-    """
-    if array.flags.writeable:
-        return array.view(np.ndarray)
-    memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
-    memory.owner = array  # type: ignore[attr-defined]  # which is kept with the alias
-    return np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)

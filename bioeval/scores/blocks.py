@@ -25,7 +25,8 @@ from bioeval.base.memory import memory_limited
 from bioeval.base.progress import report
 from bioeval.kernels import fuse as kernel_fuse
 from bioeval.scores.about import About, describe
-from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
+from bioeval.scores.aliases import writable_alias
+from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.enrolment_times import EnrolmentTimes
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import PairScores, Scores, require_scores

@@ -24,6 +24,7 @@ from typing import Any, Self
 import numpy as np
 
 from bioeval.base.errors import DataError, bad_choice, require_choice
+from bioeval.scores.aliases import writable_alias
 
 METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
 
@@ -84,7 +85,6 @@ class _Side:
     def in_kernel(self) -> Any:
         """Return the side as kernels take it."""
         from bioeval.kernels.distance import Embeddings
-        from bioeval.scores.arrays import writable_alias
 
         exact, factor = map(writable_alias, map(np.ascontiguousarray, (self.exact, self.factor)))
         return Embeddings(exact, factor, self.squared)

@@ -38,7 +38,7 @@ _SHOWN = 5
 _UNCHECKED = "overlap was not checked by scores, so that a probe at two positions may count twice: "
 _WITHOUT = (
     _UNCHECKED + "a tally of an older layout or of a gallery in parts, or one that was shared, "
-    "extended or reduced, holds no digests of scores"
+    "holds no digests of scores"
 )
 _OF_OTHERS = (
     _UNCHECKED + "one tally holds digests of embeddings, the other of the scores of a matrix"

@@ -194,8 +194,8 @@ class NewPeople:
         """Return the limits of FAR, FRR and DIR at increasing distances."""
 
         def limits(rate: _Rate) -> Limits:
-            found = rate.hits.distance, rate.losses.distance
-            return rate.at(*(np.searchsorted(grid, x) for x in found), len(grid))[1]
+            hits, losses = (np.searchsorted(grid, x.distance) for x in (rate.hits, rate.losses))
+            return rate.at(hits, losses, len(grid))[1]
 
         far = limits(self.impostor.up_to(1))
         unknown = np.full(len(grid), np.nan)
@@ -246,8 +246,10 @@ class _Accepting:
     def __init__(self, rate: _Rate):
         self.distance, counts = np.unique(rate.hits.distance, return_counts=True)
         self.accepted = np.append(0, np.cumsum(counts))
-        places = (1 + np.searchsorted(self.distance, x.distance) for x in (rate.hits, rate.losses))
-        _, (self.low, self.high) = rate.at(*places, len(self.accepted))
+        hits, losses = (
+            1 + np.searchsorted(self.distance, x.distance) for x in (rate.hits, rate.losses)
+        )
+        _, (self.low, self.high) = rate.at(hits, losses, len(self.accepted))
 
     def state(self, target: float) -> int:
         """Return the last state with FAR at most a target."""

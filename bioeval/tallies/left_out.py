@@ -104,8 +104,11 @@ class _Counter:
 
     def _of_block(self, block: Block) -> tuple[np.ndarray, ...]:
         shape = len(block.values), len(block.starts) - 1
+        closer, tied, before = (np.empty(shape, dtype=np.int32) for _ in range(3))
         found = ByGroup(
-            *(np.empty(shape, dtype=np.int32) for _ in range(3)),
+            closer,
+            tied,
+            before,
             np.empty(shape[0], dtype=np.int64),
             np.empty(shape[0]),
         )

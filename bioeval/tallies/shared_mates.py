@@ -83,13 +83,6 @@ class MateLists:
         }
         return MateLists.of(len(self.starts) - 1, **both, nearest=self.nearest)
 
-    def of_rows(self, low: int, high: int) -> MateLists:
-        """Return the mates of probes ``low:high``."""
-        starts = self.starts[low : high + 1]
-        part = slice(int(starts[0]), int(starts[-1]))
-        place = self.place[part], self.site[part]
-        return MateLists(starts - starts[0], self.distance[part], place[1], place[0], self.nearest)
-
     def numbered(self, numbers: np.ndarray) -> MateLists:
         """Return the same with other numbers of the sites."""
         return replace(self, site=numbers[self.site])
@@ -137,10 +130,6 @@ class NearestMatesJob:
 
     def add(self, block: Block) -> None:
         """Gather the mates of a block of rows."""
-        self.found.append(self.of_block(block))
-
-    def of_block(self, block: Block) -> MateLists:
-        """Return the mates of a block of rows, of site 0."""
         if self.ranked.rank_unit == "subject":
             block = block.fused(self.ranked.fusion)
         value, row, position = gather(
@@ -151,7 +140,8 @@ class NearestMatesJob:
         place = self.scores.gallery_ids[column] if self.places else column[:0]
         site = np.zeros(len(place), dtype=np.int64)
         rows = len(block.values)
-        return MateLists.of(rows, row, value.astype(np.float64), site, place, nearest=True)
+        found = MateLists.of(rows, row, value.astype(np.float64), site, place, nearest=True)
+        self.found.append(found)
 
     def fresh(self) -> Self:
         """Return the same job before it has gathered anything."""
@@ -185,24 +175,16 @@ class NearestMatesJob:
 
 
 class SharedRanksJob:
-    """Ranks the nearest mates of all sites among the candidates of one.
+    """Ranks the nearest mates of all sites among the candidates of one."""
 
-    With `grows`, the mates are those of other sites, to which those of this one are added first.
-    """
-
-    def __init__(self, job: IdentificationJob, shared: SharedMates, *, grows: bool = False):
+    def __init__(self, job: IdentificationJob, shared: SharedMates):
         self.scores, self.reader, self.ranked, self.shared = job.scores, job.reader, job, shared
         self.facts = empty_facts(job.scores.shape[0])
-        self.own = NearestMatesJob(job, places=True) if grows else None
 
     def add(self, block: Block) -> None:
         """Count a block of rows."""
         self.ranked.add(block)
         low, shared = block.low, self.shared
-        if self.own is not None:
-            before = shared.lists.of_rows(low, low + len(block.values))
-            here = self.own.of_block(block).numbered(np.array([shared.site]))
-            low, shared = 0, SharedMates(before.merge(here), shared.site)
         if self.ranked.rank_unit == "subject":
             block = block.fused(self.ranked.fusion)
         rows = slice(block.low, block.low + len(block.values))

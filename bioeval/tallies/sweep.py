@@ -30,7 +30,8 @@ from bioeval.kernels.sweep_arguments import (
     VerificationTables,
     Wanted,
 )
-from bioeval.scores.arrays import IGNORE, writable_alias
+from bioeval.scores.aliases import writable_alias
+from bioeval.scores.arrays import IGNORE
 from bioeval.scores.blocks import (
     Block,
     BlockReader,

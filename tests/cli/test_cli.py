@@ -162,7 +162,7 @@ def test_control_characters_do_not_reach_the_terminal(capsys):
 
 
 def test_streams_and_codes_of_the_real_program(scores):
-    assert run("run", scores) == 0  # compiles, which another process would announce
+    bioeval("run", scores)  # which compiles, and says so
     good = bioeval("run", scores)
     assert (good.returncode, good.stderr) == (0, "")
     assert "Verification, single-template" in good.stdout
@@ -877,6 +877,7 @@ def test_choices_are_those_of_the_library():
     from bioeval.partition.enrolment import TOO_FEW
     from bioeval.scores.formats.options import MISSING, READ_AS
     from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
+    from bioeval.scores.listed_templates import KEEP
     from bioeval.stats import METHODS
     from bioeval.views.plots.save import FORMATS
     from bioeval.views.terms import TERMS
@@ -887,6 +888,7 @@ def test_choices_are_those_of_the_library():
     assert choices.pop("terms") == TERMS
     assert choices.pop("too_few") == TOO_FEW
     assert choices.pop("as_") == READ_AS
+    assert choices.pop("keep") == KEEP
     assert choices == {"kind": KINDS, "nan": NAN_POLICIES, "missing_pairs": MISSING}
 
 

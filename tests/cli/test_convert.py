@@ -168,7 +168,7 @@ def test_what_cannot_be_converted(here, capsys, args, message):
     be.save(CASES["pairs"], "p.npz")
     be.save(be.Scores(np.eye(2), ["", "a"]), "odd.npz")
     who = [["a", "b"], ["b", " c"]]
-    be.save(be.Scores.from_pairs([1, 2], [1, 0], subjects=who), "oddp.npz")
+    be.save(be.Scores.from_pairs([1, 2], [0, 0], subjects=who), "oddp.npz")
     before = files(here)
     assert main(["convert", *args]) == 2
     error = capsys.readouterr().err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 import numpy as np
 import pytest
@@ -88,41 +87,10 @@ def test_workers_write_the_file_of_one_process(folder, tmp_path, command):
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
 
 
-def test_a_tally_follows_its_data(tmp_path, capsys):
-    """Counts of a first part, all of it, and all but one subject and one template of another."""
-    whole, every = be.simulate(12, 3, random_state=2), np.arange(36)
-    left = np.setdiff1d(every, [6, 7, 8, 35])  # subject 2, and one of 11
-    for name, rows in (("first", every[:30]), ("whole", every)):
-        be.save(whole.select(rows, rows), tmp_path / f"{name}.npz")
-        given = [tmp_path / f"{name}.npz", "--site", "a", "--out", tmp_path / name]
-        assert document(capsys, "tally", *given)["protocol"] == "course-all-vs-all"
-    grown, rest = tmp_path / "grown", tmp_path / "rest"
-    given = [tmp_path / "first", tmp_path / "whole.npz", "--site", "a", "--out", grown]
-    assert document(capsys, "extend", *given)["cells"] >= 36**2 - 30**2
-    gone = ["--subject", str(whole.probe_labels[6]), "--probes", "35", "--gallery", "35"]
-    given = [tmp_path / "whole", tmp_path / "whole.npz", "--site", "a", "--out", rest]
-    assert main([*map(str, ["withdraw", *given, *gone])]) == 0
-    shown = capsys.readouterr().out
-    assert "the numbers of probes (32)" in shown
-    assert re.search(r", [1-9]\d* cells compared\n", shown)
-    of_left = be.tally(be.load(tmp_path / "whole.npz").select(left, left), site="a")
-    for found, tally in ((grown, be.Tally.load(tmp_path / "whole")), (rest, of_left)):
-        loaded = be.Tally.load(found)
-        assert loaded.tree().equals(tally.tree())
-        assert loaded.counted.same(tally.counted)
-    assert main([*map(str, ["withdraw", *given, *gone, "--force", "--points"])]) == 0
-    eer = be.Tally.load(rest).dataset("verification/single").eer
-    assert float(eer) == float(be.verification(whole.select(left, left)).eer)
-    capsys.readouterr()
-    for wrong, message in (
-        (gone[2:4], "differ; of all-against-all data"),
-        (["--subject", "x"], "--subject x: no template is of this subject"),
-        ([], "name what is withdrawn"),
-    ):
-        assert main([*map(str, ["withdraw", *given, "--force", *wrong])]) == 2
-        assert message in capsys.readouterr().err
-    assert main([*map(str, ["extend", *given, "--force", "--protocol", "x"])]) == 2
-    assert "protocol" in capsys.readouterr().err
+@pytest.mark.parametrize("command", ["extend", "withdraw"])
+def test_removed_commands_name_what_does_their_work(capsys, command):
+    assert main([command, "a.tally", "b.npz"]) == 2
+    assert "was removed" in (said := capsys.readouterr().err) and "bioeval tally" in said
 
 
 def test_a_gallery_at_two_sites(folder, tmp_path, capsys):
@@ -140,7 +108,8 @@ def test_a_gallery_at_two_sites(folder, tmp_path, capsys):
         assert main([*map(str, [*given, "--out", tallies[-1]])]) == 0
     assert main(["merge", str(tallies[0])]) == 2
     assert "1 of 2 parts of a gallery" in capsys.readouterr().err
-    found = document(capsys, "merge", *tallies, "--union-of-galleries")["tasks"]
+    given = ["merge", *tallies, "--union-of-galleries", "--same-system"]
+    found = document(capsys, *given)["tasks"]
     whole = document(capsys, "run", folder / "whole.npz")["tasks"]
     for node in ("open_set", "closed_set"):
         assert {k: found[node][k] for k in whole[node] if k != "warnings"} == {
@@ -189,7 +158,6 @@ def test_sharing(folder, tmp_path, capsys):
         (["tally", "S", "--out", "S"], "one of the files to read"),
         (["tally", "S", "--out", "o", "--min-count", "3"], "belong to --share"),
         (["tally", "S", "--out", "o", "--share", "--thresholds", "9"], "--thresholds is a number"),
-        (["tally", "S", "--out", "o", "--share", "--epsilon", "1"], "--probes-per-person"),
         (["tally", "S", "--out", "o", "--key-file", "E"], "expected a secret"),
         (["tally", "S", "--out", "o", "--mates", "S"], "saved mates"),
         (["tally", "S"], "--out"),

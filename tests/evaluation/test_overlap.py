@@ -72,7 +72,7 @@ def test_the_command_refuses_them_in_any_order(tmp_path, capsys):
         assert main(["tally", str(tmp_path / f"{name}.npz"), "--out", files[name]]) == 0
     for a, b in (("whole", "half"), ("half", "whole"), ("whole", "other")):
         capsys.readouterr()
-        assert main(["merge", files[a], files[b]]) == 2
+        assert main(["merge", files[a], files[b], "--same-system"]) == 2
         found = capsys.readouterr().err
         assert f"{files[b]}: 36 of the " in found and "by label, metadata and scores" in found
 
@@ -366,12 +366,8 @@ def test_files_keep_the_digests_and_shares_do_not(tmp_path):
         assert not any("all scores" in x for x in both.disclosed())
 
 
-def test_extended_tallies_and_galleries_in_parts_say_that_they_have_none():
+def test_galleries_in_parts_have_none():
     scores = population("all-against-all")
-    first = scores.select(range(60), range(60))
-    grown = be.extend_tally(be.tally(first), scores)
-    assert grown.counted.scores is None
-    assert NOT_CHECKED in said(grown.merge(be.tally(scores, site="B")))
     parts = [scores.select(gallery=np.arange(i, 72, 2)) for i in (0, 1)]
     mates = reduce(lambda a, b: a.merge(b), [be.best_mates(x) for x in parts])
     assert be.tally(parts[0], mates=mates).counted.scores is None

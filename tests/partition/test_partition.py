@@ -491,7 +491,9 @@ def test_pair_folds():
 
 
 def test_pairs_can_be_divided_as_samples():
-    scores = Scores.from_pairs(np.arange(8.0), [1, 1, 1, 1, 0, 0, 0, 0], subjects=np.ones((8, 2)))
+    scores = Scores.from_pairs(
+        np.arange(8.0), [1, 1, 1, 1, 0, 0, 0, 0], subjects=[(1, 1)] * 4 + [(1, 2)] * 4
+    )
     codes = bp.fold_codes(bp.SampleKFold(4, stratify="genuine"), scores)
     assert sorted(codes[:4]) == sorted(codes[4:]) == [0, 1, 2, 3]
     assert (bp.fold_codes(model_selection.KFold(4), scores) == [0, 0, 1, 1, 2, 2, 3, 3]).all()

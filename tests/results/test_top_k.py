@@ -427,7 +427,7 @@ def test_features_as_npy(tmp_path):
         be.load(tmp_path / "q.npy", metric="l2", labels=tmp_path / "q.csv")
     with pytest.raises(DataError, match="metric is 'l3'"):
         be.load(tmp_path / "q.npy", metric="l3")
-    with pytest.raises(DataError, match="kind has no meaning for embeddings in .npy"):
+    with pytest.raises(DataError, match="kind has no meaning for embeddings without names"):
         be.load(tmp_path / "q.npy", metric="l2", kind="distance")
     (tmp_path / "t.csv").write_text("label\na\n")
     with pytest.raises(DataError, match="t.csv: is text; expected a .npy file of embeddings"):

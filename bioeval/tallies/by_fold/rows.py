@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from bioeval.kernels.folds import Rows
-from bioeval.scores.arrays import writable_alias
+from bioeval.scores.aliases import writable_alias
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
 

@@ -1,1 +1,0 @@
-"""Tallies of data that grow and shrink: what is new is compared, what is withdrawn subtracted."""
