@@ -81,7 +81,8 @@ def _write(path: Path, lines: int) -> None:
             file.write("similarity,subject_a,subject_b\n")
         for low in range(0, lines, _PIECE):
             n = min(_PIECE, lines - low)
-            genuine = rng.random(n) < 0.01
+            line = np.arange(low, low + n)
+            genuine = line % 100 == 0
             scores = rng.normal(size=n) + 2.5 * genuine
             if parquet is not None and arrow is not None:
                 values = scores.astype(np.float32)
@@ -89,21 +90,23 @@ def _write(path: Path, lines: int) -> None:
                 writer = writer or parquet.ParquetWriter(str(path), table.schema)
                 writer.write_table(table)
                 continue
-            a = rng.integers(0, _SUBJECTS, n)
-            b = np.where(genuine, a, (a + rng.integers(1, _SUBJECTS, n)) % _SUBJECTS)
-            columns = (genuine.tolist(), a.tolist(), b.tolist(), scores.tolist())
+            a, turn = line % _SUBJECTS, line // _SUBJECTS
+            b = np.where(genuine, a, (a + 1 + turn) % _SUBJECTS)
+            # No pair of templates is listed twice.
+            template = np.where(genuine, 3 + turn, 2)
+            columns = [x.tolist() for x in (genuine, a, b, template, scores)]
             lines_of = _csv if path.suffix == ".csv" else _text
             file.writelines(lines_of(*line) for line in zip(*columns, strict=True))
     if writer is not None:
         writer.close()
 
 
-def _csv(genuine: bool, a: int, b: int, score: float) -> str:
+def _csv(genuine: bool, a: int, b: int, template: int, score: float) -> str:
     return f"{score:.6f},s{a:05d},s{b:05d}\n"
 
 
-def _text(genuine: bool, a: int, b: int, score: float) -> str:
-    return f"{genuine:d} id{a:05d}/1.wav id{b:05d}/2.wav {score:.6f}\n"
+def _text(genuine: bool, a: int, b: int, template: int, score: float) -> str:
+    return f"{genuine:d} id{a:05d}/1.wav id{b:05d}/{template}.wav {score:.6f}\n"
 
 
 def _elsewhere(how: str, path: Path) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def test_a_sweep_reads_each_row_once_and_whole_chunks(heights, step, sample):
     array.chunks = (tuple(heights), (2,))
     rows = StoredRows(array, "x")
     ends = set(np.cumsum((0, *heights)).tolist())
-    if sample:
+    if sample and len(values) > 1:  # of a single row a sample is a sweep
         rows[0:1]
     for low in range(0, len(values), step):
         rows[low : low + step]
