@@ -122,7 +122,7 @@ def valid_inputs(folder: Path) -> list[Input]:
         Input("npz matrix", {"s.npz": matrix}, run),
         Input(
             "npz pairs",
-            {"s.npz": _npz(scores=d[0], genuine=who == 0, subjects=np.stack([who, who[::-1]], 1))},
+            {"s.npz": _npz(scores=d[0], genuine=who == 0, subjects=np.stack([0 * who, who], 1))},
             run,
         ),
         Input("npz embeddings", {"s.npz": _npz(embeddings=vectors, labels=who, metric="l2")}, run),
