@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
+
+from bioeval.kernels.compiled import compiled
 
 # Marks of a member in a search: not reached, at an even or odd distance from the root, and in an
 # earlier search without success, in whose reach no pair can be gained any more.
 _FREE, _EVEN, _ODD, _DONE = 0, 1, 2, 3
 
 
-@njit(cache=True)
+@compiled
 def match_in_order(left, right, mate):
     """Take each pair whose members are in none yet.
 
@@ -27,7 +28,7 @@ def match_in_order(left, right, mate):
             mate[left[k]], mate[right[k]] = right[k], left[k]
 
 
-@njit(cache=True)
+@compiled
 def match_most(start, neighbour, mate):
     """Change the pairs until there are as many as possible.
 

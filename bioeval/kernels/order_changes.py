@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
+
+from bioeval.kernels.compiled import compiled
 
 
 class Attempts(NamedTuple):
@@ -26,7 +27,7 @@ class Attempts(NamedTuple):
     right: np.ndarray
 
 
-@njit(cache=True)
+@compiled
 def mark_order_changes(genuine, start, impostor, found):
     """Mark the impostor attempts in another order with a genuine attempt of a group.
 
@@ -55,7 +56,7 @@ def mark_order_changes(genuine, start, impostor, found):
                 )  # fmt: skip
 
 
-@njit(cache=True)
+@compiled
 def take_order_changes(genuine, impostor, alive, units):
     """Take disjoint sets of subjects of a genuine and an impostor attempt in another order.
 

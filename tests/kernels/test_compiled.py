@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,13 @@ from bioeval.kernels import compiled, overlaps, ranks
 print(compiled.CACHE)
 assert compiled.CACHE == str(numba.config.CACHE_DIR) or not numba.config.CACHE_DIR
 """
+
+
+def test_every_kernel_is_compiled_and_kept_by_bioeval(root):
+    """Numba's own decorator would keep it where no edit of another file is noticed."""
+    files = sorted((root / "bioeval").rglob("*.py"))
+    own = [x.name for x in files if re.search(r"\bnjit\b", x.read_text(encoding="utf-8"))]
+    assert own == ["compiled.py"]
 
 
 @pytest.fixture
