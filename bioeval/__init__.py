@@ -109,7 +109,8 @@ _NAMES = {
     "bioeval.evaluation.reid": "apply_convention gom reid",
     "bioeval.evaluation.sample_size": "sample_size",
     "bioeval.evaluation.tally": "refine_tally tally",
-    "bioeval.evaluation.tasks": "closed_set open_set ranks verification",
+    "bioeval.evaluation.identification": "closed_set open_set ranks",
+    "bioeval.evaluation.verification": "verification",
     "bioeval.evaluation.walk.calls": "explain step_by_step",
     "bioeval.evaluation.workload": "workload",
     "bioeval.evaluation.worst_pairs": "worst_pairs",
@@ -170,6 +171,7 @@ if TYPE_CHECKING:
     from bioeval.evaluation.gallery_parts import BestMates, best_mates
     from bioeval.evaluation.gallery_size import gallery_size
     from bioeval.evaluation.groups import by_group
+    from bioeval.evaluation.identification import closed_set, open_set, ranks
     from bioeval.evaluation.normalise import normalise
     from bioeval.evaluation.over_time import ageing, over_time
     from bioeval.evaluation.planned_run import plan_run
@@ -178,7 +180,7 @@ if TYPE_CHECKING:
     from bioeval.evaluation.reid import apply_convention, gom, reid
     from bioeval.evaluation.sample_size import sample_size
     from bioeval.evaluation.tally import refine_tally, tally
-    from bioeval.evaluation.tasks import closed_set, open_set, ranks, verification
+    from bioeval.evaluation.verification import verification
     from bioeval.evaluation.walk.calls import explain, step_by_step
     from bioeval.evaluation.workload import workload
     from bioeval.evaluation.worst_pairs import worst_pairs

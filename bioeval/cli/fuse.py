@@ -111,7 +111,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         take_out(out, force)
     with Stages() as stages:
         from bioeval.evaluation.fusion import Fusion, fuse
-        from bioeval.evaluation.tasks import verification
+        from bioeval.evaluation.verification import verification
         from bioeval.tallies.points import FAR_TARGETS
         from bioeval.views.tables.side_by_side import SideBySideTable
 

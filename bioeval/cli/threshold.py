@@ -104,7 +104,7 @@ def _with_curves(
     """Return a study beside the verification that it is of, whose curves a page shows."""
     import xarray as xr
 
-    from bioeval.evaluation.tasks import verification
+    from bioeval.evaluation.verification import verification
 
     attempts = verification(scores, templates=templates, progress=progress)
     return xr.DataTree.from_dict({f"verification/{templates}": attempts, "threshold_study": study})

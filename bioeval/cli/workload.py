@@ -161,7 +161,8 @@ def _evaluated(
     from functools import partial
 
     from bioeval.base.errors import DataError
-    from bioeval.evaluation.tasks import open_set, verification
+    from bioeval.evaluation.identification import open_set
+    from bioeval.evaluation.verification import verification
 
     name, _, templates = task.partition("/")
     evaluate: Any = partial(verification, templates=templates, auc=False)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from bioeval.base.kinds import PLURALS, larger_is_closer
-from bioeval.evaluation.tasks import verification
+from bioeval.evaluation.verification import verification
 from bioeval.results.findings import Finding
 from bioeval.scores.lattice import lattice_step
 from bioeval.scores.matrix import Scores

@@ -13,9 +13,7 @@ import xarray as xr
 from bioeval.base.engine import Client, refuse_engine
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import RandomState
-from bioeval.base.variables import TOP_K
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.intervals import with_intervals
 from bioeval.evaluation.plan import (
     MEAN,
     EvaluationOptions,
@@ -25,21 +23,14 @@ from bioeval.evaluation.plan import (
     refuse_unused,
     resolve_card,
 )
-from bioeval.evaluation.protocol_tally import Tally
-from bioeval.evaluation.reid import refuse_thresholds
-from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.evaluation.task_counts import TaskCounts, datasets_of
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.reid import convention_of
 from bioeval.results.dataset import Scalars, tree_of
-from bioeval.results.galleries import mean_over_galleries
-from bioeval.results.threshold_lookup import shared_points
-from bioeval.results.top_k import reid_of_lists
 from bioeval.scores.blocks import Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.stats.query_means import query_mean_intervals
 from bioeval.tallies.by_subject import require_people
 
 
@@ -126,6 +117,8 @@ def evaluate(
     if (extra := options.extra_thresholds) is not None and len(scores) > 1:
         plain = replace(options, extra_thresholds=None, interval=None)
         alone = {k: _evaluate_system(v, protocol, plain, progress) for k, v in scores.items()}
+        from bioeval.results.threshold_lookup import shared_points
+
         each = {
             name: replace(options, extra_thresholds=np.union1d(extra, points))
             for name, points in shared_points(alone).items()
@@ -222,16 +215,17 @@ def _evaluate_system(
     if card.has_folds:
         return _evaluate_folds(scores, card, options, progress)
     plan, counted = _count(scores, card, options, progress, automatic=protocol == "auto")
-    tally = Tally(card.name, counted, plan.far_targets, card.report.ranks)
+    found = datasets_of(counted, card.name, card.report.ranks)
     if options.interval is None:
-        return tally.tree()
-    found = {}
+        return tree_of(found)
+    from bioeval.evaluation.intervals import with_intervals
+
     with threads_for(scores):
         for node, part in counted.items():
             job = plan.tasks[node].job if node in plan.tasks else plan.retrieval
             verifies = node.startswith("verification")
             reader = plan.attempts_reader if verifies else plan.reader
-            found[node] = with_intervals(tally.dataset(node), part, job, reader, options.interval)
+            found[node] = with_intervals(found[node], part, job, reader, options.interval)
     return tree_of(found)
 
 
@@ -242,6 +236,8 @@ def _evaluate_galleries(
     progress: Progress | None,
 ) -> xr.DataTree:
     """Evaluate each gallery by itself, and return the mean of the rates beside them."""
+    from bioeval.results.galleries import mean_over_galleries
+
     alone = replace(card, galleries=None)
     trees = {k: _evaluate_system(x, alone, options, progress) for k, x in galleries.items()}
     found = {
@@ -296,6 +292,12 @@ def _evaluate_lists(
     scores: TopKScores, protocol: str | Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
     """Evaluate top-K lists by a convention, the one kind of protocol that they support."""
+    from bioeval.base.variables import TOP_K
+    from bioeval.evaluation.reid import refuse_thresholds
+    from bioeval.protocol.reid import convention_of
+    from bioeval.results.top_k import reid_of_lists
+    from bioeval.stats.query_means import query_mean_intervals
+
     if protocol == "auto":
         scores.require_matrix()
     card = load(protocol)

@@ -13,7 +13,7 @@ import scipy.special
 from bioeval.base.arguments import as_float64, require_number
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.random import RandomState
-from bioeval.evaluation.tasks import verification
+from bioeval.evaluation.verification import verification
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.stats.planning import Components, assumed, components_of

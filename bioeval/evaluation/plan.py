@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import stage
-from bioeval.evaluation.reid import plan_gom, retrieval_thresholds
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
-from bioeval.partition import ClaimSampler
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.reid import camera_warnings, convention_of
-from bioeval.results.open_set import open_set_rows
 from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, require_scores
@@ -31,16 +28,15 @@ from bioeval.tallies.look import Look, PointsWanted
 from bioeval.tallies.look_work import ImpostorSweep, look_at_all
 from bioeval.tallies.point_search import FewScores, Finder, PointFinder
 from bioeval.tallies.points import check_costs, check_far_targets, with_rare_targets
-from bioeval.tallies.random_galleries.counts import GalleryJob
-from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
-from bioeval.tallies.reid_lists import kept_scores
-from bioeval.tallies.row_digests import RowDigestJob
-from bioeval.tallies.shared_mates import SharedRanksJob
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_extra, check_thresholds, to_internal
 from bioeval.tallies.tie_policies import check_max_rank
 from bioeval.tallies.verification_job import VerificationJob
+
+if TYPE_CHECKING:
+    from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
+    from bioeval.tallies.row_digests import RowDigestJob
 
 # The node of the mean over galleries.
 MEAN = "mean"
@@ -107,6 +103,9 @@ class Plan:
         self.retrieval: RetrievalJob | None = None
         self.gom: GomJob | None = None
         if card.reid is not None:
+            from bioeval.evaluation.reid import retrieval_thresholds
+            from bioeval.tallies.reid_jobs import RetrievalJob
+
             rules = convention_of(card, max_rank=options.max_rank)
             alone = _searches_only(card) and card.gom is None
             given_taus: Any = options.thresholds if alone else None
@@ -114,12 +113,16 @@ class Plan:
             taus = retrieval_thresholds(given_taus, "re-identification")
             self.retrieval = RetrievalJob(scores, rules, thresholds=taus)
         if card.gom is not None:
+            from bioeval.evaluation.reid import plan_gom
+
             given = {"max_rank": options.max_rank}
             own = options.thresholds if _searches_only(card) else None
             self.gom, found = plan_gom(scores, card, own, options.normalize, given)
             self.gom_options = asdict(found)
             del self.gom_options["per_query"]
         if set(card.tasks) & _SEARCHES and not _searches_only(card):
+            from bioeval.tallies.reid_lists import kept_scores
+
             # The other tasks have the comparisons that the queries have.
             scores = kept_scores(scores, convention_of(card, ("reid", "gom")))
         self.scores = compared_scores(scores, card)
@@ -153,14 +156,26 @@ class Plan:
     def _add_tasks(self, card: Protocol, thresholds: np.ndarray | int | None) -> None:
         self.tasks: dict[str, TaskPlan] = {}
         planner = TaskPlanner(self.reader, thresholds, self.far_targets)
-        claiming = TaskPlanner(self.attempts_reader, thresholds)
         drawn = card.claims
-        claims = None if drawn is None else ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
+        claims = None
+        if drawn is not None:
+            from bioeval.partition.claims import ClaimSampler
+
+            claims = ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
         if card.verification is not None and self._has("verification"):
             for templates in card.verification.templates:
                 if self.automatic and templates == "multi" and not self.scores.labelled:
                     continue  # a mask alone does not say which templates belong together
-                job = claiming.verification(templates, card.verification, claims)
+                job = VerificationJob(
+                    self.attempts_reader.scores,
+                    self.attempts_reader,
+                    templates=templates,
+                    fusion=card.verification.fusion,
+                    thresholds=thresholds,
+                    claims=claims,
+                    unenrolled_claims=card.verification.unenrolled_claims,
+                    attempts=card.verification.attempts,
+                )
                 self.tasks[f"verification/{templates}"] = TaskPlan(job, {})
         last = self.options.max_rank
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
@@ -194,10 +209,10 @@ class Plan:
         distinct: list[Any] = list(dict.fromkeys(task.job for task in self.tasks.values()))
         # The one-sweep kernel knows no drawn galleries, nor mates of elsewhere; apart, they do not
         # slow the rest.
-        drawn = [job for job in distinct if isinstance(job, GalleryJob | SharedRanksJob)]
+        drawn = [job for job in distinct if job.form in ("galleries", "shared ranks")]
         counted = [job for job in distinct if job not in drawn]
         for job in counted:
-            if isinstance(job, VerificationJob):
+            if job.form == "verification":
                 job.wanted = self._wanted(keep) if points else None
         by_job: dict[Any, Any] = {}
         apart = [job for job in counted if job.reader is not self.reader]
@@ -245,6 +260,8 @@ class Plan:
         points = [rows, *(found.points.rows for found, *_ in finders if found.points is not None)]
         searches = counted.get("open_set")
         if searches is not None and isinstance(searches.tally, IdentificationTally):
+            from bioeval.results.open_set import open_set_rows
+
             points.append(open_set_rows(searches.tally, searches.options))
             rows = np.unique(np.concatenate(points))
             counted["open_set"] = replace(searches, options={**searches.options, "rows": rows})

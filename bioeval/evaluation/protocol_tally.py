@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -22,13 +22,16 @@ from bioeval.evaluation.sharing import (
     share_probes,
 )
 from bioeval.evaluation.tally_file import read_tally, write_tally
-from bioeval.evaluation.task_counts import Counts, TaskCounts, with_notes
+from bioeval.evaluation.task_counts import TaskCounts, datasets_of, with_notes
 from bioeval.results.dataset import tree_of
 from bioeval.scores.template_digests import CountedProbes, DigestKey
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.kept_scores import KEPT_MERGED
 from bioeval.tallies.kept_windows import at_most_kept
 from bioeval.tallies.unions import union_of_tallies
+
+if TYPE_CHECKING:
+    from bioeval.evaluation.task_counts import Counts
 
 
 @dataclass(eq=False, repr=False)
@@ -249,10 +252,7 @@ class Tally:
             raise DataError(bad_choice("node", node, self.parts))
         if self.part is not None:
             self.part.require_complete()
-        result = self.parts[node].dataset(node)
-        result.attrs["protocol"] = self.protocol
-        result.attrs["report_ranks"] = " ".join(map(str, self.ranks))
-        return result
+        return datasets_of({node: self.parts[node]}, self.protocol, self.ranks)[node]
 
     def tree(self) -> xr.DataTree:
         """Return the results of all tasks as a DataTree."""

@@ -10,9 +10,10 @@ import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.evaluation.evaluate import evaluate
+from bioeval.evaluation.identification import open_set
 from bioeval.evaluation.protocol_tally import Tally
 from bioeval.evaluation.reid import gom, reid
-from bioeval.evaluation.tasks import open_set, verification
+from bioeval.evaluation.verification import verification
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import tree_of
 from bioeval.results.threshold_lookup import at_rows, check_places, rates_at, rates_of_tree_at

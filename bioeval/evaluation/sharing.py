@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
-from bioeval.evaluation.task_counts import Counts, TaskCounts
+from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.scores.about import About
 from bioeval.scores.template_digests import CountedProbes, DigestKey, as_texts
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
@@ -154,7 +154,7 @@ def disclosed(
     return lines
 
 
-def _said_of(tally: Counts) -> list[str]:
+def _said_of(tally: Any) -> list[str]:
     """Return what the counts of a task say."""
     if isinstance(tally, VerificationTally):
         lines = [f"all {counted(len(tally.genuine), 'genuine scores')}"]

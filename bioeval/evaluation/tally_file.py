@@ -16,7 +16,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.evaluation.gallery_parts import GalleryPart
 from bioeval.evaluation.sharing import Sharing
-from bioeval.evaluation.task_counts import Counts, TaskCounts
+from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.scores.about import About
 from bioeval.scores.formats.archive import Archive
 from bioeval.scores.formats.files import existing_file, guarded, replacing
@@ -74,7 +74,7 @@ _CLASSES = {
 def write_tally(path: str | os.PathLike[str], tally: Any) -> None:
     """Write a `Tally`; the file appears whole or not at all."""
     arrays: dict[str, np.ndarray] = {}
-    tallies: list[Counts] = []
+    tallies: list[Any] = []
     nodes = {}
     for node, task in tally.parts.items():
         if not any(t is task.tally for t in tallies):

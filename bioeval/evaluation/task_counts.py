@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
-from bioeval.results.closed_set import closed_set_counts, closed_set_dataset
 from bioeval.results.dataset import Scalars
-from bioeval.results.folded import folded_closed_set, folded_open_set, folded_verification
-from bioeval.results.gom import GomOptions, gom_dataset
-from bioeval.results.open_set import open_set_dataset, open_set_scalars
-from bioeval.results.random_galleries import closed_set_expected, open_set_expected
-from bioeval.results.reid import ReidOptions, reid_dataset
-from bioeval.results.verification import verification_dataset, verification_scalars
-from bioeval.tallies.counts import IdentificationTally, TaskTally, VerificationTally
-from bioeval.tallies.folded import Folded, FoldedIdentification, FoldedVerification
-from bioeval.tallies.random_galleries.counts import GalleryTally
-from bioeval.tallies.reid_counts import GomTally, ReidTally
 
-Counts = TaskTally | GalleryTally | ReidTally | GomTally | Folded
+if TYPE_CHECKING:
+    from bioeval.tallies.counts import TaskTally
+    from bioeval.tallies.folded import Folded
+    from bioeval.tallies.random_galleries.counts import GalleryTally
+    from bioeval.tallies.reid_counts import GomTally, ReidTally
+
+    Counts = TaskTally | GalleryTally | ReidTally | GomTally | Folded
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,35 +40,65 @@ class TaskCounts:
 
     def scalars(self, node: str) -> Scalars:
         """Return the numbers of the result besides its curves over the threshold."""
-        if isinstance(self.tally, VerificationTally):
-            return verification_scalars(self.tally)
-        if not isinstance(self.tally, IdentificationTally):
+        tally: Any = self.tally
+        if tally.form == "verification":
+            from bioeval.results.verification import verification_scalars
+
+            return verification_scalars(tally)
+        if tally.form != "identification":
             return Scalars.of_dataset(self.dataset(node))
         if node == "open_set":
+            from bioeval.results.open_set import open_set_scalars
+
             curves = ("thresholds", "rows", "max_rank")
             options = {k: v for k, v in self.options.items() if k not in curves}
-            return open_set_scalars(self.tally, **options)
-        return closed_set_counts(self.tally, **self.options)[0].scalars(self.tally.about)
+            return open_set_scalars(tally, **options)
+        from bioeval.results.closed_set import closed_set_counts
+
+        return closed_set_counts(tally, **self.options)[0].scalars(tally.about)
 
     def dataset(self, node: str) -> xr.Dataset:
         """Return the result; `node` is the task, such as ``"open_set"``."""
         tally: Any = self.tally
-        if isinstance(tally, VerificationTally):
-            return verification_dataset(tally)
-        if isinstance(tally, ReidTally):
-            return reid_dataset(tally, ReidOptions(**self.options))
-        if isinstance(tally, GomTally):
-            return gom_dataset(tally, GomOptions(**self.options))
-        if isinstance(tally, FoldedVerification):
-            return folded_verification(tally, **self.options)
-        if isinstance(tally, FoldedIdentification):
-            return (folded_open_set if node == "open_set" else folded_closed_set)(
-                tally, **self.options
-            )
-        expected = isinstance(tally, GalleryTally)
-        if node == "open_set":
-            return (open_set_expected if expected else open_set_dataset)(tally, **self.options)
-        return (closed_set_expected if expected else closed_set_dataset)(tally, **self.options)
+        make: Callable[..., xr.Dataset]
+        match tally.form, node:
+            case "verification", _:
+                from bioeval.results.verification import verification_dataset
+
+                return verification_dataset(tally)
+            case "identification", "open_set":
+                from bioeval.results.open_set import open_set_dataset as make
+            case "identification", _:
+                from bioeval.results.closed_set import closed_set_dataset as make
+            case "galleries", "open_set":
+                from bioeval.results.random_galleries import open_set_expected as make
+            case "galleries", _:
+                from bioeval.results.random_galleries import closed_set_expected as make
+            case "folded verification", _:
+                from bioeval.results.folded import folded_verification as make
+            case "folded identification", "open_set":
+                from bioeval.results.folded import folded_open_set as make
+            case "folded identification", _:
+                from bioeval.results.folded import folded_closed_set as make
+            case "reid", _:
+                from bioeval.results.reid import ReidOptions, reid_dataset
+
+                return reid_dataset(tally, ReidOptions(**self.options))
+            case _:
+                from bioeval.results.gom import GomOptions, gom_dataset
+
+                return gom_dataset(tally, GomOptions(**self.options))
+        return make(tally, **self.options)
+
+
+def datasets_of(
+    counted: Mapping[str, TaskCounts], protocol: str, ranks: Sequence[int]
+) -> dict[str, xr.Dataset]:
+    """Return the result of each task of a protocol, with the ranks that tables show."""
+    found = {node: part.dataset(node) for node, part in counted.items()}
+    for dataset in found.values():
+        dataset.attrs |= {"protocol": protocol, "report_ranks": " ".join(map(str, ranks))}
+    return found
 
 
 def with_notes(parts: dict[str, TaskCounts], notes: list[str], **changed: Any) -> None:

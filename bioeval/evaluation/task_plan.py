@@ -5,29 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import require_choice
 from bioeval.base.kinds import larger_is_closer
-from bioeval.protocol.tasks import ClosedSet, OpenSet, Verification
-from bioeval.results.closed_set import RANK_LIMIT, UNMATED, closed_set_dataset
+from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import max_ranks
-from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS, open_set_dataset
-from bioeval.results.sampled_galleries import sampled_dataset
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.random_galleries.counts import GalleryJob
 from bioeval.tallies.random_galleries.options import Drawn, parse_drawn, require_drawable
-from bioeval.tallies.random_galleries.sampled import SampledJob
-from bioeval.tallies.random_galleries.thresholds import grid_over
-from bioeval.tallies.shared_mates import SharedRanksJob
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.tie_policies import TIES, check_max_rank
 from bioeval.tallies.verification_job import VerificationJob
+
+if TYPE_CHECKING:
+    from bioeval.tallies.random_galleries.counts import GalleryJob
+    from bioeval.tallies.shared_mates import SharedRanksJob
 
 
 class TaskPlan(NamedTuple):
@@ -39,7 +36,7 @@ class TaskPlan(NamedTuple):
 
 @dataclass(eq=False)
 class TaskPlanner:
-    """Plans tasks over the same scores, with the options of each as a section of a card.
+    """Plans identification over the same scores, with the options of each as a section of a card.
 
     Options are checked here, before any score is read; thresholds and FAR targets are given
     checked.
@@ -50,23 +47,11 @@ class TaskPlanner:
     far_targets: np.ndarray | None = None
     _shared: dict[tuple[str, str], IdentificationJob] = field(default_factory=dict)
 
-    def verification(
-        self, templates: str, task: Verification, claims: Any = None
-    ) -> VerificationJob:
-        """Return the job of verification with single or multi templates."""
-        return VerificationJob(
-            self.reader.scores,
-            self.reader,
-            templates=templates,
-            fusion=task.fusion,
-            thresholds=self.thresholds,
-            claims=claims,
-            unenrolled_claims=task.unenrolled_claims,
-            attempts=task.attempts,
-        )
-
     def identification(self, task: OpenSet | ClosedSet, drawn: Drawn | None = None) -> TaskPlan:
         """Return the plan of identification, in `drawn` galleries if given."""
+        from bioeval.results.closed_set import RANK_LIMIT, UNMATED
+        from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS
+
         open_set = isinstance(task, OpenSet)
         require_choice("ties", task.ties, TIES)
         check_max_rank(task.max_rank, self.reader.scores.shape[-1])
@@ -84,6 +69,9 @@ class TaskPlanner:
             if open_set:
                 options["thresholds"] = self.thresholds
             return TaskPlan(self._ranked(task), options)
+        from bioeval.tallies.random_galleries.counts import GalleryJob
+        from bioeval.tallies.random_galleries.thresholds import grid_over
+
         require_drawable(self.reader.scores, drawn, task.rank_unit, task.fusion)
         grid = grid_over(self.reader, self.thresholds) if open_set else np.empty(0)
         subjects = len(self.reader.gallery.subjects)
@@ -109,6 +97,11 @@ def sampled_identification(
 
     `job` is that of the exact mean, `options` those of its result.
     """
+    from bioeval.results.closed_set import closed_set_dataset
+    from bioeval.results.open_set import open_set_dataset
+    from bioeval.results.sampled_galleries import sampled_dataset
+    from bioeval.tallies.random_galleries.sampled import SampledJob
+
     note = options["note"]
     options = {k: v for k, v in options.items() if k != "note"}
     options |= {"max_rank": job.ranks, "ties": job.ties}

@@ -14,13 +14,9 @@ sample size                   :func:`rule_of_3`, :func:`rule_of_30`, :func:`zero
 
 from __future__ import annotations
 
-from bioeval.stats.analytic import mansfield_wayman
-from bioeval.stats.auc import auc_jackknife, delong
-from bioeval.stats.binomial import clopper_pearson, rule_of_3, rule_of_30, wilson, zero_error_bound
-from bioeval.stats.bootstrap import subject_bootstrap
-from bioeval.stats.interval import Interval
-from bioeval.stats.options import METHODS
-from bioeval.stats.repeated import RepeatedMean, nadeau_bengio
+from typing import TYPE_CHECKING
+
+from bioeval.base.lazy import lazy_names
 
 __all__ = [
     "METHODS",
@@ -37,3 +33,33 @@ __all__ = [
     "wilson",
     "zero_error_bound",
 ]
+
+if TYPE_CHECKING:
+    from bioeval.stats.analytic import mansfield_wayman
+    from bioeval.stats.auc import auc_jackknife, delong
+    from bioeval.stats.binomial import (
+        clopper_pearson,
+        rule_of_3,
+        rule_of_30,
+        wilson,
+        zero_error_bound,
+    )
+    from bioeval.stats.bootstrap import subject_bootstrap
+    from bioeval.stats.interval import Interval
+    from bioeval.stats.options import METHODS
+    from bioeval.stats.repeated import RepeatedMean, nadeau_bengio
+else:
+    _HOMES = {
+        "analytic": "mansfield_wayman",
+        "auc": "auc_jackknife delong",
+        "binomial": "clopper_pearson rule_of_3 rule_of_30 wilson zero_error_bound",
+        "bootstrap": "subject_bootstrap",
+        "interval": "Interval",
+        "options": "METHODS",
+        "repeated": "RepeatedMean nadeau_bengio",
+    }
+    __getattr__ = lazy_names(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

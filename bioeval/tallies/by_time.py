@@ -50,6 +50,8 @@ _GENUINE = ("value", "row", "column")
 class ProbeAttemptsJob:
     """The genuine scores of each probe, and, at a threshold, its false accepts."""
 
+    form = "attempts over time"
+
     def __init__(self, reader: BlockReader, templates: str, fusion: str, threshold: float | None):
         self.reader, self.multi, self.fusion = reader, templates == "multi", fusion
         self.threshold: np.ndarray | None = None

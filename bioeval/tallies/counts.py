@@ -10,7 +10,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -154,6 +154,8 @@ class VerificationTally:
     subjects: then they are those of `about`.
     """
 
+    form: ClassVar[str] = "verification"
+
     about: About
     templates: str
     fusion: str
@@ -204,6 +206,8 @@ class IdentificationTally:
     at their fused distance, otherwise templates; ``nearest_mate`` and ``nearest_other`` are
     distances of templates always (TTR and FTR speak of templates).
     """
+
+    form: ClassVar[str] = "identification"
 
     about: About
     rank_unit: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -37,6 +37,8 @@ class FoldedVerification:
     noise : float
         Standard deviation of the noise of each count.
     """
+
+    form: ClassVar[str] = "folded verification"
 
     about: About
     templates: str
@@ -104,6 +106,8 @@ class FoldedIdentification:
     tied : int
         Genuine attempts with a non-mate exactly as close; -1 where it is unknown.
     """
+
+    form: ClassVar[str] = "folded identification"
 
     about: About
     rank_unit: str

@@ -50,6 +50,8 @@ class IdentificationJob:
     `fusion` is without meaning for ranks among templates.
     """
 
+    form = "identification"
+
     def __init__(
         self,
         scores: Scores,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -90,6 +90,8 @@ class ReidTally:
         Entries of the list of `matches` within each threshold.
     """
 
+    form: ClassVar[str] = "reid"
+
     about: About
     convention: str
     removed: str
@@ -147,6 +149,8 @@ class GomTally:
     matches : MatchLists
         With normalised distances.
     """
+
+    form: ClassVar[str] = "gom"
 
     about: About
     convention: str

@@ -33,6 +33,8 @@ class RowDigestJob:
         Whether a probe has at least 20 distinct scores.
     """
 
+    form = "digests"
+
     def __init__(self, scores: Scores, reader: BlockReader, templates: np.ndarray):
         self.scores, self.reader = scores, reader
         #: The key of each column: a digest of its template.

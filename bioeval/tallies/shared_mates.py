@@ -124,6 +124,8 @@ class SharedMates:
 class NearestMatesJob:
     """Gathers the nearest mate of each probe, for identification."""
 
+    form = "nearest mates"
+
     def __init__(self, job: IdentificationJob, *, places: bool):
         self.scores, self.reader, self.ranked, self.places = job.scores, job.reader, job, places
         self.found: list[MateLists] = []
@@ -176,6 +178,8 @@ class NearestMatesJob:
 
 class SharedRanksJob:
     """Ranks the nearest mates of all sites among the candidates of one."""
+
+    form = "shared ranks"
 
     def __init__(self, job: IdentificationJob, shared: SharedMates):
         self.scores, self.reader, self.ranked, self.shared = job.scores, job.reader, job, shared

@@ -52,7 +52,6 @@ from bioeval.tallies.marked_cells import MarkedCells
 from bioeval.tallies.parts import Joined
 from bioeval.tallies.pilot import expected_windows
 from bioeval.tallies.points import moment_scale
-from bioeval.tallies.row_digests import RowDigestJob
 from bioeval.tallies.verification_job import VerificationJob
 
 # Scores in one call of the kernel, in memory or read from elsewhere, and rows that are looked at
@@ -126,22 +125,20 @@ def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
         return False
     if scores.enrolment_times is not None:  # who is enrolled differs by probe
         return False
-    counting = [job for job in jobs if not isinstance(job, RowDigestJob)]
+    counting = [job for job in jobs if job.form != "digests"]
     return bool(counting) and all(map(_served, counting)) and _same_thresholds(jobs)
 
 
 def _served(job: Any) -> bool:
-    if isinstance(job, VerificationJob):
+    if job.form == "verification":
         return job.claims is None and (job.templates == "single" or job.fusion == "min")
-    return isinstance(job, IdentificationJob) and (
-        job.rank_unit == "template" or job.fusion == "min"
-    )
+    return job.form == "identification" and (job.rank_unit == "template" or job.fusion == "min")
 
 
 def _same_thresholds(jobs: Sequence[Any]) -> bool:
     """Say whether all verification jobs count at the same given thresholds, or none does."""
     none = np.empty(0)
-    given = [job.given for job in jobs if isinstance(job, VerificationJob)]
+    given = [job.given for job in jobs if job.form == "verification"]
     grids = [none if counter is None else counter.thresholds for counter in given]
     return all(np.array_equal(a, b) for a, b in itertools.pairwise(grids))
 
@@ -177,9 +174,9 @@ class SweepWork(InBlocks):
             sample = sweep._counted(0, scores.shape[0])
             sweep.pilot = sample if all(len(cells.counts) for cells in sample) else []
             self.outlook = sweep.outlook
-        verification = (job for job in jobs if isinstance(job, VerificationJob))
+        verification = (job for job in jobs if job.form == "verification")
         self.depends_on = [array for job in verification for array in job.drawn]
-        self.depends_on += [job.keys for job in jobs if isinstance(job, RowDigestJob)]
+        self.depends_on += [job.keys for job in jobs if job.form == "digests"]
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Count rows ``low:high``."""
@@ -240,7 +237,7 @@ def watch_found(reader: BlockReader, found: dict[str, Any]) -> None:
 
 def by_templates(jobs: Sequence[Any]) -> tuple[list[VerificationJob], list[VerificationJob]]:
     """Return the jobs of verification with single templates, and those with multi templates."""
-    verification = [j for j in jobs if isinstance(j, VerificationJob)]
+    verification = [j for j in jobs if j.form == "verification"]
     single, multi = ([j for j in verification if j.templates == x] for x in ("single", "multi"))
     return single, multi
 
@@ -293,10 +290,10 @@ class RowSweep:
         self.own_size = gallery.own_stop - gallery.own_start
         self.verification = single, multi = by_templates(jobs)
         verification = single + multi
-        ranks = [j for j in jobs if isinstance(j, IdentificationJob)]
+        ranks = [j for j in jobs if j.form == "identification"]
         self.by_template = [j for j in ranks if j.rank_unit == "template"]
         self.by_subject = [j for j in ranks if j.rank_unit == "subject"]
-        self.digests = [j for j in jobs if isinstance(j, RowDigestJob)]
+        self.digests = [j for j in jobs if j.form == "digests"]
         self.wanted = Wanted(bool(single), bool(multi), bool(self.by_subject))
         self.scratch = self._scratch(numba.get_num_threads())
         given = [j.given for j in verification if j.given is not None]

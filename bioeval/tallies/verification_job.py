@@ -13,7 +13,6 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.progress import report
-from bioeval.partition import ClaimSampler, DrawnClaims
 from bioeval.scores.about import disjoint_among
 from bioeval.scores.arrays import GENUINE, IMPOSTOR
 from bioeval.scores.blocks import Block, BlockReader, as_row, require_subjects
@@ -51,6 +50,8 @@ class VerificationJob:
     `attempts` is the column of the transactions that the reader reads.
     """
 
+    form = "verification"
+
     def __init__(
         self,
         scores: Scores,
@@ -71,18 +72,12 @@ class VerificationJob:
             require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
         self.scores, self.templates, self.fusion = scores, templates, fusion
         self.reader, self.transactions = reader, attempts or ""
-        self.claims = self.strangers = None
+        self.claims: tuple[np.ndarray, np.ndarray] | None = None
+        self.strangers: tuple[np.ndarray, np.ndarray] | None = None
         self.claims_of = "all" if claims is None else "explicit"
         self.skipped = 0
-        if isinstance(claims, ClaimSampler):
-            self.claims_of = f"drawn by {claims!r}"
-            claims = claims.draw(scores)
-        if isinstance(claims, DrawnClaims):
-            own = claims.enrolled
-            others = claims.probe[~own], claims.subject[~own]
-            self.strangers, _ = _parse_claims(scores, reader, others, "raise")
-            claims = claims.probe[own], claims.subject[own]
         if claims is not None:
+            claims = self._drawn(claims)
             self.claims, self.skipped = _parse_claims(scores, reader, claims, unenrolled_claims)
         self.unenrolled: list[np.ndarray] = []
         self.genuine: list[np.ndarray] = []
@@ -98,6 +93,20 @@ class VerificationJob:
             self.given = ThresholdCounter(self._linear_grid(reader, thresholds))
         elif thresholds is not None:
             self.given = ThresholdCounter(to_internal(thresholds, scores.kind))
+
+    def _drawn(self, claims: Any) -> Any:
+        """Return explicit claims: those of probes who are enrolled, where they are drawn."""
+        from bioeval.partition.claims import ClaimSampler, DrawnClaims
+
+        if isinstance(claims, ClaimSampler):
+            self.claims_of = f"drawn by {claims!r}"
+            claims = claims.draw(self.scores)
+        if isinstance(claims, DrawnClaims):
+            own = claims.enrolled
+            others = claims.probe[~own], claims.subject[~own]
+            self.strangers, _ = _parse_claims(self.scores, self.reader, others, "raise")
+            claims = claims.probe[own], claims.subject[own]
+        return claims
 
     @property
     def drawn(self) -> list[np.ndarray]:

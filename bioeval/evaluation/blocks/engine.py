@@ -11,9 +11,7 @@ from bioeval.base.engine import Progress, RowWork, computed_by
 from bioeval.base.errors import Argument, EngineError
 from bioeval.base.progress import report
 from bioeval.evaluation.blocks.ranges import row_ranges
-from bioeval.protocol import load
-from bioeval.scores.matrix import PairScores, Scores
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores.matrix import Scores
 from bioeval.tallies.parts import Part, merged_parts
 
 if TYPE_CHECKING:
@@ -144,7 +142,12 @@ def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any
 
     card = arguments.get("protocol", "")
     known = card is None or isinstance(card, str) and card in ("", "auto")
-    text = (card or "") if known else repr(load(card))
+    if known:
+        text = card or ""
+    else:
+        from bioeval.protocol import load
+
+        text = repr(load(card))
     kept = Checkpoint(checkpoint, call=call, scores=scores, protocol=text, options=options)
     return BlockEngine(computer, checkpoint=kept)
 
@@ -152,7 +155,7 @@ def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any
 def _refuse_lists(scores: Mapping[str, Scores]) -> None:
     """Raise :class:`EngineError` for scores that have no blocks of rows."""
     for each in scores.values():
-        if isinstance(each, (PairScores, TopKScores)):
+        if each.layout in ("pairs", "top-k"):
             raise EngineError(
                 "lists of pairs and top-K lists are counted in one process, and cannot be "
                 f"distributed: leave out {Argument('client')}"

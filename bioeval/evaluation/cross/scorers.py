@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
-from bioeval.evaluation.tasks import closed_set, verification
+from bioeval.evaluation.identification import closed_set
+from bioeval.evaluation.verification import verification
 from bioeval.scores.embeddings import check_metric
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.points import check_far_targets

@@ -15,7 +15,7 @@ import numpy as np
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.partition import EnrolledSplit, Experiment, PredefinedPairFolds, ProbeGallerySplit
 from bioeval.partition.base import Splitter
-from bioeval.partition.fold_codes import splits_of_other
+from bioeval.partition.codes_of_folds import splits_of_other
 from bioeval.partition.samples import LabelCodes
 from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.matrix import PairScores, Scores

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -114,6 +114,8 @@ class GalleryTally:
         The first probe without a mate, -1 if there is none.
     """
 
+    form: ClassVar[str] = "galleries"
+
     about: About
     size: int
     ties: str
@@ -168,6 +170,8 @@ class GalleryJob:
 
     Without thresholds (increasing distances), only ranks are counted.
     """
+
+    form = "galleries"
 
     def __init__(
         self, reader: BlockReader, *, size: int, ties: str, thresholds: np.ndarray, ranks: int

@@ -22,6 +22,8 @@ CURVES = 5_000
 class SampledJob:
     """Draws galleries for each probe, and the facts of each search in them."""
 
+    form = "sampled galleries"
+
     def __init__(self, reader: BlockReader, drawn: Drawn):
         self.reader, self.drawn = reader, drawn
         shape = (drawn.repeats, reader.scores.shape[0])

@@ -53,6 +53,8 @@ class SizeTally:
 class SizeJob:
     """Count of ranks among subjects, and of the candidates within each threshold."""
 
+    form = "gallery sizes"
+
     def __init__(self, reader: BlockReader, *, fusion: str, thresholds: np.ndarray):
         self.ranks = IdentificationJob(reader.scores, reader, rank_unit="subject", fusion=fusion)
         self.fusion, self.thresholds = fusion, thresholds

@@ -1,0 +1,180 @@
+"""Verification: claims become attempts, counts and a labelled result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import xarray as xr
+
+from bioeval.base.engine import Client, refuse_engine
+from bioeval.base.random import RandomState
+from bioeval.evaluation.blocks.engine import distributable
+from bioeval.results.verification import verification_dataset
+from bioeval.scores.blocks import Progress, threads_for
+from bioeval.scores.matrix import Scores
+from bioeval.scores.transactions import reader_of, refuse_claims
+from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.tallies.look import PointsWanted
+from bioeval.tallies.look_work import ImpostorSweep
+from bioeval.tallies.point_search import refine
+from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.verification_job import VerificationJob
+
+
+@distributable
+def verification(
+    scores: Scores,
+    *,
+    templates: str = "single",
+    fusion: str = "min",
+    thresholds: Any = None,
+    claims: Any = None,
+    unenrolled_claims: str = "raise",
+    attempts: str | None = None,
+    far_targets: Sequence[float] = FAR_TARGETS,
+    costs: Sequence[tuple[float, float, float]] = COSTS,
+    auc: bool = True,
+    interval: str | None = None,
+    confidence: float = CONFIDENCE,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+    client: Client | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> xr.Dataset:
+    """Evaluate verification: is the probe of the subject that it claims?
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix of either layout, or a list of pairs.
+    templates : {"single", "multi"}
+        ``"single"``: each comparison with a template is an attempt. ``"multi"``: each probe
+        claims each subject once, by the fused score of that subject's templates.
+    fusion : {"min", "mean", "max", "median", "kth:K"}
+        How a subject's templates are fused, in the sense of distances: ``"min"`` takes the
+        nearest template (the largest similarity).
+    thresholds : None, int or increasing array of float
+        None: about 1,000 evenly spaced ones, and the operating points. A number: that many from
+        the smallest to the largest score. An array, in the units of the scores: as given.
+    claims : sequence of shape (m,), pair (probe_index, subjects), or ClaimSampler, optional
+        Explicit claims instead of all: one claimed subject for each probe, or any list; or claims
+        drawn by :class:`bioeval.partition.ClaimSampler`.
+    unenrolled_claims : {"raise", "skip"}
+        Whether a claim of a subject without templates is an error, or is left out and counted.
+    attempts : str, optional
+        A metadata column of the probes: all probes of a subject with the same value make one
+        attempt, a transaction, accepted if any of them is; with multi templates each is fused
+        first. Where the probes are templates of the gallery, a transaction is not compared with
+        its own. Not with `claims`.
+    far_targets : sequence of float
+        For each, the smallest FRR with FAR at most the target, and its threshold.
+    costs : sequence of (prior, c_miss, c_fa)
+        For each, the least cost ``prior c_miss FRR + (1 - prior) c_fa FAR``; the default is the
+        half total error rate.
+    auc : bool
+        Whether to also find AUC, d', the EER on the hull and the least costs. They take every
+        impostor score, not only those near an operating point, and cost more than all the rest.
+    interval : None or str
+        Method of the confidence intervals; none by default, since they take another sweep over
+        the scores. ``"subject-bootstrap"`` resamples subjects and is recommended (``...-bca`` and
+        ``...-logit`` are variants); ``"analytic"`` has variances by subject in closed form;
+        ``"wilson"`` and ``"clopper-pearson"`` take attempts as independent, which attempts that
+        share a subject are not.
+    confidence : float
+        Confidence level of the two-sided intervals; bands of curves are pointwise.
+    replicates : int
+        Number of resamples of the subjects.
+    random_state : int, None, numpy SeedSequence, Generator or RandomState
+        The same integer gives the same intervals on every platform.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+    client, checkpoint
+        As for :func:`tally`.
+
+    Returns
+    -------
+    xarray.Dataset
+        Over ``threshold``: rates ``gar frr`` (of the genuine attempts) and ``far grr`` (of the
+        impostor attempts), counts ``ga fr fa gr``; scalars ``genuine_attempts``,
+        ``impostor_attempts``, ``skipped_claims``, and independent units: ``impostor_pairs subjects
+        disjoint_pairs``; of drawn claims ``far_unenrolled fa_unenrolled unenrolled_attempts``, of
+        probes who are not enrolled, which are not in ``far``. Operating points, exact at the scores
+        themselves and never read off the thresholds: ``eer eer_threshold far_at_eer frr_at_eer
+        eer_low eer_high eer_hull auc d_prime zero_far zero_frr`` (with thresholds); over
+        ``far_target``: ``frr_at_far threshold_at_far expected_false_accepts``; over ``cost``:
+        ``min_cost min_cost_threshold``. Targets that the number of impostor attempts cannot
+        support are named in the attribute ``warnings``. With an interval: ``_low`` and ``_high``
+        of ``gar frr far grr frr_at_far auc``, and ``eer_interval_low eer_interval_high``
+        (resampled only: the last two, and AUC).
+
+    Raises
+    ------
+    DataError
+        Bad options, thresholds or claims; NaN under ``nan="raise"``.
+    ProtocolError
+        If the scores cannot support the task: order-only values, multi-template pairs.
+
+    Notes
+    -----
+    Definitions: biometrics lecture, "verification"; ISO/IEC 19795-1 (FMR, FNMR);
+    ``docs/definitions.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[0, 1, 4, 6], [1, 0, 5, 3], [4, 5, 0, 2], [6, 3, 2, 0]]
+    >>> scores = be.Scores(d, ["ann", "ann", "bob", "bob"])
+    >>> ds = be.verification(scores, thresholds=[1, 2, 3, 4])
+    >>> ds.gar.values, ds.far.values
+    (array([0.5, 1. , 1. , 1. ]), array([0.  , 0.  , 0.25, 0.5 ]))
+
+    How far off may the EER be?
+
+    >>> ds = be.verification(be.simulate(60, 4), interval="subject-bootstrap")
+    >>> print(f"{ds.eer:.3f} [{ds.eer_interval_low:.3f}, {ds.eer_interval_high:.3f}]")
+    0.039 [0.026, 0.052]
+
+    Two tries each:
+
+    >>> scores = be.Scores(d[:2], ["ann", "ann"], ["ann", "ann", "bob", "bob"],
+    ...     probe_meta={"visit": [1, 1]})
+    >>> ds = be.verification(scores, thresholds=[0, 3], attempts="visit")
+    >>> int(ds.genuine_attempts), ds.gar.values
+    (2, array([1., 1.]))
+    """
+    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    targets, weights = check_far_targets(far_targets), check_costs(costs)
+    refuse_claims(attempts, claims)
+    if limits is not None and limits.needs_all_pairs:
+        refuse_engine()  # before anything is counted
+    reader = reader_of(scores, attempts, fusion if templates == "multi" else "min")
+    scores = reader.scores
+    job = VerificationJob(
+        scores,
+        reader,
+        templates=templates,
+        fusion=fusion,
+        thresholds=thresholds,
+        claims=claims,
+        unenrolled_claims=unenrolled_claims,
+        attempts=attempts,
+    )
+    job.wanted = PointsWanted(targets, weights, auc)
+    (result,) = run_jobs(scores, reader, [job], progress)
+    symmetric = templates == "single" and is_symmetric(scores)
+    with threads_for(scores):
+        result.points = refine(
+            result, ImpostorSweep(job, reader), job.wanted, symmetric=symmetric, look=job.look
+        )
+        found = verification_dataset(result)
+        if limits is not None:
+            from bioeval.evaluation.intervals import with_intervals
+            from bioeval.evaluation.task_counts import TaskCounts
+
+            found = with_intervals(found, TaskCounts(result, {}), job, reader, limits)
+    return found
