@@ -94,7 +94,7 @@ _NAMES = {
     "bioeval.evaluation.compare": "compare",
     "bioeval.evaluation.cross": "cross_evaluate eer_scorer make_scorer repeat study_threshold",
     "bioeval.evaluation.data_check": "check_data",
-    "bioeval.evaluation.discard": "error_discard",
+    "bioeval.evaluation.error_discard": "error_discard",
     "bioeval.evaluation.evaluate": "evaluate summary",
     "bioeval.evaluation.expected_performance": "epc",
     "bioeval.evaluation.fusion": "Fusion fuse",
@@ -164,7 +164,7 @@ if TYPE_CHECKING:
         study_threshold,
     )
     from bioeval.evaluation.data_check import check_data
-    from bioeval.evaluation.discard import error_discard
+    from bioeval.evaluation.error_discard import error_discard
     from bioeval.evaluation.evaluate import evaluate, summary
     from bioeval.evaluation.expected_performance import epc
     from bioeval.evaluation.fusion import Fusion, fuse

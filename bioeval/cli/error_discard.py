@@ -70,7 +70,7 @@ def command(
     with Stages() as stages:
         import xarray as xr
 
-        from bioeval.evaluation.discard import error_discard
+        from bioeval.evaluation.error_discard import error_discard
         from bioeval.views.tables.curve_points import ErrorDiscardTable
         from bioeval.views.terms import in_terms
 

@@ -6,23 +6,50 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from bioeval.base.engine import Client
 from bioeval.base.random import RandomState
+from bioeval.base.variables import RANKS
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, sampled_identification
 from bioeval.protocol.tasks import ClosedSet, OpenSet
-from bioeval.results.ranks import ranks_dataset
+from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.random_galleries.options import Drawn, parse_drawn, refuse_interval
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.thresholds import check_thresholds
+from bioeval.tallies.thresholds import check_thresholds, to_user
+from bioeval.tallies.tie_policies import rank_weights
+
+
+def ranks_dataset(tally: IdentificationTally, ties: str) -> xr.Dataset:
+    """Return rank, scores and candidates of each probe."""
+    chosen = np.nonzero(tally.mates > 0)[0]
+    probes, ranks, weights = rank_weights(tally, chosen, ties)
+    rank = np.full(len(tally.mate), np.nan)
+    rank[chosen] = np.bincount(probes, weights * ranks, minlength=len(rank))[chosen]
+    kind = tally.about.kind
+    over = ("probe",)
+    variables = {
+        "identification_rank": (over, rank),
+        "mate_distance": (over, to_user(tally.mate, kind)),
+        "nearest_other": (over, to_user(tally.other, kind)),
+        "closer": (over, tally.closer),
+        "tied": (over, tally.tied),
+        "mates": (over, tally.mates),
+        "others": (over, tally.others),
+        "enrolled": (over, tally.enrolled.astype(np.int64)),
+    }
+    attrs = about_attrs(tally.about, "ranks of the best mates", [])
+    attrs |= {"rank_unit": tally.rank_unit, "fusion": tally.fusion, "ties": ties}
+    return build(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)
 
 
 @distributable

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, DataError, MergeError, bad_choice
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import Argument, DataError, MergeError, ProtocolError, bad_choice
 from bioeval.base.panels import panel
-from bioeval.evaluation.folding import RANKS, fold_parts
 from bioeval.evaluation.gallery_parts import GalleryPart
 from bioeval.evaluation.sharing import (
     Sharing,
@@ -24,14 +24,161 @@ from bioeval.evaluation.sharing import (
 from bioeval.evaluation.tally_file import read_tally, write_tally
 from bioeval.evaluation.task_counts import TaskCounts, datasets_of, with_notes
 from bioeval.results.dataset import tree_of
+from bioeval.results.open_set import open_set_grid
+from bioeval.results.verification import grid_of
+from bioeval.scores.about import about_of_union
 from bioeval.scores.template_digests import CountedProbes, DigestKey
-from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.counts import IdentificationTally, VerificationTally, require_alike
+from bioeval.tallies.folded import Folded, fold_identification, fold_verification
 from bioeval.tallies.kept_scores import KEPT_MERGED
 from bioeval.tallies.kept_windows import at_most_kept
-from bioeval.tallies.unions import union_of_tallies
+from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally, require_same_entries
+from bioeval.tallies.thresholds import check_thresholds, to_internal
 
 if TYPE_CHECKING:
     from bioeval.evaluation.task_counts import Counts
+
+# What the parts of a gallery have in common, and the nearest of either.
+_SAME = ("mate",)
+_NEAREST = ("other", "nearest_mate", "nearest_other")
+
+
+def union_of_tallies(mine: Any, theirs: Any) -> Any:
+    """Return the counts of the same probes against both parts of a gallery.
+
+    Attempts of verification add up. The ranks of the shared mates do, too.
+    """
+    about = about_of_union(mine.about, theirs.about)
+    if isinstance(mine, VerificationTally):
+        return replace(mine.merge(theirs), about=about)
+    if isinstance(mine, IdentificationTally):
+        require_alike(mine, theirs, ("rank_unit", "fusion"))
+        return replace(mine, about=about, **facts_of_union(mine, theirs))
+    rules = ("convention", "removed", "junk")
+    if isinstance(mine, ReidTally):
+        require_alike(mine, theirs, (*rules, "removed_for_ap", "cmc"))
+    elif isinstance(mine, GomTally):
+        require_alike(mine, theirs, (*rules, "variant", "low", "high"))
+    else:
+        raise MergeError(f"a {type(mine).__name__} has no parts of a gallery")
+    return replace(mine, about=about, **_entries(mine, theirs))
+
+
+def facts_of_union(mine: IdentificationTally, theirs: IdentificationTally) -> dict[str, Any]:
+    """Return the facts of each probe over both parts."""
+    found: dict[str, Any] = {}
+    for f in fields(mine):
+        a, b = getattr(mine, f.name), getattr(theirs, f.name)
+        if not isinstance(a, np.ndarray):
+            continue
+        if f.name in _SAME:
+            _require_same(np.array_equal(a, b, equal_nan=True))
+            found[f.name] = a
+        elif f.name in _NEAREST:
+            found[f.name] = np.fmin(a, b)
+        else:
+            found[f.name] = a | b if a.dtype == bool else a + b
+    return found
+
+
+def _entries(mine: Any, theirs: Any) -> dict[str, Any]:
+    """Return the entries and the ranks of matches over both parts."""
+    require_same_entries(mine.thresholds, theirs.thresholds)
+    found: dict[str, Any] = {
+        "enrolled": mine.enrolled | theirs.enrolled,
+        "removed_entries": mine.removed_entries + theirs.removed_entries,
+    }
+    if mine.retrieved is not None:
+        found["retrieved"] = mine.retrieved + theirs.retrieved
+    for name in ("matches", "cmc_matches"):
+        lists = getattr(mine, name, None)
+        if lists is not None:
+            found[name] = _matches(lists, getattr(theirs, name))
+    return found
+
+
+def _matches(mine: MatchLists, theirs: MatchLists) -> MatchLists:
+    _require_same(
+        np.array_equal(mine.starts, theirs.starts)
+        and np.array_equal(mine.distance, theirs.distance)
+    )
+    names = ("closer", "tied", "before")
+    return replace(mine, **{x: getattr(mine, x) + getattr(theirs, x) for x in names})
+
+
+def _require_same(same: bool) -> None:
+    if not same:
+        raise MergeError("parts of a gallery that counted around different mates; share them anew")
+
+
+# Ranks of a folded tally.
+RANKS = 100
+
+
+def fold_parts(
+    parts: dict[str, TaskCounts],
+    far_targets: np.ndarray,
+    *,
+    thresholds: Any = None,
+    max_rank: int = RANKS,
+    genuine: bool = False,
+) -> dict[str, TaskCounts]:
+    """Return the counts of tasks on a grid.
+
+    Verification keeps its genuine scores, which are few and from which its points follow, unless
+    `genuine` says that they are folded as well.
+    """
+    require_integer("max_rank", max_rank, low=1)
+    grid = check_thresholds(thresholds)
+    if isinstance(grid, int):
+        raise ProtocolError(f"{Argument('thresholds')} is a number; a fixed grid is an array")
+    ranks = np.arange(1, max_rank + 1)
+    made: dict[tuple[Any, ...], Folded] = {}
+    found = {}
+    for node, part in parts.items():
+        tally, options = part.tally, part.options
+        given = None if grid is None else to_internal(grid, tally.about.kind)
+        if isinstance(tally, VerificationTally):
+            if genuine:
+                at = grid_of(tally) if given is None else given
+                options = {"far_targets": far_targets.tolist()}
+                found[node] = TaskCounts(_folded_verification(tally, at), options)
+            else:
+                found[node] = part
+            continue
+        if not isinstance(tally, IdentificationTally):
+            found[node] = _as_it_is(node, part)
+            continue
+        ties = options["ties"]
+        if given is None:
+            own = parts.get("open_set", part).options
+            given = open_set_grid(tally, own.get("thresholds"), own.get("impostors", "auto"),
+                                  ties, far_targets)  # fmt: skip
+        key = (id(tally), ties)
+        if key not in made:
+            made[key] = fold_identification(tally, given, ranks, ties)
+        kept = {k: v for k, v in options.items() if k in ("impostors", "unmated", "far_targets")}
+        found[node] = TaskCounts(made[key], kept)
+    return found
+
+
+def _as_it_is(node: str, part: TaskCounts) -> TaskCounts:
+    """Return counts that are folded already."""
+    if node in ("reid", "gom"):
+        raise ProtocolError(
+            f"{node} has means over queries, which need the ranks of each query's matches: it "
+            "cannot be folded into counts"
+        )
+    return part
+
+
+def _folded_verification(tally: VerificationTally, thresholds: np.ndarray) -> Folded:
+    if tally.given is None and not np.array_equal(thresholds, grid_of(tally)):
+        raise MergeError(
+            "the tally has not counted at these thresholds; count at them: "
+            f"be.tally(..., {Argument('thresholds')}=...)"
+        )
+    return fold_verification(tally, thresholds)
 
 
 @dataclass(eq=False, repr=False)

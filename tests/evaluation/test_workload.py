@@ -12,8 +12,8 @@ from hypothesis import given, strategies as st
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.cli import main
+from bioeval.evaluation.workload import count_limits, values_of_rate
 from bioeval.stats.binomial import clopper_pearson
-from bioeval.stats.predicted_counts import count_limits, values_of_rate
 
 
 def middle(trials, rate, confidence):

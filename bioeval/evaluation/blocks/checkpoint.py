@@ -10,6 +10,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +20,196 @@ import xxhash
 from bioeval.base.engine import RowWork
 from bioeval.base.errors import Argument, CheckpointError, DataError, counted
 from bioeval.base.version import __version__
-from bioeval.evaluation.blocks.data_digest import (
-    digest_of,
-    digest_of_rows,
-    digests_of,
-    plain_option,
-)
-from bioeval.evaluation.blocks.part_file import (
-    SCHEMA,
-    DamagedPartError,
-    read_part,
-    write_file,
-    write_part,
-)
 from bioeval.evaluation.blocks.ranges import row_ranges
-from bioeval.scores.matrix import Scores
-from bioeval.tallies.parts import Part
+from bioeval.scores.formats.files import replacing
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import PairScores, Scores
+from bioeval.tallies.counts import CellCounts
+from bioeval.tallies.parts import Extent, Joined, KeptRows, NarrowCells, Part, TreeSums
+from bioeval.tallies.random_galleries.counts import FixedSums
+
+# Bytes that are read together.
+_PIECE = 1 << 24
+
+
+def digest_of_rows(scores: Scores, low: int, high: int) -> str:
+    """Return the XXH3-128 digest of the raw scores of rows ``low:high``.
+
+    Of embeddings it is empty: their own digest is among those of :func:`digests_of`.
+    """
+    if scores.streams:
+        return ""
+    found = xxhash.xxh3_128()
+    n = scores.shape[1]
+    step = max(1, _PIECE // (n * scores.dtype.itemsize))
+    for first in range(low, high, step):
+        found.update(np.ascontiguousarray(scores.read_rows(first, min(first + step, high))))
+    return found.hexdigest()
+
+
+def digests_of(scores: Scores) -> dict[str, str]:
+    """Return what scores are, but for the values of a matrix, which rows have digests of."""
+    found = {
+        "shape": " x ".join(map(str, scores.shape)),
+        "dtype": scores.dtype.name,
+        "kind": scores.kind,
+        "nan": scores.nan,
+        "exclude": ", ".join(scores.exclude),
+    }
+    if isinstance(scores, PairScores):
+        found["scores"] = digest_of(scores.values, scores.genuine, scores.pair_ids)
+        return found
+    found["labels"] = digest_of(scores.probe_labels, scores.gallery_labels)
+    found["templates"] = digest_of(scores.probe_ids, scores.gallery_ids)
+    found["probe_meta"], found["gallery_meta"] = map(_of_columns, _columns(scores))
+    if scores.has_mask:
+        found["mask"] = digest_of(*(scores.read_mask(i, i + 1) for i in range(scores.shape[0])))
+    if scores.streams:
+        source = scores.base
+        name = source.metric if isinstance(source.metric, str) else repr(source.metric)
+        found["metric"] = name
+        rows, columns = (np.arange(x) for x in scores.shape)
+        rows, columns = scores.base_rows(rows), scores.base_columns(columns)
+        found["embeddings"] = digest_of(*source.unrounded(rows, columns))
+    return found
+
+
+def _columns(scores: Scores) -> tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]:
+    return scores.probe_meta, scores.gallery_meta
+
+
+def _of_columns(columns: Mapping[str, np.ndarray]) -> str:
+    return " ".join(f"{name}:{digest_of(columns[name])}" for name in sorted(columns))
+
+
+def digest_of(*arrays: np.ndarray) -> str:
+    """Return the digest of some arrays; of any other objects, of their text."""
+    found = xxhash.xxh3_128()
+    for array in arrays:
+        found.update(f"{array.dtype.str}{array.shape}".encode())
+        if array.dtype.hasobject:
+            found.update(repr([plain(x) for x in array.ravel().tolist()]).encode())
+        else:
+            found.update(np.ascontiguousarray(array).view(np.uint8).data)
+    return found.hexdigest()
+
+
+def plain_option(value: Any) -> Any:
+    """Return an option as JSON holds it: arrays by their digest, other objects by their text."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, (list, tuple)):
+        return [plain_option(x) for x in value]
+    if isinstance(value, Mapping):
+        return {str(name): plain_option(x) for name, x in value.items()}
+    if hasattr(value, "__array__"):  # of other libraries too, whose text leaves values out
+        array = np.asarray(value)
+        return f"array {array.shape} {digest_of(array)}"
+    if is_dataclass(value) and not isinstance(value, type):
+        inner = {x.name: getattr(value, x.name) for x in fields(value)}
+        return {"class": type(value).__name__, **plain_option(inner)}
+    return repr(value)
+
+
+#: Version of the layout of the files.
+SCHEMA = 1
+
+_MAGIC = b"bioeval part\n"
+_SUM = 16  # bytes of an XXH3-128 digest
+_CLASSES: dict[str, Any] = {
+    c.__name__: c for c in (CellCounts, Extent, FixedSums, Joined, KeptRows, NarrowCells, TreeSums)
+}
+
+
+class DamagedPartError(CheckpointError):
+    """A file of one block that is not as it was written; the block can be counted again."""
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file that appears whole or not at all, and is on the disk when this returns."""
+    with replacing(path) as part:
+        part.write_bytes(data)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def write_part(path: Path, part: Part, digest: str) -> None:
+    """Write the counts of a block; `digest` is that of its scores, empty where none is needed."""
+    arrays: list[np.ndarray] = []
+    counts = _pack(part.counts, arrays)
+    listed = [{"dtype": x.dtype.str, "shape": list(x.shape)} for x in arrays]
+    rows = [list(run) for run in part.rows]
+    header = {"schema": SCHEMA, "rows": rows, "scores": digest, "counts": counts, "arrays": listed}
+    text = json.dumps(header).encode()
+    body = b"".join([_MAGIC, len(text).to_bytes(8, "little"), text, *(x.tobytes() for x in arrays)])
+    write_file(path, body + xxhash.xxh3_128_digest(body))
+
+
+def read_part(path: Path) -> tuple[Part, str]:
+    """Return the counts of a block and the digest of its scores.
+
+    Raises
+    ------
+    DamagedPartError
+        If the file is damaged.
+    CheckpointError
+        If it is of another version of the layout.
+    """
+    data = path.read_bytes()
+    body = data[:-_SUM]
+    if not body.startswith(_MAGIC) or xxhash.xxh3_128_digest(body) != data[-_SUM:]:
+        raise DamagedPartError(f"{path}: is damaged (its checksum is another)")
+    start = len(_MAGIC) + 8
+    place = start + int.from_bytes(body[len(_MAGIC) : start], "little")
+    header = json.loads(body[start:place])
+    if header["schema"] != SCHEMA:
+        raise CheckpointError(
+            f"{path}: is of layout {header['schema']}; this version reads {SCHEMA}"
+        )
+    arrays = []
+    for one in header["arrays"]:
+        dtype, count = np.dtype(one["dtype"]), int(np.prod(one["shape"], dtype=np.int64))
+        array = np.frombuffer(body, dtype, count, place).reshape(one["shape"]).copy()
+        arrays.append(array)
+        place += count * dtype.itemsize
+    rows = tuple((int(low), int(high)) for low, high in header["rows"])
+    return Part(rows, _unpack(header["counts"], arrays)), header["scores"]
+
+
+def _pack(value: Any, arrays: list[np.ndarray]) -> Any:
+    """Turn counts into JSON, and put their arrays into a list."""
+    if isinstance(value, np.ndarray):
+        arrays.append(np.ascontiguousarray(value))
+        return {"array": len(arrays) - 1}
+    if type(value).__name__ in _CLASSES and is_dataclass(value):
+        inner = {f.name: _pack(getattr(value, f.name), arrays) for f in fields(value)}
+        return {"class": type(value).__name__, "fields": inner}
+    if isinstance(value, dict):
+        return {"dict": {name: _pack(x, arrays) for name, x in value.items()}}
+    if isinstance(value, tuple):
+        return {"tuple": [_pack(x, arrays) for x in value]}
+    if isinstance(value, (bool, int, float)):
+        return value
+    raise TypeError(f"counts hold a {type(value).__name__}")
+
+
+def _unpack(value: Any, arrays: list[np.ndarray]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return arrays[value["array"]]
+    if "class" in value:
+        inner = {name: _unpack(x, arrays) for name, x in value["fields"].items()}
+        return _CLASSES[value["class"]](**inner)
+    if "dict" in value:
+        return {name: _unpack(x, arrays) for name, x in value["dict"].items()}
+    return tuple(_unpack(x, arrays) for x in value["tuple"])
+
 
 _MANIFEST = "checkpoint.json"
 

@@ -3,25 +3,272 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
+import numba
 import numpy as np
 
 from bioeval.base.engine import engine
+from bioeval.kernels import folds as kernel
 from bioeval.scores.blocks import BlockReader
+from bioeval.scores.matrix import Scores
 from bioeval.tallies.by_fold.partition import Part, Partition, cells_for
-from bioeval.tallies.by_fold.passes import (
-    CollectPass,
-    CountPass,
-    Keep,
-    RangePass,
-    RowWindows,
-    Weighted,
-)
-from bioeval.tallies.by_fold.rows import RowReader, Tick
+from bioeval.tallies.by_fold.rows import RowReader, Rows, Tick
 from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of, rounded_down
-from bioeval.tallies.counters import finite_range
+from bioeval.tallies.counters import finite_range, gather
+from bioeval.tallies.parts import Extent, Joined
+from bioeval.tallies.sweep import watch_found, watched
 from bioeval.tallies.threshold_search import Attempts, runs_of
+
+# Collected scores beyond which equal ones are joined as they come.
+COLLECT = 1 << 22
+
+# Scores that a block collects, up to which they are sent as they are.
+FEW = 1 << 12
+
+# Says which scores are kept, from their values, rows and positions.
+Keep = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+# Scores, their rows and their positions.
+Found = tuple[np.ndarray, ...]
+
+# Scores, the number of the pair of folds of each, and how often it occurs.
+Weighted = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+Swept = Iterable[tuple[slice, Rows]]
+
+
+class RowWindows(NamedTuple):
+    """Windows of scores: those of fold ``f`` are ``first[f]:first[f + 1]``."""
+
+    first: np.ndarray
+    above: np.ndarray
+    upto: np.ndarray
+    scores: int  # in them, at most
+
+
+class FoldPass:
+    """A pass over the rows for some partitions, in blocks that may be read in any order."""
+
+    what = "folds"
+
+    #: Whether what a reader sees of sentinels is taken in.
+    looks = False
+
+    def __init__(self, rows: RowReader, partitions: Sequence[Partition]):
+        self.rows, self.partitions = rows, [one.bare() for one in partitions]
+
+    @property
+    def scores(self) -> Scores:
+        """The scores."""
+        return self.rows.scores
+
+    @property
+    def step(self) -> int:
+        """Rows that are read together."""
+        return self.rows.reader.rows_per_block()
+
+    @property
+    def depends_on(self) -> list[np.ndarray]:
+        """The folds of all templates."""
+        return [side for one in self.partitions for side in (one.probe, one.gallery)]
+
+    def part(self, low: int, high: int) -> dict[str, Any]:
+        """Return what rows ``low:high`` count; see :mod:`bioeval.tallies.parts`."""
+        rows = self.rows.for_rows(low, high)
+        found = self.over(rows.sweep_of(low, high))
+        return {**found, "watch": watched(rows.reader, low, high) if self.looks else {}}
+
+    def whole(self, tick: Tick | None) -> dict[str, Any]:
+        """Return what all rows count, by the engine that is chosen."""
+        chosen = engine()
+        if chosen is None:
+            return self.over(self.rows.sweep(tick))
+        before = 0
+
+        def progress(done: int, _: int) -> None:
+            nonlocal before
+            if tick is not None:
+                tick(done - before)
+            before = done
+
+        found = chosen.count(self, progress)
+        watch_found(self.rows.reader, found["watch"])
+        return found
+
+    def over(self, swept: Swept) -> dict[str, Any]:
+        """Return what some rows count."""
+        raise NotImplementedError
+
+
+class CountPass(FoldPass):
+    """Counts the impostor scores of each partition by cell, and gathers the genuine ones."""
+
+    def __init__(
+        self,
+        rows: RowReader,
+        partitions: Sequence[Partition],
+        grid: CellGrid,
+        *,
+        genuine: bool = True,
+    ):
+        super().__init__(rows, partitions)
+        self.grid, self.genuine = grid, genuine
+        self.looks = genuine  # the first of all passes
+
+    def over(self, swept: Swept) -> dict[str, Any]:
+        """Return the counts of some rows: of each partition, of all, and of failed comparisons."""
+        tables = [one.tables(self.grid) for one in self.partitions]
+        gathered: list[Found] = []
+        for rows, found in swept:
+            for table in itertools.chain(*tables):
+                table.add(rows, found)
+            if self.genuine:
+                value, row, position = gather(*found)
+                gathered.append((value, row + rows.start, position))
+        results = [[table.result() for table in some] for some in tables]
+        every = results[0][0].sum(axis=(0, 1), dtype=np.int64)
+        each = zip(self.partitions, results, strict=True)
+        return {
+            "counts": {str(i): one.parts_of(some) for i, (one, some) in enumerate(each)},
+            "total": every[:-1],
+            "failed": int(every[-1]),
+            "genuine": _as_tree(gathered),
+        }
+
+
+class RangePass(FoldPass):
+    """Finds the smallest and the largest finite impostor score."""
+
+    def over(self, swept: Swept) -> dict[str, Any]:
+        """Return the extent of some rows."""
+        extent = Extent()
+        for _, found in swept:
+            extent = extent.merge(Extent(*finite_range(*found[:3])))
+        return {"extent": extent}
+
+
+class CollectPass(FoldPass):
+    """Collects the impostor scores in some windows.
+
+    Those of a partition are in increasing order; equal ones of the same pair of folds may be
+    joined.
+    """
+
+    def __init__(
+        self,
+        rows: RowReader,
+        partitions: Sequence[Partition],
+        windows: RowWindows,
+        keep: Keep | None,
+        dtype: np.dtype,
+    ):
+        super().__init__(rows, partitions)
+        self.windows, self.keep, self.dtype = windows, keep, dtype
+
+    def collected(self, tick: Tick | None) -> Iterator[Weighted]:
+        """Yield the scores of all rows for each partition."""
+        if engine() is None:
+            kept, joined = self._collect(self.rows.sweep(tick))
+        else:
+            found = self.whole(tick)
+            kept = _of_tree(found["kept"])
+            joined = [_of_tree(found["joined"][str(i)]) for i in range(len(self.partitions))]
+        for parts, coded in zip(joined, self._coded(kept), strict=True):
+            yield _joined([*parts, coded]) if parts else coded
+
+    def over(self, swept: Swept) -> dict[str, Any]:
+        """Return the scores of some rows, joined where this makes them fewer."""
+        kept, joined = self._collect(swept)
+        if (fewer := self._fewer(kept)) is not None:
+            kept = []
+            joined = [[*parts, one] for parts, one in zip(joined, fewer, strict=True)]
+        trees = {str(i): _as_tree(parts) for i, parts in enumerate(joined)}
+        return {"kept": _as_tree(kept), "joined": trees}
+
+    def _collect(self, swept: Swept) -> tuple[list[Found], list[list[Weighted]]]:
+        """Return scores as they were found, and those of each partition that were joined."""
+        joined: list[list[Weighted]] = [[] for _ in self.partitions]
+        kept: list[Found] = []
+        waiting = 0
+        for rows, found in swept:
+            inside = self._inside(rows, found)
+            if self.keep is not None:
+                these = self.keep(*inside)
+                inside = tuple(x[these] for x in inside)
+            kept.append(inside)
+            waiting += len(inside[0])
+            if waiting > COLLECT:
+                for parts, coded in zip(joined, self._coded(kept), strict=True):
+                    parts[:] = [_joined([*parts, coded])]
+                kept, waiting = [], 0
+        return kept, joined
+
+    def _fewer(self, kept: Sequence[Found]) -> list[Weighted] | None:
+        """Return scores joined for each partition, if these are fewer bytes; else None."""
+        values = np.concatenate([np.empty(0, self.dtype), *(found[0] for found in kept)])
+        bytes_kept = sum(x.nbytes for found in kept for x in found)
+        of_each = np.dtype(np.float64).itemsize + 2 * np.dtype(np.int64).itemsize
+        most = bytes_kept // (of_each * len(self.partitions))
+        if len(values) <= FEW or len(np.unique(values)) > most:
+            return None
+        joined = [_joined([coded]) for coded in self._coded(kept)]
+        return joined if of_each * sum(len(x[0]) for x in joined) < bytes_kept else None
+
+    def _coded(self, kept: Sequence[Found]) -> Iterator[Weighted]:
+        """Yield collected scores in increasing order for each partition, each counted once."""
+        none = np.empty(0, self.dtype), np.empty(0, np.int32), np.empty(0, np.int32)
+        values, row, position = map(np.concatenate, zip(none, *kept, strict=True))
+        order = np.argsort(values)
+        values, row, position = values[order].astype(np.float64), row[order], position[order]
+        for one in self.partitions:
+            yield values, one.pairs_of(row, position), np.ones(len(values), dtype=np.int64)
+
+    def _inside(self, rows: slice, found: Rows) -> Found:
+        """Return the impostor scores of some rows in windows, their rows and positions."""
+        windows, values, chunks = self.windows, found.values, numba.get_num_threads()
+        if not len(windows.upto):
+            return np.empty(0, values.dtype), *np.empty((2, 0), dtype=np.int32)
+        of_chunk = -(-len(values) // chunks) * values.shape[1]
+        room = min(of_chunk, windows.scores)
+        out = np.empty((chunks, room), dtype=values.dtype)
+        place = np.empty((chunks, room, 2), dtype=np.int32)
+        filled = np.empty(chunks, dtype=np.int64)
+        fold = self.partitions[0].probe[rows]
+        kernel.collect_scores(
+            found, fold if len(windows.first) > 2 else np.zeros_like(fold), windows.first,
+            windows.above, windows.upto, out, place, filled,
+        )  # fmt: skip
+        kept = np.arange(room) < filled[:, None]
+        row, position = place[kept].T
+        return out[kept], row + np.int32(rows.start), position
+
+
+def _joined(parts: Sequence[Weighted]) -> Weighted:
+    """Join equal scores of the same pair of folds."""
+    values, code, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if not len(values):
+        return values, code, weights
+    order = np.lexsort((code, values))
+    values, code, weights = values[order], code[order], weights[order]
+    new = np.append(True, (values[1:] != values[:-1]) | (code[1:] != code[:-1]))
+    starts = np.flatnonzero(new)
+    return values[starts], code[starts], np.add.reduceat(weights, starts)
+
+
+def _as_tree(found: Sequence[Found]) -> dict[str, Joined]:
+    """Return triples of arrays, one after the other, as counts of a block of rows."""
+    if not found:
+        return {str(i): Joined() for i in range(3)}
+    return {str(i): Joined.of(np.concatenate([x[i] for x in found])) for i in range(3)}
+
+
+def _of_tree(tree: dict[str, Joined]) -> list[Any]:
+    """Return the triples of arrays of all blocks of rows."""
+    return list(zip(*(tree[str(i)].arrays for i in range(3)), strict=True))
+
 
 # Rows looked at beforehand to place the cells.
 SAMPLE_ROWS = 16

@@ -6,18 +6,152 @@ page moves the marks to the places that are stored for each row.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
+from matplotlib.ticker import MaxNLocator
 
 from bioeval.base.kinds import noun_of
+from bioeval.tallies.points import per_cent
 from bioeval.views.page.arrays import ArrayStore
-from bioeval.views.page.axes import Axis, unit_axis
 from bioeval.views.page.live import LivePart
-from bioeval.views.page.thinning import dense, path, steps_after, thinned
 from bioeval.views.terms import speaker
+
+# Ticks of an axis of normal deviates, as proportions.
+_DEVIATES = (1e-6, 1e-5, 1e-4, 0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98)
+_NEAR_ONE = (0.995, 0.999)
+
+
+# A longer axis lies: its labels stand side by side.
+_TALL = 400
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis: ``linear``, ``log``, or ``probit`` (normal deviates)."""
+
+    scale: str
+    low: float
+    high: float
+    start: float  # place of `low` in the picture
+    end: float  # place of `high`
+    name: str
+    percent: bool = False  # whether ticks are in per cent
+    first: bool = False  # whether the beginning has a tick
+
+    def place(self, values: np.ndarray) -> np.ndarray:
+        """Return the places of values; those below the axis are at its beginning.
+
+        Those above are at its end; beyond normal deviates they have none.
+        """
+        values = np.asarray(values, dtype=float)
+        clipped = np.clip(values, self.low, self.high)
+        if self.scale == "probit":
+            clipped = np.where(values > self.high, np.nan, clipped)
+        low, high, at = (self._scaled(v) for v in (self.low, self.high, clipped))
+        return self.start + (at - low) / (high - low) * (self.end - self.start)
+
+    def _scaled(self, values: np.ndarray | float) -> np.ndarray:
+        if self.scale == "log":
+            return np.log10(values)
+        return scipy.special.ndtri(values) if self.scale == "probit" else np.asarray(values)
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """The places of the ticks and their labels."""
+        at = [x for x in self._ticks() if self.low <= x <= self.high]
+        found: list[tuple[float, str]] = []
+        for place, value in zip(self.place(np.array(at)).tolist(), at, strict=True):
+            label, before = self._label(value), found[-1][1] if found else ""
+            both = len(label) + len(before)
+            room = 3.4 * both + 7 if abs(self.end - self.start) > _TALL else 14
+            if not found or abs(place - found[-1][0]) >= room:
+                found.append((round(place, 1), label))
+        return found
+
+    def _ticks(self) -> list[float]:
+        if self.scale == "log":
+            first, last = (math.log10(x) for x in (self.low, self.high))
+            return [10.0**power for power in range(math.ceil(first - 1e-9), math.floor(last) + 1)]
+        if self.scale == "probit":
+            return [*_DEVIATES, *_NEAR_ONE]
+        ticks = list(
+            map(float, MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]).tick_values(self.low, self.high))
+        )
+        return [self.low, *(x for x in ticks if x > self.low)] if self.first else ticks
+
+    def _label(self, value: float) -> str:
+        if self.percent:
+            return per_cent(value)
+        return f"{value:g}" if abs(value) > 1e-12 else "0"
+
+
+def unit_axis(scale: str, floor: float, places: tuple[float, float], name: str) -> Axis:
+    """Return an axis of proportions; a logarithmic or a normal one begins at `floor`."""
+    low, high = {"linear": (0.0, 1.0), "log": (floor, 1.0), "probit": (floor, 0.9)}[scale]
+    return Axis(scale, low, high, *places, name, percent=True)
+
+
+#: Places in a picture are rounded to this part of a pixel; that is how far a curve may move.
+GRID = 0.25
+
+
+def thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the corners of a polyline in pixels, without those that cannot be seen.
+
+    Points are rounded to a quarter of a pixel; of a run of points on one horizontal or vertical
+    line only the ends stay, where it turns included. The thinned line lies within an eighth of a
+    pixel of the other along each axis, everywhere.
+    """
+    keep = np.isfinite(x) & np.isfinite(y)
+    x, y = (np.round(v[keep] / GRID) * GRID for v in (x, y))
+    if len(x) < 3:
+        return x, y
+    moved = np.append(True, (np.diff(x) != 0) | (np.diff(y) != 0))
+    x, y = x[moved], y[moved]
+    if len(x) < 3:
+        return x, y
+    steps = np.sign(np.diff(x)), np.sign(np.diff(y))
+    straight = np.zeros(len(x), dtype=bool)
+    for one, other in (steps, steps[::-1]):
+        straight[1:-1] |= (one[:-1] == 0) & (one[1:] == 0) & (other[:-1] == other[1:])
+    return x[~straight], y[~straight]
+
+
+def steps_after(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the corners of steps: each value holds until the next place."""
+    if len(x) < 2:
+        return x, y
+    return np.repeat(x, 2)[1:], np.repeat(y, 2)[:-1]
+
+
+def path(x: np.ndarray, y: np.ndarray) -> str:
+    """Return an SVG path through points; horizontal and vertical lines in their short form."""
+    if not len(x):
+        return ""
+    said = [f"M{x[0]:g} {y[0]:g}"]
+    for i in range(1, len(x)):
+        if y[i] == y[i - 1]:
+            said.append(f"H{x[i]:g}")
+        elif x[i] == x[i - 1]:
+            said.append(f"V{y[i]:g}")
+        else:
+            said.append(f"L{x[i]:g} {y[i]:g}")
+    return "".join(said)
+
+
+def dense(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return points along a polyline that are as close as the words of a key."""
+    if len(x) < 2:
+        return x, y
+    length = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
+    at = np.linspace(0.0, length[-1], 400)
+    return np.interp(at, length, x), np.interp(at, length, y)
+
 
 WIDTH, HEIGHT = 560, 400
 LEFT, RIGHT, TOP, BOTTOM = 66, 18, 14, 52

@@ -14,8 +14,8 @@ import xxhash
 
 import bioeval as be
 from bioeval.base.engine import computed_by
+from bioeval.evaluation.blocks.checkpoint import read_part, write_part
 from bioeval.evaluation.blocks.engine import BlockEngine, Here
-from bioeval.evaluation.blocks.part_file import read_part, write_part
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import Extent, Joined, KeptRows, NarrowCells, Part
 from bioeval.tallies.sweep import SweepWork

@@ -14,8 +14,8 @@ import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.evaluation.blocks.engine import BlockEngine
+from bioeval.evaluation.groups import _ByGroup
 from bioeval.scores.blocks import BlockReader
-from bioeval.stats.groups import _ByGroup
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.pooled import PooledRates
 from bioeval.stats.resampling import subject_weights

@@ -14,7 +14,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.tallies.by_fold import partition, passes, sweep
+from bioeval.tallies.by_fold import partition, sweep, sweep as passes
 from bioeval.views.tables import plain as as_text
 from bioeval.views.tables.folds import FoldTable
 

@@ -21,11 +21,10 @@ from bioeval.base.errors import DataError
 from bioeval.cli import main
 from bioeval.views.page import words
 from bioeval.views.page.arrays import ArrayStore
-from bioeval.views.page.figures import Drawing, figures_of
+from bioeval.views.page.figures import GRID, Drawing, figures_of, path, steps_after, thinned
 from bioeval.views.page.live import LiveState
 from bioeval.views.page.parts import parts_of
 from bioeval.views.page.provenance import digest
-from bioeval.views.page.thinning import GRID, path, steps_after, thinned
 
 
 def payload(text: str) -> dict:

@@ -1,23 +1,160 @@
-"""Error against discard: does a quality measure foretell errors?"""
+"""Errors when samples of low quality are discarded: whether measures of quality foretell errors."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numba
 import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError
+from bioeval.base.variables import ERROR_DISCARD
 from bioeval.evaluation.chosen_threshold import chosen_threshold, rule_of
-from bioeval.results.error_discard import error_discard_dataset
-from bioeval.scores.blocks import BlockReader, Progress, require_subjects
+from bioeval.kernels.discard import count_by_lower
+from bioeval.kernels.folds import Rows
+from bioeval.results.dataset import about_attrs, build
+from bioeval.scores.about import About
+from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_columns import Sides, template_columns
-from bioeval.tallies.by_quality import count_by_quality
-from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.cells import is_accepted
+from bioeval.tallies.counters import gather
+from bioeval.tallies.thresholds import require_values, to_user
+
+
+@dataclass
+class DiscardTally:
+    """Attempts that are left when samples are discarded; int64 arrays, shape (steps,)."""
+
+    about: About
+    false_rejects: np.ndarray
+    genuine_attempts: np.ndarray
+    false_accepts: np.ndarray
+    impostor_attempts: np.ndarray
+
+
+def count_by_quality(
+    reader: BlockReader,
+    places: tuple[np.ndarray, np.ndarray],
+    cuts: np.ndarray,
+    threshold: float,
+    progress: Progress | None = None,
+) -> DiscardTally:
+    """Count the attempts left when the first so many samples are discarded, in one look.
+
+    Parameters
+    ----------
+    reader : BlockReader
+    places : pair of int64 arrays, shape (m,) and (n,)
+        The place of each probe and gallery template among all samples, the lowest quality first.
+    cuts : int64 array, shape (steps,)
+        Numbers of samples that are discarded, not falling.
+    threshold : float
+        A distance; NaN rejects everything.
+    """
+    gallery = reader.gallery
+    # Code k: left at the first k steps, and discarded at the next.
+    probe, template = (np.searchsorted(cuts, side, side="right") for side in places)
+    if gallery.order is not None:
+        template = template[gallery.order]
+    steps = len(cuts) + 1
+    genuine = np.zeros((steps, 2), dtype=np.int64)
+    tables = np.zeros((numba.get_num_threads(), steps, 2), dtype=np.int64)
+    with threads_for(reader.scores):
+        for block in reader.blocks(progress):
+            own = block.own_start, block.own_stop, block.self_position
+            code = probe[block.low : block.low + len(block.values)]
+            count_by_lower(Rows(block.values, *own), code, template, threshold, tables)
+            value, row, position = gather(block.values, *own)
+            lower = np.minimum(code[row], template[position])
+            np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)
+    reader.note_sentinels()
+    # Left at step k: those with a code above k.
+    left = [np.cumsum(x[::-1], axis=0)[::-1][1:] for x in (genuine, tables.sum(axis=0))]
+    mates, others = left
+    return DiscardTally(
+        reader.about, mates[:, 1], mates.sum(axis=1), others[:, 0], others.sum(axis=1)
+    )
+
+
+#: The pAUC is of fractions up to this one.
+LAST = 0.2
+
+#: How the numbers differ from the published program.
+DEPARTURES = (
+    "fractions are of samples, not of comparisons; the area is of trapezoids, not of steps; "
+    "samples of equal quality are discarded in their order, not together"
+)
+
+
+def error_discard_dataset(
+    tally: DiscardTally, fractions: np.ndarray, threshold: float, cuts: np.ndarray, samples: int
+) -> xr.Dataset:
+    """Return the rates over discarded fractions; the tally begins with a step that discards none.
+
+    `threshold` is a distance, `cuts` the numbers of samples discarded at the fractions.
+    """
+    over = ("fraction",)
+    rates = {
+        "frr": _rate(tally.false_rejects, tally.genuine_attempts),
+        "far": _rate(tally.false_accepts, tally.impostor_attempts),
+    }
+    counts = {
+        "fr": tally.false_rejects,
+        "fa": tally.false_accepts,
+        "genuine_attempts": tally.genuine_attempts,
+        "impostor_attempts": tally.impostor_attempts,
+    }
+    area = pauc(np.append(0.0, fractions), rates["frr"])
+    variables = {
+        **{name: (over, values[1:]) for name, values in {**rates, **counts}.items()},
+        "discarded": (over, cuts),
+        "samples": ((), np.int64(samples)),
+        "threshold": ((), to_user(threshold, tally.about.kind)),
+        "pauc": ((), area),
+    }
+    remarks = []
+    for name, attempt in (("frr", "genuine"), ("far", "impostor")):
+        gone = np.isnan(rates[name][1:])
+        if gone.any():
+            first = fractions[np.argmax(gone)]
+            remarks.append(
+                f"no {attempt} attempt is left from a discarded fraction of {first:g} on: "
+                f"{name.upper()} is not defined (NaN)"
+            )
+    if np.isnan(area):
+        why = "FRR is 0 with all samples" if rates["frr"][0] == 0 else (
+            f"the fractions end before {LAST}" if fractions[-1] < LAST else "FRR is not defined"
+        )  # fmt: skip
+        remarks.append(f"pAUC is not defined (NaN): {why}")
+    attrs = about_attrs(tally.about, "verification, single-template", remarks)
+    attrs |= {"discard_order": DEPARTURES, "pauc_up_to": LAST}
+    return build(variables, ERROR_DISCARD, {"fraction": fractions}, attrs)
+
+
+def _rate(errors: np.ndarray, attempts: np.ndarray) -> np.ndarray:
+    return np.where(attempts > 0, errors / np.maximum(attempts, 1), np.nan)
+
+
+def pauc(fractions: np.ndarray, frr: np.ndarray) -> float:
+    """Return the area under FRR up to `LAST`, by trapezoids, over that of a constant FRR.
+
+    `fractions` do not fall and begin with 0. FRR at `LAST` is interpolated where it is no fraction.
+    """
+    if not frr[0] > 0 or fractions[-1] < LAST:
+        return np.nan
+    inside = int(np.searchsorted(fractions, LAST))
+    x, y = fractions[:inside], frr[:inside]
+    at = np.interp(LAST, fractions[inside - 1 : inside + 1], frr[inside - 1 : inside + 1])
+    if fractions[inside] == LAST:
+        at = frr[inside]
+    return float(np.trapezoid(np.append(y, at), np.append(x, LAST)) / (LAST * frr[0]))
+
 
 #: Default fractions: 0, 0.01 ... 0.5.
 FRACTIONS = tuple(k / 100 for k in range(51))
