@@ -45,7 +45,7 @@ from bioeval.stats.differences import (
 from bioeval.stats.interval_variables import few_people
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
-from bioeval.tallies.made_by_one import made_by_one
+from bioeval.tallies.disjoint_units import made_by_one
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 
 #: Adjustments of the conclusions for the number of measures.

@@ -15,8 +15,7 @@ from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.results.support import support_warnings, supported
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import PairScores, Scores
-from bioeval.stats.bootstrap import sample_of
-from bioeval.stats.bootstrap_limits import ROUNDING
+from bioeval.stats.bootstrap import ROUNDING, sample_of
 from bioeval.stats.identification import identification_replicates, rank_one_decisions
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import weight_columns

@@ -15,7 +15,7 @@ from bioeval.results.top_k import reid_of_lists
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
-from bioeval.stats.bootstrap_limits import ROUNDING
+from bioeval.stats.bootstrap import ROUNDING
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.query_means import QuerySubjects
 from bioeval.tallies.by_subject import SubjectAttempts

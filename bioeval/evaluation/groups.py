@@ -28,8 +28,7 @@ from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threa
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.scores.template_columns import template_columns
-from bioeval.stats.bootstrap import sample_of
-from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
+from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
 from bioeval.stats.interval_variables import Limits, by_subject, few_people, with_intervals
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, ratio, weight_columns

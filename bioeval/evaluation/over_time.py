@@ -24,7 +24,7 @@ from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.enrolment_times import NOT_ENROLLED, times_of
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_fusion import parse_fusion
-from bioeval.stats.bootstrap_limits import confidence_limits
+from bioeval.stats.bootstrap import confidence_limits
 from bioeval.stats.interval_variables import Limits, few_people, of_one, with_intervals
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.resampling import linear_forms, ratio, weight_columns

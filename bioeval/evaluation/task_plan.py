@@ -99,7 +99,7 @@ def sampled_identification(
     """
     from bioeval.results.closed_set import closed_set_dataset
     from bioeval.results.open_set import open_set_dataset
-    from bioeval.results.sampled_galleries import sampled_dataset
+    from bioeval.results.random_galleries import sampled_dataset
     from bioeval.tallies.random_galleries.sampled import SampledJob
 
     note = options["note"]

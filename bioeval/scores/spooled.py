@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.checksum import Verification
+from bioeval.scores.labelled_matrix import Verification
 
 
 class SpooledRows:

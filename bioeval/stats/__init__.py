@@ -45,8 +45,7 @@ if TYPE_CHECKING:
         zero_error_bound,
     )
     from bioeval.stats.bootstrap import subject_bootstrap
-    from bioeval.stats.interval import Interval
-    from bioeval.stats.options import METHODS
+    from bioeval.stats.options import METHODS, Interval
     from bioeval.stats.repeated import RepeatedMean, nadeau_bengio
 else:
     _HOMES = {

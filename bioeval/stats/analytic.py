@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import scipy
 
-from bioeval.stats.bootstrap import checked_counts, independent_trials
-from bioeval.stats.bootstrap_limits import open_limits
-from bioeval.stats.interval import Interval
-from bioeval.stats.options import CONFIDENCE, check_confidence
+from bioeval.stats.bootstrap import checked_counts, independent_trials, open_limits
+from bioeval.stats.options import CONFIDENCE, Interval, check_confidence
 
 
 def mansfield_wayman(errors: Any, attempts: Any, confidence: float = CONFIDENCE) -> Interval:

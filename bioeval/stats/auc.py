@@ -11,10 +11,8 @@ from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import VALUED, larger_is_closer
 from bioeval.scores.about import disjoint_among
 from bioeval.scores.labels import Codes, as_labels
-from bioeval.stats.bootstrap import sample_of
-from bioeval.stats.bootstrap_limits import open_limits
-from bioeval.stats.interval import Interval
-from bioeval.stats.options import CONFIDENCE, check_confidence
+from bioeval.stats.bootstrap import open_limits, sample_of
+from bioeval.stats.options import CONFIDENCE, Interval, check_confidence
 
 
 def delong(

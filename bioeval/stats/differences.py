@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from bioeval.stats.binomial import zero_error_bound
-from bioeval.stats.bootstrap_limits import confidence_limits
+from bioeval.stats.bootstrap import confidence_limits
 from bioeval.stats.options import IntervalOptions
 
 #: Subjects that must be decided differently for a difference to be declared: with five, the most

@@ -16,8 +16,7 @@ import xarray as xr
 
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.stats.binomial import zero_error_bound
-from bioeval.stats.bootstrap import sample_of
-from bioeval.stats.bootstrap_limits import logit_limits, open_limits
+from bioeval.stats.bootstrap import logit_limits, open_limits, sample_of
 from bioeval.stats.interval_variables import Limits
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import IdentificationTally

@@ -9,8 +9,7 @@ import numpy as np
 
 from bioeval.base.scalars import RATES_OF
 from bioeval.scores.about import disjoint_pairs
-from bioeval.stats.bootstrap import sample_of
-from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
+from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
 from bioeval.stats.interval_variables import by_subject, few_people
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns

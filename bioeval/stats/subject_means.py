@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bioeval.stats.analytic import ratio_variances
-from bioeval.stats.bootstrap import sample_of
-from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
+from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
 from bioeval.stats.interval_variables import Limits, by_subject, normal_limits
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import linear_forms, ratio, weight_columns

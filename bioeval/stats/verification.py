@@ -13,8 +13,7 @@ from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.base.variables import VERIFICATION
 from bioeval.stats.analytic import ratio_variances, variance
-from bioeval.stats.bootstrap import sample_of
-from bioeval.stats.bootstrap_limits import confidence_limits, open_limits
+from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
 from bioeval.stats.interval_variables import (
     Limits,
     assumed_independent,

@@ -14,8 +14,7 @@ import numpy as np
 
 from bioeval.scores.about import About
 from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.tallies.by_fold.partition import Groups, Partition
-from bioeval.tallies.by_fold.rows import Tick
+from bioeval.tallies.by_fold.partition import Groups, Partition, Tick
 from bioeval.tallies.by_fold.sweep import FoldSweep
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.cells import is_accepted

@@ -14,7 +14,6 @@ import numpy as np
 
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.look import PointsWanted
-from bioeval.tallies.optimal_bins import optimal_bins
 from bioeval.tallies.point_search import add_optima, undefined_points
 from bioeval.tallies.points import (
     Curve,
@@ -23,7 +22,7 @@ from bioeval.tallies.points import (
     moments_of,
     with_rare_targets,
 )
-from bioeval.tallies.threshold_search import Attempts, distinct, within
+from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins, within
 
 # The least and the largest possible value of a point; arrays at FAR targets and costs.
 Ends = tuple[Any, Any]

@@ -26,7 +26,6 @@ from bioeval.tallies.counters import ImpostorBlock, impostor_scores
 from bioeval.tallies.counts import CellCounts, VerificationTally
 from bioeval.tallies.look import Look, PointsWanted, Windows
 from bioeval.tallies.look_work import ImpostorSweep, look_at_all
-from bioeval.tallies.optimal_bins import optimal_bins
 from bioeval.tallies.points import (
     Curve,
     Moments,
@@ -36,7 +35,7 @@ from bioeval.tallies.points import (
     min_costs,
     moments_of,
 )
-from bioeval.tallies.threshold_search import Attempts, distinct
+from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins
 
 # Scores of a bin that are looked for; a bin with more is divided before, and so are all if together
 # they have too many. Scores that divide bins, and windows of one look.

@@ -46,11 +46,10 @@ from bioeval.tallies.block_work import InBlocks
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.identification_job import IdentificationJob, empty_facts, facts_of_rows
-from bioeval.tallies.kept_windows import closest_windows
+from bioeval.tallies.kept_windows import closest_windows, expected_windows
 from bioeval.tallies.look import Look, PointsWanted, Windows, scratch_of
 from bioeval.tallies.marked_cells import MarkedCells
 from bioeval.tallies.parts import Joined
-from bioeval.tallies.pilot import expected_windows
 from bioeval.tallies.points import moment_scale
 from bioeval.tallies.verification_job import VerificationJob
 

@@ -23,11 +23,12 @@ from bioeval.tallies.counters import (
     CellCounter,
     ImpostorBlock,
     ThresholdCounter,
+    extent_among,
+    extent_of,
     gather,
     gather_claims,
 )
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.extent import extent_among, extent_of
 from bioeval.tallies.look import Look, PointsWanted
 from bioeval.tallies.parts import Joined
 from bioeval.tallies.thresholds import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,23 @@ from bioeval.views.terms import speaker
 
 if TYPE_CHECKING:
     import xarray as xr
+
+
+def once(found: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
+    """Return the datasets of tasks, single- and multi-template verification that agree as one.
+
+    They do where every subject has one template.
+    """
+    shown = dict(found)
+    for path, single in found.items():
+        multi = shown.get(f"{path.removesuffix('single')}multi")
+        if not path.endswith("single") or multi is None or not single.equals(multi):
+            continue
+        del shown[f"{path.removesuffix('single')}multi"]
+        parts = str(single.attrs.get("task", "")).replace("single", "single- and multi", 1)
+        shown[path] = single.assign_attrs(task=f"{parts} (one template a subject)")
+    return shown
+
 
 #: Names of the operating points of each part by itself.
 POINTS = tuple(dict.fromkeys(scalar.name for points in POINTS_OF.values() for scalar in points))

@@ -21,7 +21,7 @@ from bioeval.base.random import seed_sequence
 from bioeval.results.closed_set import closed_set_dataset
 from bioeval.results.open_set import open_set_dataset
 from bioeval.scores.blocks import BlockReader
-from bioeval.stats.bootstrap_limits import open_limits
+from bioeval.stats.bootstrap import open_limits
 from bioeval.stats.identification import (
     closed_set_intervals,
     identification_replicates,

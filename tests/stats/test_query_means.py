@@ -21,7 +21,7 @@ from bioeval.cli import main
 from bioeval.protocol.reid import convention_of
 from bioeval.results.gom import GomOptions, gom_dataset, gom_measures
 from bioeval.results.reid import ReidOptions, reid_dataset, reid_measures
-from bioeval.stats.bootstrap_limits import open_limits
+from bioeval.stats.bootstrap import open_limits
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
 from bioeval.stats.resampling import subject_weights

@@ -29,7 +29,7 @@ from bioeval.base.errors import (
 )
 from bioeval.evaluation.blocks.by_path import FileElsewhere
 from bioeval.evaluation.blocks.heartbeats import Heartbeats
-from bioeval.evaluation.blocks.rows_here import RowsElsewhere
+from bioeval.evaluation.blocks.rows import RowsElsewhere
 from bioeval.evaluation.blocks.sending import Packed, Packer
 from bioeval.evaluation.blocks.worker import count_rows, merge_counts
 from bioeval.tallies.parts import Part

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 from bioeval.base.engine import Progress, RowWork, computed_by
 from bioeval.base.errors import Argument, EngineError
 from bioeval.base.progress import report
-from bioeval.evaluation.blocks.ranges import row_ranges
+from bioeval.evaluation.blocks.rows import row_ranges
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.parts import Part, merged_parts
 

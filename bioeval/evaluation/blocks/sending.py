@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval.base.engine import RowWork
 from bioeval.evaluation.blocks.by_path import opened, place_in_file
-from bioeval.evaluation.blocks.rows_here import RowsHere
+from bioeval.evaluation.blocks.rows import RowsHere
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.matrix import Scores
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from bioeval.base.engine import RowWork, computed_by
 from bioeval.base.progress import shown_by
-from bioeval.evaluation.blocks.rows_here import RowsHere
+from bioeval.evaluation.blocks.rows import RowsHere
 from bioeval.evaluation.blocks.sending import Packed, Rows, unpack
 from bioeval.tallies.parts import Part, merged_parts
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.partition import DrawnClaims
-from bioeval.results.open_set import impostor_probes
-from bioeval.results.open_set_points import OpenSetPoints
+from bioeval.results.open_set import OpenSetPoints, impostor_probes
 from bioeval.scores.about import About
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.matrix import Scores

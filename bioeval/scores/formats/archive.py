@@ -15,9 +15,9 @@ import numpy as np
 from numpy.lib import format as npy_format
 
 from bioeval.base.errors import DataError, nearest_name
-from bioeval.scores.checksum import Verification, checksum
 from bioeval.scores.formats.files import guarded
 from bioeval.scores.formats.options import say
+from bioeval.scores.labelled_matrix import Verification, checksum
 from bioeval.scores.spooled import SpooledRows
 
 #: Names listed in a message before it says how many more there are.

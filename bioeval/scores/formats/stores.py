@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.checksum import Verification
 from bioeval.scores.formats.archive import Arrays, Header, require_text
 from bioeval.scores.formats.array_reader import read_arrays
 from bioeval.scores.formats.files import (
@@ -41,6 +40,7 @@ from bioeval.scores.formats.npz import write_arrays
 from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
 from bioeval.scores.formats.remote import library, without_secrets
+from bioeval.scores.labelled_matrix import Verification
 from bioeval.scores.matrix import Scores
 from bioeval.scores.stored import StoredRows
 

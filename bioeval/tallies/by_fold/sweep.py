@@ -14,8 +14,7 @@ from bioeval.base.engine import engine
 from bioeval.kernels import folds as kernel
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.by_fold.partition import Part, Partition, cells_for
-from bioeval.tallies.by_fold.rows import RowReader, Rows, Tick
+from bioeval.tallies.by_fold.partition import Part, Partition, RowReader, Rows, Tick, cells_for
 from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of, rounded_down
 from bioeval.tallies.counters import finite_range, gather
 from bioeval.tallies.parts import Extent, Joined

@@ -11,8 +11,7 @@ import numpy as np
 
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.by_fold.partition import Part
-from bioeval.tallies.by_fold.rows import Tick
+from bioeval.tallies.by_fold.partition import Part, Tick
 from bioeval.tallies.by_fold.sweep import FoldSweep
 from bioeval.tallies.counters import ThresholdCounter
 from bioeval.tallies.sweep import run_jobs

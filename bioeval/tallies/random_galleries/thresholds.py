@@ -8,8 +8,7 @@ import numpy as np
 
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.cells import cell_exponent
-from bioeval.tallies.counters import ImpostorBlock
-from bioeval.tallies.extent import extent_of
+from bioeval.tallies.counters import ImpostorBlock, extent_of
 from bioeval.tallies.thresholds import (
     DEFAULT_COUNT,
     check_thresholds,

@@ -21,12 +21,11 @@ from bioeval.base.version import __version__
 from bioeval.protocol import explain, load
 from bioeval.results.row_walk import RowWalk
 from bioeval.views.page import words
-from bioeval.views.page.arrays import ArrayStore
-from bioeval.views.page.cells import Bounded, Number, Table, Text
+from bioeval.views.page.cells import ArrayStore, Bounded, Number, Table, Text
 from bioeval.views.page.figures import Drawing, Figure as Figure_contents, figures_of
 from bioeval.views.page.live import LiveState
 from bioeval.views.page.parts import Part, parts_of, systems_of
-from bioeval.views.page.pictures import as_address, pictures_of
+from bioeval.views.page.pictures import Images, Thumbnail, as_address, pictures_of
 from bioeval.views.page.provenance import Provenance
 from bioeval.views.page.sentences import OutOf, headline
 from bioeval.views.page.systems import doubts_of_systems
@@ -38,7 +37,6 @@ from bioeval.views.page.tables import (
     scalar_table,
     target_table,
 )
-from bioeval.views.page.thumbnails import Images, Thumbnail
 from bioeval.views.plots.row_walk import RowWalkDisplay
 from bioeval.views.row_lists import ShownList, lists_of
 from bioeval.views.tables import CHOSEN, alarms, has_chosen, warnings, with_joined_targets

@@ -17,7 +17,7 @@ from matplotlib.ticker import MaxNLocator
 
 from bioeval.base.kinds import noun_of
 from bioeval.tallies.points import per_cent
-from bioeval.views.page.arrays import ArrayStore
+from bioeval.views.page.cells import ArrayStore
 from bioeval.views.page.live import LivePart
 from bioeval.views.terms import speaker
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.results.threshold_lookup import rows_at
-from bioeval.views.page.arrays import ArrayStore
+from bioeval.views.page.cells import ArrayStore
 from bioeval.views.page.parts import Part
 
 #: Ranks that the control of the page reaches, at most.

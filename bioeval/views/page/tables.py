@@ -22,7 +22,7 @@ from bioeval.views.page.cells import (
 )
 from bioeval.views.page.live import RATES, LivePart
 from bioeval.views.page.parts import Part
-from bioeval.views.page.thumbnails import Images
+from bioeval.views.page.pictures import Images
 from bioeval.views.tables.tasks import report_ranks
 from bioeval.views.terms import speaker
 

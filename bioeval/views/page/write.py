@@ -64,7 +64,7 @@ def report(
     """
     check_target(path)
     from bioeval.views.page.contents import page_text
-    from bioeval.views.page.thumbnails import Images
+    from bioeval.views.page.pictures import Images
 
     shown = Images(images, image_folder) if images else None
     text = page_text(results, title, Provenance.of(files, command), shown)

@@ -17,7 +17,7 @@ from bioeval.views.plots import style as look
 from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import as_plot_text, without_formula
 from bioeval.views.row_lists import ShownList, lists_of
-from bioeval.views.tables.numbers import score as score_text, threshold as number
+from bioeval.views.tables.layout import score as score_text, threshold as number
 
 #: Of each role: colour (Okabe and Ito), and marker, so that colour is never the only difference.
 _ROLES = {

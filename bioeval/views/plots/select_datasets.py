@@ -10,7 +10,7 @@ from typing import Any
 import xarray as xr
 
 from bioeval.base.errors import DataError, short_name
-from bioeval.views.one_template import once
+from bioeval.views.averaged import once
 from bioeval.views.plots.registry import PLOTS, Needs, Plot
 
 _WORDS = {

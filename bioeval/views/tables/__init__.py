@@ -17,9 +17,9 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base.errors import counted
-from bioeval.views.one_template import once
-from bioeval.views.tables import numbers
-from bioeval.views.tables.layout import grid, indented, listed, plain_table
+from bioeval.views.averaged import once
+from bioeval.views.tables import layout as numbers
+from bioeval.views.tables.layout import Row, Section, grid, indented, listed, plain_table
 from bioeval.views.tables.remarks import (
     CHOSEN,
     OF_RANK_ONE,
@@ -31,7 +31,6 @@ from bioeval.views.tables.remarks import (
     left_out,
     warnings,
 )
-from bioeval.views.tables.row import Row, Section
 from bioeval.views.tables.sections import section, title
 from bioeval.views.tables.tasks import datasets, report_ranks, systems
 from bioeval.views.terms import speaker

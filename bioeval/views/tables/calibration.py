@@ -10,8 +10,7 @@ from rich.text import Text
 
 from bioeval.base.errors import counted, printable
 from bioeval.base.kinds import PLURALS
-from bioeval.views.tables.layout import grid, indented, plain_table, warned
-from bioeval.views.tables.numbers import NOT_DEFINED
+from bioeval.views.tables.layout import NOT_DEFINED, grid, indented, plain_table, warned
 from bioeval.views.tables.remarks import warnings
 
 _COSTS = {"Cllr": "cllr", "minimum Cllr": "min_cllr", "calibration loss": "calibration_loss"}

@@ -9,8 +9,7 @@ import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from bioeval.views.tables.layout import grid, indented, plain_table, warned
-from bioeval.views.tables.numbers import threshold
+from bioeval.views.tables.layout import grid, indented, plain_table, threshold, warned
 from bioeval.views.tables.remarks import about, warnings
 from bioeval.views.terms import speaker
 

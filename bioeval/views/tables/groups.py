@@ -14,8 +14,7 @@ from rich.text import Text
 from bioeval.base.errors import cut, escaped
 from bioeval.results.groups import INEQUITY
 from bioeval.tallies.points import per_cent
-from bioeval.views.tables.layout import grid, indented, plain_table, warned
-from bioeval.views.tables.numbers import threshold
+from bioeval.views.tables.layout import grid, indented, plain_table, threshold, warned
 from bioeval.views.tables.remarks import about, intervals
 from bioeval.views.terms import speaker
 

@@ -1,13 +1,149 @@
-"""Parts that tables share: names beside texts, plain tables, warnings."""
+"""Rows, numbers and plain tables, which all tables share."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+
+
+@dataclass(frozen=True)
+class Over:
+    """Sample size of a result: attempts of each class, None for a class that it does not use.
+
+    `subjects` is the number of subjects whose probes made these attempts; 0 if unknown.
+    """
+
+    genuine: int | None = None
+    impostor: int | None = None
+    subjects: int = 0
+
+    @property
+    def lacking(self) -> str:
+        """The classes without an attempt, in words."""
+        classes = {"genuine": self.genuine, "impostor": self.impostor}
+        none = [name for name, count in classes.items() if count == 0]
+        return f"0 {' and 0 '.join(none)} attempts" if none else ""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """Sample sizes of a task: both classes of attempts, and each by itself."""
+
+    both: Over
+    genuine: Over
+    impostor: Over
+
+
+@dataclass(frozen=True)
+class Row:
+    """One result: its name, its value and its sample size."""
+
+    measure: str
+    value: float
+    over: Over
+    threshold: float | None = None
+    unit: str = "%"
+    decimals: int = 2
+    undefined: str = ""
+    is_proportion: bool = True
+    ends: tuple[float, float] | None = None
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether there is a value."""
+        return not math.isnan(self.value)
+
+    @property
+    def why_not(self) -> str:
+        """Why there is no value."""
+        return self.over.lacking or self.undefined or "not defined"
+
+
+@dataclass(frozen=True)
+class Section:
+    """The rows of one task."""
+
+    title: str
+    details: str
+    rows: list[Row]
+    notes: list[str] = field(default_factory=list)
+
+
+NOT_DEFINED = "n/a"
+NOT_KNOWN = "-"
+
+
+def fraction_digits(row: Row) -> int:
+    """Return the number of digits behind the point of a per cent."""
+    return row.decimals if row.unit == "%" and row.is_defined else 0
+
+
+def value(row: Row, fraction: int) -> str:
+    """Return the value, with blanks behind so that points stand below each other.
+
+    What is not quite 0 or 1 is never written as 0 or 1.
+    """
+    if not row.is_defined:
+        return NOT_DEFINED
+    scale, unit = (100, " %") if row.unit == "%" else (1, "")
+    number = _rounded(scale * row.value, row.decimals, scale if row.is_proportion else None)
+    return number + unit + " " * (fraction + 2 - row.decimals - len(unit))
+
+
+def ends(row: Row) -> str:
+    """Return the interval of a value as text: ``[1.01, 1.50]``; nothing where there is none."""
+    if row.ends is None or not row.is_defined:
+        return ""
+    scale = 100 if row.unit == "%" else 1
+    low, high = (f"{scale * x:.{row.decimals}f}" for x in row.ends)
+    return f"[{low}, {high}]"
+
+
+def _rounded(value: float, decimals: int, whole: float | None) -> str:
+    """Return a number; near 0 or near `whole`, never rounded to them."""
+    number, least = float(f"{value:.{decimals}f}"), 10.0**-decimals
+    if whole is not None and number == 0 and value > 0:
+        return f"< {least:.{decimals}f}"
+    if whole is not None and number == whole and value < whole:
+        return f"> {whole - least:.{decimals}f}"
+    return f"{value:.{decimals}f}"
+
+
+def fvc_name(target: float) -> str:
+    """Return the name that FVC gave to FNMR at a FMR target: 0.01 is `` (FMR100)``."""
+    power = round(-math.log10(target)) if target > 0 else 0
+    return f" (FMR{10**power})" if power in (2, 3) and math.isclose(target, 10.0**-power) else ""
+
+
+def threshold(value: float | None) -> str:
+    """Return a threshold with six digits; whole numbers whole."""
+    if value is None:
+        return ""
+    if math.isnan(value):
+        return NOT_DEFINED
+    whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
+    return str(int(value)) if whole else f"{value:.6g}"
+
+
+def score(value: float) -> str:
+    """Return a score with six digits."""
+    return "NaN" if math.isnan(value) else threshold(float(value))
+
+
+def count(value: int | None) -> str:
+    """Return a count with its thousands set apart."""
+    return "" if value is None else f"{value:,}"
+
+
+def known(value: int) -> str:
+    """Return a count as text; 0 means unknown."""
+    return count(value) if value else NOT_KNOWN
 
 
 def indented(renderable: Any) -> Padding:

@@ -15,7 +15,7 @@ from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.results.counters import Count, amount_text, quotients
 from bioeval.results.row_walk import GENUINE, TITLES, RowWalk, StepByStep, TaskWalk
 from bioeval.views.row_lists import ShownList, lists_of, sums_text
-from bioeval.views.tables import numbers
+from bioeval.views.tables import layout as numbers
 from bioeval.views.tables.layout import grid, indented, plain_table
 
 #: Counters of a task that are shown even where they are 0.

@@ -27,8 +27,8 @@ from bioeval.base.scalars import (
 )
 from bioeval.stats.interval_variables import STEMS
 from bioeval.tallies.points import per_cent
-from bioeval.views.tables import numbers
-from bioeval.views.tables.row import Classes, Over, Row
+from bioeval.views.tables import layout as numbers
+from bioeval.views.tables.layout import Classes, Over, Row
 from bioeval.views.tables.tasks import report_ranks, value_of
 
 #: Up to this number of thresholds each has its rows: they were given.

@@ -14,8 +14,7 @@ from bioeval.base.scalars import POINTS_OF
 from bioeval.results.dataset import Scalars
 from bioeval.tallies.points import per_cent
 from bioeval.views.averaged import averaged
-from bioeval.views.tables.layout import grid, indented, plain_table, warned
-from bioeval.views.tables.numbers import NOT_DEFINED
+from bioeval.views.tables.layout import NOT_DEFINED, grid, indented, plain_table, warned
 from bioeval.views.tables.remarks import warnings
 from bioeval.views.terms import speaker
 

@@ -12,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base.errors import counted, short_name
-from bioeval.views.tables.layout import grid, indented, plain_table, warned
-from bioeval.views.tables.numbers import threshold
+from bioeval.views.tables.layout import grid, indented, plain_table, threshold, warned
 from bioeval.views.tables.remarks import excluded
 from bioeval.views.terms import dictionary, speaker
 

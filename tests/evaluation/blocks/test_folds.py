@@ -17,8 +17,7 @@ from bioeval.evaluation.blocks.engine import BlockEngine
 from bioeval.evaluation.cross import parts
 from bioeval.scores.blocks import BlockReader
 from bioeval.tallies.by_fold import sweep, sweep as passes
-from bioeval.tallies.by_fold.partition import Partition
-from bioeval.tallies.by_fold.rows import RowReader
+from bioeval.tallies.by_fold.partition import Partition, RowReader
 from bioeval.tallies.by_fold.sweep import FoldPass
 from tests.optional import optional_import
 from tests.shuffled import Shuffled

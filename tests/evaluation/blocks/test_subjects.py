@@ -21,7 +21,7 @@ from bioeval.stats.pooled import PooledRates
 from bioeval.stats.resampling import subject_weights
 from bioeval.tallies import subject_sums
 from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.made_by_one import made_by_one
+from bioeval.tallies.disjoint_units import made_by_one
 from bioeval.tallies.verification_job import VerificationJob
 from tests.shuffled import Shuffled
 
