@@ -1007,3 +1007,80 @@ def test_terms_of_iso(command, theirs, ours, capsys, monkeypatch):
     assert not {ours, "FAR"} & set(re.findall(r"\w+", text.replace(header, "")))
     assert run(name, "s.npz", *options, "--terms", "iso", "--json") == 0
     assert "fnmr" not in capsys.readouterr().out.lower().replace("zerofnmr", "")
+
+
+# ------------------------------------------------------------------------- systems side by side
+
+
+def test_a_page_of_systems_on_different_scales_warns(tmp_path, capsys):
+    made = be.simulate(20, 3, random_state=1)
+    unit = 1 / (1 + np.asarray(made.values))
+    for name, values in (("unit", unit), ("percent", 100 * unit), ("near", unit + 0.01)):
+        be.save(be.Scores(values, made.probe_labels, kind="similarity"), tmp_path / f"{name}.npz")
+    quick = ["--folds", "0", "--interval", "none", "--force", "--out", "x.html"]
+    said = "have scores on different scales"
+    assert run("report", "unit.npz", "percent.npz", *quick) == 0
+    assert f"bioeval: warning: unit and percent {said}" in capsys.readouterr().err
+    assert said in (tmp_path / "x.html").read_text()
+    assert run("report", "unit.npz", "near.npz", *quick) == 0
+    assert said not in capsys.readouterr().err
+    assert said not in (tmp_path / "x.html").read_text()
+
+
+@pytest.fixture
+def named_pairs(tmp_path):
+    """Lists of one population: whole, in another order, and without some pairs."""
+    rng = np.random.default_rng(4)
+    names = [f"s{i // 3}-{i % 3}" for i in range(36)]
+    listed = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    rows = []
+    for a, b in listed:
+        same = a.split("-")[0] == b.split("-")[0]
+        noise = rng.normal(size=2)
+        first, second = noise + (0.0 if same else 2.0)
+        rows.append((a, b, a.split("-")[0], b.split("-")[0], first, second))
+    order = rng.permutation(len(rows))
+    kept = [k for k in order if k % 10]
+
+    def write(file, places, column):
+        lines = ["template_a,template_b,subject_a,subject_b,score"]
+        lines += [",".join([*rows[k][:4], repr(float(rows[k][column]))]) for k in places]
+        (tmp_path / file).write_text("\n".join(lines) + "\n")
+
+    write("a.csv", range(len(rows)), 4)
+    write("b.csv", range(len(rows)), 5)
+    write("turned.csv", order, 5)
+    write("fewer.csv", kept, 5)
+    write("part.csv", sorted(kept), 4)
+    write("rest.csv", sorted(kept), 5)
+    return len(rows), len(kept)
+
+
+def test_named_pairs_are_compared_in_any_order(named_pairs, capsys):
+    count, kept = named_pairs
+    options = ["--kind", "distance", "--replicates", "100", "--json"]
+
+    def compared(a, b):
+        assert run("compare", a, b, "--name", "one", "--name-b", "two", *options) == 0
+        return json.loads(capsys.readouterr().out)
+
+    whole = compared("a.csv", "b.csv")
+    assert not any("not common" in line for line in whole["warnings"])
+    assert compared("a.csv", "turned.csv")["measures"] == whole["measures"]
+    fewer = compared("a.csv", "fewer.csv")
+    said = f"{count - kept} pairs of one and 0 of two are not common to both systems"
+    assert any(said in line for line in fewer["warnings"])
+    assert fewer["measures"] == compared("part.csv", "rest.csv")["measures"]
+    assert fewer["measures"] != whole["measures"]
+
+
+def test_a_page_says_which_named_pairs_are_not_common(named_pairs, tmp_path, capsys):
+    count, kept = named_pairs
+    quick = ["--kind", "distance", "--folds", "0", "--interval", "none", "--force"]
+    assert run("report", "a.csv", "turned.csv", "--out", "x.html", *quick) == 0
+    assert "warning" not in capsys.readouterr().err
+    assert "lacks" not in (tmp_path / "x.html").read_text()
+    assert run("report", "a.csv", "fewer.csv", "--out", "x.html", *quick) == 0
+    said = f"fewer lacks {count - kept} pairs of a and has 0 others"
+    assert said in capsys.readouterr().err
+    assert said in (tmp_path / "x.html").read_text()

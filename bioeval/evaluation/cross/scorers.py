@@ -111,7 +111,8 @@ def _require_subjects(y: np.ndarray, classes: Sequence[Any]) -> None:
         first, second = map(repr, labels)
         raise DataError(
             f"y has the labels {first} and {second}, which are those of genuine and impostor "
-            "pairs; expected the subject of each sample. If they are two people, give them other names"
+            "pairs; expected the subject of each sample. If they are two people, give them other "
+            "names"
         )
     if len(labels) == len(y):
         raise DataError(
