@@ -145,6 +145,10 @@ class EngineError(BioevalError, RuntimeError):
     """A cluster that is lost, or work that it cannot do."""
 
 
+class NoResultError(BioevalError, ValueError):
+    """An evaluation of a command in which no rate is defined."""
+
+
 class CheckpointError(BioevalError, ValueError):
     """A checkpoint that is damaged, or of another evaluation."""
 

@@ -54,7 +54,13 @@ def main(args: Sequence[str] | None = None, *, command: click.Command | None = N
 def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     import click
 
-    from bioeval.base.errors import BioevalError, CardError, EngineError, MissingDependencyError
+    from bioeval.base.errors import (
+        BioevalError,
+        CardError,
+        EngineError,
+        MissingDependencyError,
+        NoResultError,
+    )
     from bioeval.cli.console import flush
     from bioeval.cli.lazy_group import BrokenOutputError, root
 
@@ -72,7 +78,8 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     except click.ClickException as error:
         return _say(error.format_message(), WRONG)
     except BioevalError as error:
-        code = FAILED if isinstance(error, (EngineError, MissingDependencyError)) else WRONG
+        failed = isinstance(error, (EngineError, MissingDependencyError, NoResultError))
+        code = FAILED if failed else WRONG
         for line in str(error).splitlines() if isinstance(error, CardError) else [str(error)]:
             _say(line, code)
         return code

@@ -88,6 +88,7 @@ def command(data: str, name: str | None, **options: Any) -> None:
     with Stages() as stages:
         import xarray as xr
 
+        from bioeval.cli.result_checks import require_values
         from bioeval.evaluation.calibration import calibration
         from bioeval.results.calibration import PRIORS
         from bioeval.views.tables.calibration import CalibrationTable
@@ -110,6 +111,7 @@ def command(data: str, name: str | None, **options: Any) -> None:
                 save(made, how["save_to"])
         stages("counting")
         found = {called: calibration(one, **options) for called, one in systems.items()}
+        require_values([dataset["min_cllr"] for dataset in found.values()], systems.values())
         table = CalibrationTable(found)
         document = _document(found, data, how)
         results = {called.replace("/", "-"): dataset for called, dataset in found.items()}

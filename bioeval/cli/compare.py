@@ -103,6 +103,7 @@ def command(
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
+        from bioeval.cli.result_checks import require_values
         from bioeval.evaluation.compare import compare
         from bioeval.tallies.points import FAR_TARGETS
         from bioeval.views.tables.comparison import ComparisonTable
@@ -119,6 +120,8 @@ def command(
         stages("counting")
         with placed(options, stages) as place:
             found = compare(read[0], read[1], **options, **place, progress=stages.counting)
+            values = [found["value_a"], found["value_b"]]
+            require_values(values, read, options["protocol"] or "auto")
             curves = {}
             if output.plots or output.page is not None:
                 names = (str(found.attrs[f"system_{x}"]) for x in "ab")

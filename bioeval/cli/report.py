@@ -230,6 +230,7 @@ def _evaluated(
     import xarray as xr
 
     from bioeval.base.errors import BioevalError
+    from bioeval.cli.result_checks import checked
     from bioeval.evaluation.cross import study_threshold
     from bioeval.evaluation.evaluate import evaluate
     from bioeval.evaluation.worst_pairs import worst_pairs
@@ -242,6 +243,7 @@ def _evaluated(
     else:
         options["interval"] = interval_by_default(scores, options["interval"])
     tree = evaluate(scores, protocol, **options, **place, progress=stages.counting)
+    tree = checked(tree, scores, protocol, stages, options["thresholds"] is not None)
     target = _target(tree)
     if folds > 1 and target is not None and "verification" in tree.children:
         stages("trying the threshold on other people")

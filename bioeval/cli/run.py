@@ -144,6 +144,7 @@ def command(
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
+        from bioeval.cli.result_checks import checked
         from bioeval.cli.run_outputs import Evaluation
         from bioeval.evaluation.evaluate import evaluate
 
@@ -155,6 +156,9 @@ def command(
             options["extra_thresholds"] = ()
         with placed(options, stages) as place:
             tree = evaluate(scores, resolved, **options, **place, progress=stages.counting)
+        stages("checking the scores")
+        given = options["thresholds"] is not None
+        tree = checked(tree, scores, resolved, stages, given)
         if any(failures.values()):
             from bioeval.results.failures import with_failures
 

@@ -16,6 +16,7 @@ from bioeval.base.version import __version__
 from bioeval.cli.outputs import fold_rows, write_csv, write_results
 from bioeval.evaluation.data_check import check_data
 from bioeval.evaluation.reid import apply_convention
+from bioeval.results.support import KIND_DOUBT
 from bioeval.views.tables import (
     CHOSEN,
     ResultTable,
@@ -55,7 +56,7 @@ _SHARED = (
 )
 
 #: Attributes that are in another place of the document, or in another form.
-_ELSEWHERE = (*_SHARED, "warnings", "bioeval_version", "report_ranks")
+_ELSEWHERE = (*_SHARED, "warnings", KIND_DOUBT, "bioeval_version", "report_ranks")
 
 #: Dimensions of curves, which are in the CSV files.
 _CURVES = ("threshold", "rank", "probe")

@@ -79,6 +79,7 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
 
     with Stages() as stages:
         from bioeval.cli.outputs import fold_rows
+        from bioeval.cli.result_checks import require_values
         from bioeval.evaluation.cross import study_threshold
         from bioeval.views.tables.threshold_study import StudyTable
         from bioeval.views.terms import in_terms
@@ -88,6 +89,7 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
         with placed(options, stages) as place:
             place["progress"] = stages.counting
             study = study_threshold(scores, target, **options, **place)
+        require_values([study["optimistic_far"], study["optimistic_frr"]], [scores])
         document = {**attributes(study, data), "folds": fold_rows(study)}
         shown = in_terms(study, terms)
         table = StudyTable(shown, reword)

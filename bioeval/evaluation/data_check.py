@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+import xarray as xr
+
 from bioeval.evaluation.label_checks import label_checks
 from bioeval.evaluation.pair_checks import pair_checks
 from bioeval.evaluation.plan import resolve_card
@@ -13,6 +15,7 @@ from bioeval.evaluation.worst_pairs import compared
 from bioeval.kernels.data_scan import IMPOSTOR
 from bioeval.protocol.card import Protocol
 from bioeval.results.findings import DataCheck, Finding
+from bioeval.results.support import KIND_DOUBT
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.tallies.data_scan import scan
@@ -88,6 +91,36 @@ def check_data(
     )
     findings = _findings(scores, labels, read_scores, progress)
     return DataCheck(repr(scores)[1:-1], card.name, tuple(findings))
+
+
+def with_kind_finding(
+    tree: xr.DataTree,
+    scores: Scores,
+    protocol: str | Protocol = "auto",
+    *,
+    progress: Progress | None = None,
+) -> xr.DataTree:
+    """Return results whose doubt of labels or kind is the finding of the check of the scores.
+
+    The check knows more than the results: whether each template is nearest to itself. The scores
+    are read only where results are in doubt.
+    """
+    doubtful = [node for node in tree.subtree if KIND_DOUBT in node.attrs]
+    if not doubtful:
+        return tree
+    card = resolve_card(scores, protocol)
+    scores = compared(scores, card)
+    labels = partial(label_checks, scores, ())
+    findings = _findings(scores, labels, True, progress)
+    found = next((x for x in findings if x.check == "kind"), None)
+    if found is None or found.severity == "ok":
+        return tree
+    said = f"{found.message}; {found.remedy}"
+    for node in doubtful:
+        lines = str(node.attrs["warnings"]).splitlines()
+        lines = [said if line == node.attrs[KIND_DOUBT] else line for line in lines]
+        node.attrs = {**node.attrs, "warnings": "\n".join(lines), KIND_DOUBT: said}
+    return tree
 
 
 def _findings(

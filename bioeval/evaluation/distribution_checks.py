@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from bioeval.base.kinds import PLURALS, larger_is_closer
+from bioeval.base.kinds import PLURALS
 from bioeval.evaluation.verification import verification
 from bioeval.results.findings import Finding
+from bioeval.results.support import judge_kind
 from bioeval.scores.lattice import lattice_step
 from bioeval.scores.matrix import Scores
 
@@ -26,40 +25,17 @@ def kind_finding(
     scores: Scores, genuine: np.ndarray, impostor: np.ndarray, diagonal: int
 ) -> Finding:
     """Whether the scores are of the kind that is said."""
-    kinds = PLURALS[scores.kind]
-    other = "distance" if larger_is_closer(scores.kind) else "similarity"
     if not len(genuine) or not len(impostor):
-        return Finding("kind", "ok", f"{kinds}; not checked without both classes")
+        message = f"{PLURALS[scores.kind]}; not checked without both classes"
+        return Finding("kind", "ok", message)
     genuine, impostor = (x[:: max(1, len(x) // _MOST_JUDGED)] for x in (genuine, impostor))
     both = np.concatenate([genuine, impostor])
     flags = np.arange(len(both)) < len(genuine)
     eer = float(verification(Scores.from_pairs(both, flags), auc=False, far_targets=()).eer)
-    people = max(2, min(len(genuine), len(scores.subjects) or len(genuine)))
-    margin = 1.0 / math.sqrt(people)  # two standard errors of a rate of one half
-    message = f"{kinds}; EER about {100 * eer:.3g} %"
-    if eer <= 0.5:
-        weak = eer > 0.5 - margin / 2
-        return Finding(
-            "kind", "warning" if weak else "ok", message + (", near chance" if weak else ""), 0, "",
-            "check labels and kind: the scores hardly tell people apart" if weak else "",
-        )  # fmt: skip
-    swap = f'`kind="{other}"` reads them the other way round'
-    if diagonal > 0:
-        return Finding(
-            "kind", "error" if eer > 0.5 + margin else "warning",
-            f"{message}: worse than chance, yet each template is nearest to itself", len(both), "",
-            "the kind seems right and the labels wrong: check their order",
-        )  # fmt: skip
-    if eer > 0.5 + margin or (diagonal < 0 and eer > 0.5):
-        proof = ", and each template is farthest from itself" if diagonal < 0 else ""
-        return Finding(
-            "kind", "error", f"{message}: worse than chance{proof}", len(both), "",
-            f"{scores.kind} is likely the wrong kind: {swap}",
-        )  # fmt: skip
-    return Finding(
-        "kind", "warning", f"{message}: no better than chance", len(both), "",
-        f"check the labels, and the kind: {swap}",
-    )  # fmt: skip
+    people = min(len(genuine), len(scores.subjects) or len(genuine))
+    severity, message, remedy = judge_kind(eer, scores.kind, people, diagonal=diagonal)
+    count = len(both) if eer > 0.5 else 0
+    return Finding("kind", severity, message, count, "", remedy)
 
 
 def ties_finding(sample: np.ndarray) -> Finding:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from bioeval.base.errors import counted
+from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.base.scalars import EQUAL_ERROR, Scalar
 from bioeval.tallies.points import EqualError, per_cent
 from bioeval.tallies.thresholds import to_user
@@ -15,6 +16,9 @@ RULE_OF_3 = 3
 
 #: Rule of 30: with 30 errors a rate is known to within 30 % with 90 % confidence.
 RULE_OF_30 = 30
+
+#: Attribute of results: the warning that labels or kind of the scores are doubtful.
+KIND_DOUBT = "kind_doubt"
 
 #: The largest number of attempts that results hold (int64).
 MOST_ATTEMPTS = 2**63 - 1
@@ -70,13 +74,45 @@ def support_warnings(
     return [f"only {made}: too few for {rate} at {'; '.join(found)}"]
 
 
-def kind_warnings(eer: float, kind: str) -> list[str]:
-    """Return a warning of an EER above 0.5: the scores are likely of the other kind."""
-    other = {"distance": "similarities"}.get(kind, "distances")
-    if not eer > 0.5 or kind == "order":
-        return []
-    word = "similarity" if kind == "distance" else "distance"
-    return [
-        f"the EER is above 50 %: {kind} is likely the wrong kind of these scores; "
-        f'`kind="{word}"` reads them as {other}'
-    ]
+#: EER of fused attempts of scores at random, at most: a probe is no template of its own subject, so
+#: that the group of a genuine attempt has one template less than others (of 2 templates, 0.618).
+_CHANCE_OF_FUSED = 0.62
+
+
+def judge_kind(
+    eer: float, kind: str, people: int, *, diagonal: int = 0, fused: bool = False
+) -> tuple[str, str, str]:
+    """Return what an EER says of the kind of scores: severity, what was found, what to do.
+
+    `people` is the number of subjects, or of genuine attempts where these are fewer, `diagonal` 1
+    where a template is nearest to itself, -1 where it is farthest, 0 if unknown. Attempts of
+    several templates are `fused`.
+    """
+    other = "distance" if larger_is_closer(kind) else "similarity"
+    margin = 1.0 / math.sqrt(max(2, people))  # two standard errors of a rate of one half
+    message = f"{PLURALS[kind]}; EER about {100 * eer:.3g} %"
+    if not eer > 0.5:
+        if not eer > 0.5 - margin / 2:
+            return "ok", message, ""
+        remedy = "check labels and kind: the scores hardly tell people apart"
+        return "warning", f"{message}, near chance", remedy
+    swap = f'`kind="{other}"` reads them the other way round'
+    certain = eer > (_CHANCE_OF_FUSED if fused else 0.5) + margin
+    if diagonal > 0:
+        severity = "error" if certain else "warning"
+        message += ": worse than chance, yet each template is nearest to itself"
+        return severity, message, "the kind seems right and the labels wrong: check their order"
+    if certain or diagonal < 0:
+        proof = ", and each template is farthest from itself" if diagonal < 0 else ""
+        remedy = f"{kind} is likely the wrong kind: {swap}"
+        return "error", f"{message}: worse than chance{proof}", remedy
+    remedy = f"check the labels, and the kind: {swap}"
+    return "warning", f"{message}: no better than chance", remedy
+
+
+def kind_doubt(eer: float, kind: str, people: int, *, fused: bool = False) -> str:
+    """Return a warning of scores near chance or below it; empty where there is no doubt."""
+    if kind == "order" or math.isnan(eer):
+        return ""
+    severity, message, remedy = judge_kind(eer, kind, people, fused=fused)
+    return "" if severity == "ok" else f"{message}; {remedy}"

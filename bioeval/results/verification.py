@@ -11,8 +11,9 @@ from bioeval.base.scalars import EQUAL_ERROR, OPTIMA, VERIFICATION_POINTS
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.dataset import Scalars, Variables, about_attrs, build, decisions, rate
 from bioeval.results.support import (
+    KIND_DOUBT,
     equal_error_variables,
-    kind_warnings,
+    kind_doubt,
     point_variables,
     support_warnings,
 )
@@ -133,6 +134,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
             "unenrolled_attempts": ((), np.int64(len(strangers))),
         }
     warnings = []
+    doubt = ""
     if not genuine:
         warnings.append("no genuine attempt: GAR and FRR are not defined (NaN)")
     if not impostor:
@@ -148,7 +150,10 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
             independent = _independent(tally, points)
             symmetric = bool(points.symmetric)
             warnings += support_warnings(points.far_target, independent, symmetric, "FRR")
-        warnings += kind_warnings(points.equal_error.eer, kind)
+        doubt = kind_doubt(
+            points.equal_error.eer, kind, _people(tally), fused=tally.templates == "multi"
+        )
+        warnings += [doubt] if doubt else []
         if bounds:
             warnings.append(
                 f"the scores that were kept do not hold all operating points: {', '.join(bounds)} "
@@ -163,12 +168,21 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         )
     attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}
+    if doubt:
+        attrs[KIND_DOUBT] = doubt
     if tally.attempts:
         attrs["attempts"] = tally.attempts
     if tally.about.nan == "reject":  # of listed attempts alone: an infinite score is one, too
         failed = np.count_nonzero(tally.genuine == np.inf) + tally.impostor.positive_infinite
         attrs["failed_attempts"] = int(failed)
     return build(variables, VERIFICATION, coordinates, attrs)
+
+
+def _people(tally: VerificationTally) -> int:
+    """Return the number of subjects, or of genuine attempts where these are fewer or unknown."""
+    of_all = tally.about.people
+    subjects = tally.people[0] if tally.people else of_all[2] if of_all else 0
+    return min(len(tally.genuine), subjects or len(tally.genuine))
 
 
 def _independent(tally: VerificationTally, points: VerificationPoints) -> float:

@@ -648,12 +648,86 @@ def test_order_alone_says_what_is_left_out(scores, capsys):
 def test_scores_of_the_wrong_kind_are_the_first_thing_said(tmp_path, capsys):
     values = be.simulate(4, 3, random_state=3).values
     be.save(be.Scores(-values, np.repeat(np.arange(4), 3)), tmp_path / "x.npz")
+    advice = "distance is likely the wrong kind: --kind similarity reads them the other way round"
     assert run("run", "x.npz") == 0
-    assert capsys.readouterr().out.startswith("Warning: AUC is below 0.5")
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith("Warning: distances; EER about 100 %: worse than chance")
+    assert out.count(advice) == 1
     assert run("run", "x.npz", "--json") == 0
     first = json.loads(capsys.readouterr().out)["warnings"][0]
-    assert first["message"].startswith("AUC is below 0.5")
+    assert first["message"].endswith(advice)
     assert first["tasks"] == ["verification/single", "verification/multi"]
+
+
+def _in_another_order(values, labels, kind="distance"):
+    """Return scores whose labels are shuffled."""
+    return be.Scores(values, np.random.default_rng(3).permutation(labels), kind=kind)
+
+
+@pytest.mark.parametrize("scale", [1, -1])
+def test_labels_in_another_order_are_what_check_says(tmp_path, capsys, scale):
+    """Near chance a run and a page say what the check finds, and nothing is advised besides."""
+    made = be.simulate(20, 4, random_state=1)
+    kind = "distance" if scale > 0 else "similarity"
+    shuffled = _in_another_order(scale * made.values, made.probe_labels, kind)
+    be.save(shuffled, tmp_path / "x.npz")
+    found = be.check_data(shuffled)["kind"]
+    assert found.severity == "warning" and "chance" in found.message
+    said = f"{found.message}; {found.remedy}"
+    assert run("run", "x.npz") == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert out.startswith(f"Warning: {said}") and "likely the wrong kind" not in out
+    assert run("run", "x.npz", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["warnings"][0]["message"] == said
+    assert not any("kind_doubt" in task for task in document["tasks"].values())
+    assert run("report", "x.npz", "--out", "x.html", "--folds", "0", "--interval", "none") == 0
+    page = (tmp_path / "x.html").read_text()
+    assert said in page and "wrong kind" not in page
+
+
+def test_a_result_of_fused_attempts_near_chance_advises_no_other_kind():
+    """Of two templates a subject, the EER of nearest templates at random is 62 %."""
+    rng = np.random.default_rng(5)
+    values = rng.random((400, 400))
+    found = be.verification(be.Scores(values, np.repeat(np.arange(200), 2)), templates="multi")
+    assert found.eer > 0.58 and "check the labels" in found.warnings
+    assert "wrong kind" not in found.warnings
+
+
+@pytest.fixture
+def unmated(tmp_path):
+    """Labels that are numbers on one side and words on the other."""
+    made = be.simulate(20, 4, random_state=1)
+    labels = made.probe_labels[:40].astype(int)
+    scores = be.Scores(made.values[:40, 40:], labels, np.array([str(x) for x in labels]))
+    be.save(scores, tmp_path / "x.npz")
+    return "x.npz"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run",), ("run", "--json"), ("run", "--out", "results"),
+        ("run", "--protocol", "course-kfold-probe-vs-gallery"),
+        ("report", "--out", "x.html"), ("threshold",), ("calibration",), ("compare", "x.npz"),
+    ],
+)  # fmt: skip
+def test_nothing_evaluated_is_no_success(unmated, tmp_path, capsys, command):
+    name, *options = command
+    assert run(name, unmated, *options) == 1
+    shown = capsys.readouterr()
+    assert not shown.out and shown.err.count("\n") == 1
+    assert shown.err.startswith("bioeval: error: nothing could be evaluated of x: ")
+    reason = be.check_data(be.load(unmated)).of("error")[0]
+    assert reason.message in shown.err and reason.remedy in shown.err
+    assert "int64 and <U2" in shown.err
+    assert not {"results", "x.html"} & {path.name for path in tmp_path.iterdir()}
+
+
+def test_a_rate_of_impostors_at_given_thresholds_is_a_result(unmated, capsys):
+    assert run("run", unmated, "--thresholds", "4,5") == 0
+    assert "FAR" in capsys.readouterr().out
 
 
 def test_warnings_name_options(tmp_path, capsys):
@@ -933,3 +1007,80 @@ def test_terms_of_iso(command, theirs, ours, capsys, monkeypatch):
     assert not {ours, "FAR"} & set(re.findall(r"\w+", text.replace(header, "")))
     assert run(name, "s.npz", *options, "--terms", "iso", "--json") == 0
     assert "fnmr" not in capsys.readouterr().out.lower().replace("zerofnmr", "")
+
+
+# ------------------------------------------------------------------------- systems side by side
+
+
+def test_a_page_of_systems_on_different_scales_warns(tmp_path, capsys):
+    made = be.simulate(20, 3, random_state=1)
+    unit = 1 / (1 + np.asarray(made.values))
+    for name, values in (("unit", unit), ("percent", 100 * unit), ("near", unit + 0.01)):
+        be.save(be.Scores(values, made.probe_labels, kind="similarity"), tmp_path / f"{name}.npz")
+    quick = ["--folds", "0", "--interval", "none", "--force", "--out", "x.html"]
+    said = "have scores on different scales"
+    assert run("report", "unit.npz", "percent.npz", *quick) == 0
+    assert f"bioeval: warning: unit and percent {said}" in capsys.readouterr().err
+    assert said in (tmp_path / "x.html").read_text()
+    assert run("report", "unit.npz", "near.npz", *quick) == 0
+    assert said not in capsys.readouterr().err
+    assert said not in (tmp_path / "x.html").read_text()
+
+
+@pytest.fixture
+def named_pairs(tmp_path):
+    """Lists of one population: whole, in another order, and without some pairs."""
+    rng = np.random.default_rng(4)
+    names = [f"s{i // 3}-{i % 3}" for i in range(36)]
+    listed = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    rows = []
+    for a, b in listed:
+        same = a.split("-")[0] == b.split("-")[0]
+        noise = rng.normal(size=2)
+        first, second = noise + (0.0 if same else 2.0)
+        rows.append((a, b, a.split("-")[0], b.split("-")[0], first, second))
+    order = rng.permutation(len(rows))
+    kept = [k for k in order if k % 10]
+
+    def write(file, places, column):
+        lines = ["template_a,template_b,subject_a,subject_b,score"]
+        lines += [",".join([*rows[k][:4], repr(float(rows[k][column]))]) for k in places]
+        (tmp_path / file).write_text("\n".join(lines) + "\n")
+
+    write("a.csv", range(len(rows)), 4)
+    write("b.csv", range(len(rows)), 5)
+    write("turned.csv", order, 5)
+    write("fewer.csv", kept, 5)
+    write("part.csv", sorted(kept), 4)
+    write("rest.csv", sorted(kept), 5)
+    return len(rows), len(kept)
+
+
+def test_named_pairs_are_compared_in_any_order(named_pairs, capsys):
+    count, kept = named_pairs
+    options = ["--kind", "distance", "--replicates", "100", "--json"]
+
+    def compared(a, b):
+        assert run("compare", a, b, "--name", "one", "--name-b", "two", *options) == 0
+        return json.loads(capsys.readouterr().out)
+
+    whole = compared("a.csv", "b.csv")
+    assert not any("not common" in line for line in whole["warnings"])
+    assert compared("a.csv", "turned.csv")["measures"] == whole["measures"]
+    fewer = compared("a.csv", "fewer.csv")
+    said = f"{count - kept} pairs of one and 0 of two are not common to both systems"
+    assert any(said in line for line in fewer["warnings"])
+    assert fewer["measures"] == compared("part.csv", "rest.csv")["measures"]
+    assert fewer["measures"] != whole["measures"]
+
+
+def test_a_page_says_which_named_pairs_are_not_common(named_pairs, tmp_path, capsys):
+    count, kept = named_pairs
+    quick = ["--kind", "distance", "--folds", "0", "--interval", "none", "--force"]
+    assert run("report", "a.csv", "turned.csv", "--out", "x.html", *quick) == 0
+    assert "warning" not in capsys.readouterr().err
+    assert "lacks" not in (tmp_path / "x.html").read_text()
+    assert run("report", "a.csv", "fewer.csv", "--out", "x.html", *quick) == 0
+    said = f"fewer lacks {count - kept} pairs of a and has 0 others"
+    assert said in capsys.readouterr().err
+    assert said in (tmp_path / "x.html").read_text()

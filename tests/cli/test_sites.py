@@ -67,6 +67,36 @@ def test_probes_at_two_sites(folder, tmp_path, capsys):
     assert "north + south" in page.read_text()
 
 
+def test_tallies_of_other_systems_are_merged_on_request_alone(folder, tmp_path, capsys):
+    grid = ["--thresholds", folder / "grid.txt"]
+
+    def counted(name, *more):
+        files = []
+        for site in SITES:
+            files.append(str(tmp_path / f"{name}-{site}.tally"))
+            given = ["tally", folder / f"{site}.npz", *grid, *more, "--out", files[-1]]
+            assert main([*map(str, given)]) == 0
+        capsys.readouterr()
+        return files
+
+    files = counted("own")  # each has the name of its file
+    assert main(["merge", *files]) == 2
+    shown = capsys.readouterr()
+    assert not shown.out and shown.err.startswith(f"bioeval: error: {files[1]}: ")
+    assert "--same-system" in shown.err and "north" in shown.err and "south" in shown.err
+    both = document(capsys, "merge", *files, "--same-system")["tasks"]
+    whole = document(capsys, "run", folder / "whole.npz", *grid)["tasks"]
+    for node in whole:
+        for count in ("genuine_attempts", "impostor_attempts"):
+            assert both[node].get(count) == whole[node].get(count)
+    named = counted("named", "--name", "matcher")
+    assert document(capsys, "merge", *named)["tasks"].keys() == both.keys()
+    assert main(["merge", *named]) == 0
+    assert "System    matcher\n" in capsys.readouterr().out
+    assert main(["merge", files[0], named[1]]) == 2
+    assert "matcher" in capsys.readouterr().err
+
+
 def test_a_site_goes_on_from_its_checkpoint(folder, tmp_path):
     for command, more in (("best-mates", []), ("tally", ["--points"])):
         for name, kept in (("plain", []), ("new", [command]), ("again", [command])):

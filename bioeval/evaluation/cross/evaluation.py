@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.engine import Client, computed_by, refuse_engine
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, counted
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.cross.by_parts import evaluate_by_parts
@@ -23,6 +24,8 @@ from bioeval.evaluation.cross.transformed_scores import TransformedScores, evalu
 from bioeval.evaluation.cross.verification_folds import attempts_by_subject, verify
 from bioeval.evaluation.score_transformers import transforms_scores
 from bioeval.partition import Experiment
+from bioeval.partition.base import Splitter
+from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import PairScores, Scores
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
@@ -138,9 +141,17 @@ def cross_evaluate(
         and ``unenrolled_attempts``, which are not in ``far``. Over
         the folds of all repeats, for each rate: ``<rate>_mean``, ``<rate>_sd``, ``<rate>_pooled``
         (counts summed), ``<rate>_low`` and ``<rate>_high`` (the interval) and ``<rate>_folds``, the
-        number of folds in which it is defined. Of verification by log-likelihood ratios that an
+        number of folds in which it is defined. The attribute ``subjects_in_both_parts`` is the
+        largest number of test subjects that a fold trained on as well: 0 where test subjects are
+        new. Of verification by log-likelihood ratios that an
         estimator makes, ``cllr`` and ``min_cllr`` of each test part as well. A fold whose
         class has no attempt is NaN, is left out of the mean, and is counted.
+
+    Warns
+    -----
+    BioevalWarning
+        Where a splitter that is not of :mod:`bioeval.partition` has the same subjects in training
+        and test; the results of every splitter say so in their ``warnings``.
 
     Raises
     ------
@@ -201,6 +212,7 @@ def cross_evaluate(
         found, about = evaluate_trained(system, options, progress)
     made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)
     made.attrs["sizes_are_of"] = "subjects"
+    note_subjects_in_both([made], system.plan, system, splitter)
     return made
 
 
@@ -222,6 +234,7 @@ def _evaluate_transformed(
     made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)
     unknown = isinstance(system.first, PairScores) and not system.first.knows_subjects
     made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
+    note_subjects_in_both([made], system.plan, system.sides[0], splitter)
     return made
 
 
@@ -268,7 +281,40 @@ def evaluate_tasks(
         if isinstance(splitter, Experiment) and isinstance(sides, Sides):
             made.attrs["experiment"] = _divided(plan, sides)
         datasets.append(made)
+    note_subjects_in_both(datasets, plan, sides, splitter)
     return datasets
+
+
+def note_subjects_in_both(
+    made: Sequence[xr.Dataset],
+    plan: SplitPlan,
+    sides: Sides | PairSides | TrainedSystem,
+    splitter: Any,
+) -> None:
+    """Add to results how many test subjects are in training parts, too, and warn where some are.
+
+    A splitter of this package says by its name that it divides samples; of others a
+    :class:`BioevalWarning` is issued as well.
+    """
+    shared = [sides.subjects_in_both(plan.split(*place)) for place in plan.places]
+    numbers = [n for n in shared if n is not None]
+    if not numbers:
+        return
+    for dataset in made:
+        dataset.attrs["subjects_in_both_parts"] = max(numbers)
+    if not max(numbers):
+        return
+    folds = f"{sum(n > 0 for n in numbers):,} of {counted(len(numbers), 'folds')}"
+    said = (
+        f"up to {counted(max(numbers), 'subjects')} of a test part are in its training part, too "
+        f"(in {folds}): the rates are not those of new people. Divide by subject, as SubjectKFold "
+        "does"
+    )
+    for dataset in made:
+        before = str(dataset.attrs["warnings"])
+        dataset.attrs["warnings"] = "\n".join(filter(None, (said, before)))
+    if not isinstance(splitter, Splitter | TrainValidationTest):
+        warnings.warn(said, BioevalWarning, stacklevel=2)
 
 
 def _divided(plan: SplitPlan, sides: Sides) -> str:

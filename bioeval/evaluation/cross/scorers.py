@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.errors import DataError, counted, require_choice
 from bioeval.evaluation.identification import closed_set
 from bioeval.evaluation.verification import verification
 from bioeval.scores.embeddings import check_metric
@@ -16,6 +17,14 @@ from bioeval.tallies.points import check_far_targets
 
 # Measures, and whether smaller is better.
 MEASURES = {"eer": True, "frr_at_far": True, "auc": False, "recognition_rate": False}
+
+
+# Labels of the two classes of pairs; True and False are the numbers 1 and 0.
+_CLASSES_OF_PAIRS = {
+    *("genuine", "impostor", "imposter", "target", "nontarget", "non-target", "match", "nonmatch"),
+    *("non-match", "mated", "non-mated", "same", "different", "true", "false"),
+}
+_NUMBERS_OF_PAIRS: tuple[set, ...] = ({0, 1}, {-1, 1}, {"0", "1"})
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,6 +66,13 @@ class Scorer:
         X : array_like, shape (n, f)
         y : sequence of hashable, shape (n,)
             The subject of each sample.
+
+        Raises
+        ------
+        DataError
+            If `y` is missing or holds no subjects: the two classes of pairs (True and False, 0 and
+            1, genuine and impostor), or a label of its own for each sample. scikit-learn puts NaN
+            in its place and warns, unless ``error_score="raise"``.
         """
         if y is None:
             raise DataError("y is missing: the scorer needs the subject of each sample")
@@ -65,6 +81,7 @@ class Scorer:
                 f"{type(estimator).__name__} has no transform(), which gives the embeddings that "
                 "are compared"
             )
+        _require_subjects(np.asarray(y), getattr(estimator, "classes_", ()))
         made = np.asarray(estimator.transform(X), dtype=np.float64)
         scores = Scores.from_embeddings(made, np.asarray(y), metric=self.metric)
         if self.measure == "recognition_rate":
@@ -78,6 +95,31 @@ class Scorer:
             )
             value = float(result[self.measure].values.ravel()[0])
         return -value if MEASURES[self.measure] else value
+
+
+def _require_subjects(y: np.ndarray, classes: Sequence[Any]) -> None:
+    """Raise :class:`DataError` where labels are those of pairs, or differ in every sample.
+
+    `classes` are the labels that the estimator was fitted to, if it has some: where these are
+    more than two, they are no classes of pairs.
+    """
+    if y.ndim != 1 or len(y) < 2:
+        return
+    labels = dict.fromkeys(y.tolist())
+    words = {str(x).strip().casefold() for x in labels}
+    named = words <= _CLASSES_OF_PAIRS
+    if len(labels) == 2 and len(classes) <= 2 and (named or set(labels) in _NUMBERS_OF_PAIRS):
+        first, second = map(repr, labels)
+        raise DataError(
+            f"y has the labels {first} and {second}, which are those of genuine and impostor "
+            "pairs; expected the subject of each sample. If they are two people, give them other "
+            "names"
+        )
+    if len(labels) == len(y):
+        raise DataError(
+            f"y has a label of its own for each of {counted(len(y), 'samples')}; expected the "
+            "subject of each sample, with several samples of a subject"
+        )
 
 
 def make_scorer(
@@ -97,7 +139,7 @@ def make_scorer(
     ----------
     measure : {"eer", "frr_at_far", "auc", "recognition_rate"}
         Error rates are negated, so that larger is better. NaN where a test part has no attempt
-        of a class.
+        of a class, as of a single subject.
     metric : str or callable
         As for :meth:`bioeval.Scores.from_embeddings`.
     templates : {"single", "multi"}

@@ -52,6 +52,12 @@ class Split:
         )
         return train, test
 
+    def subjects_in_both(self, subject: np.ndarray) -> int:
+        """Return the number of subjects of the test part that are in the training part, too."""
+        train, test = (np.concatenate(both) for both in self.sides)
+        trained = np.bincount(subject[np.append(train, self.fitted)], minlength=len(subject))
+        return int(np.count_nonzero(trained[np.unique(subject[test])]))
+
 
 def _splits(
     splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | None
@@ -214,6 +220,10 @@ class Sides:
         """Return the number of subjects in the training part and in the test part."""
         return split.sizes(self.subject)
 
+    def subjects_in_both(self, split: Split) -> int:
+        """Return the number of subjects of the test part that are in the training part, too."""
+        return split.subjects_in_both(self.subject)
+
     def views(self, split: Split) -> tuple[Scores | None, Scores | None]:
         """Return the scores of the training part and of the test part."""
         train, test = (self.between(*part) for part in split.sides)
@@ -275,6 +285,22 @@ class PairSides:
         if self.scores.pair_subjects is None:
             return len(pairs)
         return len(set(self.scores.pair_subjects[pairs].ravel().tolist()))
+
+    def subjects_in_both(self, split: Split) -> int | None:
+        """Return the number of subjects of test pairs that are in training pairs, too.
+
+        None where the subjects of pairs are unknown.
+        """
+        if self.by_subject:
+            return 0
+        if not self.scores.knows_subjects:
+            return None
+        codes = self.scores.pair_codes
+        train, test = (
+            np.concatenate([codes.probe[part], codes.gallery[part]])
+            for part in (np.append(split.train, split.fitted), split.test)
+        )
+        return len(np.intersect1d(train, test))
 
     def view(self, samples: np.ndarray) -> PairScores | None:
         """Return the pairs of a part; None if there are none."""

@@ -52,6 +52,10 @@ class TrainedSystem:
         """Return the number of subjects in the training part and in the test part."""
         return split.sizes(self.labels.codes)
 
+    def subjects_in_both(self, split: Split) -> int:
+        """Return the number of subjects of the test part that are in the training part, too."""
+        return split.subjects_in_both(self.labels.codes)
+
     def scores(self, fitted: Any, probes: np.ndarray, gallery: np.ndarray) -> Scores | None:
         """Return the scores of some probes against a gallery; None if either is empty."""
         if not len(probes) or not len(gallery):

@@ -316,7 +316,7 @@ def _moves(
 def _roc(parts: list[LivePart], drawing: Drawing) -> Figure:
     floor = _floor(parts, "impostor_attempts")
     x = unit_axis("log", floor, _X, _says(parts, "FAR"))
-    low = min(float(np.nanmin(_ascending(p, "gar")[0])) for p in parts)
+    low = min(float(np.fmin.reduce(_ascending(p, "gar")[0])) for p in parts)
     y = Axis("linear", 0.0 if low < 0.97 else 0.9, 1.0, *_Y, _says(parts, "GAR"), percent=True)
     fig = Figure("roc", f"ROC: {parts[0].part.words}", x, y)
     fig.note = f"Logarithmic axis; {x.name} below {x.ticks[0][1]} is drawn at the left edge."
@@ -475,7 +475,7 @@ def _cmc(parts: list[LivePart], drawing: Drawing) -> Figure:
     x = Axis("linear", 1.0, float(most), *_X, "Rank", first=True)
     name = "cms" if all("cms" in p.by_rank for p in parts) else "cmc"
     names = [name if name in p.by_rank else "cms" for p in parts]
-    least = min(float(np.nanmin(p.by_rank[n])) for p, n in zip(parts, names, strict=True))
+    least = min(float(np.fmin.reduce(p.by_rank[n])) for p, n in zip(parts, names, strict=True))
     low = max(0.0, np.floor(10 * least - 0.5) / 10) if np.isfinite(least) else 0.0
     y = Axis("linear", low, 1.0, *_Y, _says(parts, name.upper()), percent=True)
     fig = Figure("cmc", f"CMC: {parts[0].part.words}", x, y)

@@ -11,6 +11,7 @@ import xarray as xr
 from bioeval.base.errors import counted, printable
 from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol import CARD_OF_LAYOUT
+from bioeval.results.support import KIND_DOUBT
 from bioeval.scores.enrolment_times import NOT_ENROLLED
 from bioeval.views.tables.tasks import system_of, systems, value_of
 from bioeval.views.terms import dictionary, interval_method
@@ -168,19 +169,22 @@ def alarms(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
     """Return reasons to doubt all results, with the paths of the tasks that show them."""
     said: dict[str, list[str]] = {}
     for path, dataset in found.items():
+        line = str(dataset.attrs.get(KIND_DOUBT, ""))
         auc = value_of(dataset, "auc")
-        if auc is not None and auc < 0.5:
+        if not line and auc is not None and auc < 0.5:
             kind = dataset.attrs.get("kind", "distance")
             other = "distance" if larger_is_closer(kind) else "similarity"
             line = _UPSIDE_DOWN.format(kind, other)
+        if line:
             said.setdefault(line, []).append(path)
     return said
 
 
 def warnings(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
-    """Return each warning with the paths of its tasks."""
+    """Return each warning with the paths of its tasks; without the alarms."""
     said: dict[str, list[str]] = {}
     for path, dataset in found.items():
         for line in str(dataset.attrs.get("warnings", "")).splitlines():
-            said.setdefault(line, []).append(path)
+            if line != dataset.attrs.get(KIND_DOUBT):
+                said.setdefault(line, []).append(path)
     return said

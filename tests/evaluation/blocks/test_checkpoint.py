@@ -76,6 +76,31 @@ def test_a_run_goes_on_where_it_was_interrupted(tmp_path, monkeypatch):
     assert not rows
 
 
+@pytest.mark.parametrize("interval", ["subject-bootstrap", "subject-bootstrap-bca", "wilson"])
+@pytest.mark.parametrize("task", ["open_set", "closed_set"])
+def test_intervals_of_identification_go_on_where_they_were_interrupted(
+    tmp_path, monkeypatch, task, interval
+):
+    """Rates and limits of a run that was stopped are those of one that was not, bit by bit."""
+    scores, folder = population(), tmp_path / "kept"
+    options = {"interval": interval, "replicates": 100, "random_state": 3}
+    whole = getattr(be, task)(scores, **options)
+    assert ("cms_low" if task == "closed_set" else "dir_low") in whole
+
+    def stop(done, total):
+        if len(list(folder.glob("0*.part"))) >= 3:
+            raise _Interrupted
+
+    rows = counted_parts(monkeypatch)
+    with pytest.raises(_Interrupted):
+        getattr(be, task)(scores, **options, checkpoint=folder, progress=stop)
+    first = list(rows)
+    assert len(first) == 3
+    found = getattr(be, task)(scores, **options, checkpoint=folder)
+    assert found.identical(whole)
+    assert not set(first) & set(rows[3:]) and rows[3:]
+
+
 @pytest.mark.parametrize(
     ("other", "said"),
     [

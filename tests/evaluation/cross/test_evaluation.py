@@ -588,3 +588,51 @@ def test_the_sizes_of_galleries_are_said_first(task):
     assert "galleries" not in alike.attrs["warnings"]
     verified = be.cross_evaluate(whole, halves)
     assert "galleries" not in verified.attrs
+
+
+# ---------------------------------------------------------------------------------- new people
+
+
+@pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
+def test_the_same_people_in_training_and_test_are_named(scores, task, capsys):
+    from sklearn.model_selection import GroupKFold, KFold
+
+    with pytest.warns(be.BioevalWarning, match="not those of new people"):
+        ds = be.cross_evaluate(scores, KFold(3, shuffle=True, random_state=0), task=task)
+    label = np.asarray(scores.probe_labels)
+    parts = list(KFold(3, shuffle=True, random_state=0).split(label))
+    both = [len(set(label[train]) & set(label[test])) for train, test in parts]
+    assert ds.attrs["subjects_in_both_parts"] == max(both) > 0
+    first = ds.attrs["warnings"].splitlines()[0]
+    assert first.startswith(f"up to {max(both)} subjects of a test part are in its training part")
+    assert "Divide by subject, as SubjectKFold does" in first and "3 of 3 folds" in first
+    new = be.cross_evaluate(scores, GroupKFold(3), task=task)
+    assert new.attrs["subjects_in_both_parts"] == 0
+    assert "new people" not in new.attrs["warnings"]
+
+
+def test_folds_of_samples_are_noted_without_a_python_warning(scores):
+    """The name of the splitter says that samples are divided; the result says what follows."""
+    ds = be.cross_evaluate(scores, be.partition.SampleKFold(3, shuffle=True, random_state=0))
+    assert ds.attrs["subjects_in_both_parts"] > 0
+    assert "not those of new people" in ds.attrs["warnings"]
+    fewest = be.cross_evaluate(scores, be.partition.TrainValidationTest(0.3, 0.3, random_state=1))
+    assert fewest.attrs["subjects_in_both_parts"] == 0
+
+
+def test_pairs_of_the_same_people_in_training_and_test_are_named():
+    from sklearn.model_selection import KFold
+
+    rng = np.random.default_rng(0)
+    subjects = np.array([(a, b) for a in range(8) for b in range(a, 8) for _ in range(3)])
+    same = subjects[:, 0] == subjects[:, 1]
+    values = rng.random(len(same)) + ~same
+    splitter = KFold(4, shuffle=True, random_state=0)
+    known = be.Scores.from_pairs(values, same, kind="distance", subjects=subjects)
+    with pytest.warns(be.BioevalWarning, match="not those of new people"):
+        ds = be.cross_evaluate(known, splitter)
+    assert ds.attrs["subjects_in_both_parts"] == 8
+    unknown = be.cross_evaluate(be.Scores.from_pairs(values, same, kind="distance"), splitter)
+    assert "subjects_in_both_parts" not in unknown.attrs
+    divided = be.cross_evaluate(known, be.partition.SubjectKFold(2))
+    assert divided.attrs["subjects_in_both_parts"] == 0

@@ -163,7 +163,9 @@ def test_splitters_by_subject_of_both_libraries():
     three = be.partition.TrainValidationTest(0.3, 0.3, random_state=0)
     assert be.cross_evaluate(pairs, three).crossing_pairs > 0
     by_pair = be.partition.TrainValidationTest(0.3, 0.3, unit="sample", random_state=0)
-    for splitter in (KFold(3), be.partition.SampleKFold(3), by_pair):
+    with pytest.warns(be.BioevalWarning, match="not those of new people"):
+        assert "crossing_pairs" not in be.cross_evaluate(pairs, KFold(3))
+    for splitter in (be.partition.SampleKFold(3), by_pair):
         assert "crossing_pairs" not in be.cross_evaluate(pairs, splitter)
     unknown = be.Scores.from_pairs(pairs.values, pairs.genuine)
     for splitter in (GroupKFold(3), three):

@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from twins import one_thread  # noqa: F401
 
@@ -168,3 +168,49 @@ def test_bad_scorers_are_refused(faces):
         be.eer_scorer(object(), x, subject)
     with pytest.raises(DataError, match="y is missing"):
         be.eer_scorer(PCA(), x)
+
+
+def test_people_that_a_system_is_trained_on_are_named(faces):
+    x, subject = faces
+    system = PCA(4, random_state=0)
+    with pytest.warns(be.BioevalWarning, match="not those of new people"):
+        ds = be.cross_evaluate(x, StratifiedKFold(2), y=subject, estimator=system)
+    assert ds.attrs["subjects_in_both_parts"] == len(np.unique(subject))
+    new = be.cross_evaluate(x, be.partition.SubjectKFold(2), y=subject, estimator=system)
+    assert new.attrs["subjects_in_both_parts"] == 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "named"),
+    [
+        ([0, 1], "0 and 1"), ([-1.0, 1.0], "-1.0 and 1.0"), ([False, True], "False and True"),
+        (["genuine", "impostor"], "'genuine' and 'impostor'"), (["0", "1"], "'0' and '1'"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("measure", ["eer", "auc", "frr_at_far", "recognition_rate"])
+def test_classes_of_pairs_are_no_subjects(faces, labels, named, measure):
+    """A target of a classifier is refused: no plausible number comes of it."""
+    x, _ = faces
+    y = np.array(labels)[np.arange(len(x)) % 2]
+    how = {"cv": StratifiedKFold(2), "scoring": be.make_scorer(measure)}
+    with pytest.raises(DataError, match=f"labels {named}, which are those of genuine and impostor"):
+        cross_val_score(PCA(4, random_state=0), x, y, error_score="raise", **how)
+    with pytest.warns(UserWarning, match="expected the subject of each sample"):
+        found = cross_val_score(PCA(4, random_state=0), x, y, **how)
+    assert np.isnan(found).all()
+
+
+def test_a_label_of_its_own_for_each_sample_is_no_subject(faces):
+    x, subject = faces
+    y = np.arange(len(x)) + 0.5
+    with pytest.raises(DataError, match="a label of its own for each of"):
+        be.eer_scorer(Remembering(), x, y)
+    lone = subject == subject[0]
+    assert np.isnan(be.eer_scorer(Remembering(), x[lone], subject[lone]))  # one subject
+
+
+def test_two_people_named_by_numbers_are_subjects_of_a_system_that_knows_more(faces):
+    x, subject = faces
+    codes = np.unique(subject, return_inverse=True)[1]
+    known = LinearDiscriminantAnalysis().fit(x[codes > 1], codes[codes > 1])
+    assert np.isfinite(be.eer_scorer(known, x[codes < 2], codes[codes < 2]))
