@@ -75,11 +75,39 @@ class Scalar(Name):
     larger_is_better: bool = False
     results: tuple[str, ...] = ("task",)
 
-    def over_points(self, far: np.ndarray, frr: np.ndarray) -> np.ndarray:
-        """Return the best value over operating points, the first axis of `far` and `frr`."""
+    def __post_init__(self) -> None:
+        """Refuse one name for the best value over all thresholds and the value at one of them."""
+        if not self.best:
+            return
+        if at_one := [result for result in ("folds", "repeats") if result in self.results]:
+            raise TypeError(
+                f"{self.name} is the best value over all thresholds, but {' and '.join(at_one)} "
+                "have the value at one threshold; declare that as a scalar of its own, without best"
+            )
+        if not self.name.startswith(f"{self.best}_"):
+            raise TypeError(f"the name is {self.name}; expected {self.best}_{self.name}")
+
+    def with_threshold(self) -> tuple[Scalar, ...]:
+        """Return the scalar and, of a best value, the threshold at which it is reached."""
+        if not self.best:
+            return (self,)
+        name = f"{self.name}_threshold"
+        words = f"strictest threshold at which {self.name} is reached"
+        return replace(self, threshold=name), Scalar(words, "score", name=name)
+
+    def place_of_best(self, far: np.ndarray, frr: np.ndarray) -> int:
+        """Return the first operating point, of those in increasing order, with the best value."""
+        values = self._of_points(far, frr)
+        return int(values.argmax() if self.best == "max" else values.argmin())
+
+    def _of_points(self, far: np.ndarray, frr: np.ndarray) -> np.ndarray:
         if self.of_rates is None or not self.best:
             raise TypeError(f"{self.name} is not the best value of a function of FAR and FRR")
-        values = self.of_rates(far, frr)
+        return self.of_rates(far, frr)
+
+    def over_points(self, far: np.ndarray, frr: np.ndarray) -> np.ndarray:
+        """Return the best value over operating points, the first axis of `far` and `frr`."""
+        values = self._of_points(far, frr)
         return values.max(axis=0) if self.best == "max" else values.min(axis=0)
 
     def scaled(self, values: np.ndarray) -> np.ndarray:
@@ -486,7 +514,11 @@ GOM_POINTS = (
 
 # ------------------------------------------------------------------------------------ selections
 
-VERIFICATION_SCALARS = (*VERIFICATION_RATES, *EQUAL_ERROR, *_OTHER_POINTS)
+VERIFICATION_SCALARS = tuple(
+    scalar
+    for declared in (*VERIFICATION_RATES, *EQUAL_ERROR, *_OTHER_POINTS)
+    for scalar in declared.with_threshold()
+)
 
 #: One number of a task each, besides those of the EER.
 VERIFICATION_POINTS = tuple(

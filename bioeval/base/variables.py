@@ -524,6 +524,11 @@ CROSS = {
     "train_subjects": Name("subjects of the training part (pairs without subjects: pairs)"),
     "test_subjects": Name("subjects of the test part (pairs without subjects: pairs)"),
     "crossing_pairs": Name("pairs of a subject of the test part and one outside it", "pairs"),
+    "reduced_galleries": Name(
+        "probes of the test part with fewer templates of their subject to be compared with than "
+        "are enrolled, because of exclude",
+        "probes",
+    ),
 }
 for _name, _what in {**AVERAGED, **_FOLD_COUNTS}.items():
     CROSS |= {_name: _what, f"train_{_name}": _of_training(_what)}

@@ -154,6 +154,7 @@ def _text(ds: xr.Dataset) -> str:
     """Return the tables: CMS of a few ranks, and the least error of open set, a line a size."""
     import textwrap
 
+    from bioeval.views.tables.remarks import excluded
     from bioeval.views.terms import dictionary, speaker
 
     say = speaker(ds)
@@ -163,6 +164,7 @@ def _text(ds: xr.Dataset) -> str:
     lines = [
         "Identification against gallery size: means over all galleries of that size",
         f"{', '.join(made)}, {ds.attrs['ties']} ties",
+        *(f"excluded: {text}" for text in [excluded(ds.attrs)] if text),
         *textwrap.wrap(dictionary([ds]), _WIDTH),
         "",
         say("CMS"),

@@ -145,6 +145,7 @@ def _text(ds: xr.Dataset) -> str:
     """Return a table with a line for each bin."""
     import textwrap
 
+    from bioeval.views.tables.remarks import excluded
     from bioeval.views.terms import Speaker, interval_method, words_of, written
 
     over, title = (
@@ -172,6 +173,7 @@ def _text(ds: xr.Dataset) -> str:
     given = ds.attrs["chosen_on"] == "given"
     chosen = "" if given else f" ({ds.attrs['threshold_rule']}, chosen on all data)"
     lines = [f"{title}, at the threshold {float(ds['threshold']):.6g}{chosen}"]
+    lines += textwrap.wrap(f"excluded: {excluded(ds.attrs)}", _WIDTH) if ds.attrs["exclude"] else []
     lines += [*textwrap.wrap(written(shown, words_of(ds)), _WIDTH), "", *_lines(table), ""]
     if over == "age":
         lines += _slopes(ds)

@@ -405,6 +405,8 @@ def _dataset(
         "layout": a.layout,
         "kind_a": a.kind,
         "kind_b": b.kind,
+        "exclude_a": ", ".join(a.exclude),
+        "exclude_b": ", ".join(b.exclude),
         "subjects": people,
         **first.details,
         **interval.attrs(),

@@ -25,7 +25,8 @@ from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.thresholds import DEFAULT_COUNT, default_grid, to_user, with_infinities
 
 # Variables that need every impostor score; absent with auc=False.
-EVERY_SCORE = ("auc", "d_prime", "eer_hull", *(scalar.name for scalar in OPTIMA))
+_OPTIMA = tuple(name for scalar in OPTIMA for name in (scalar.name, scalar.threshold))
+EVERY_SCORE = ("auc", "d_prime", "eer_hull", *_OPTIMA)
 
 # Variables left out where there are bounds in place of a point, besides itself and its threshold;
 # FRR at FAR targets is NaN at those that have bounds.
@@ -33,7 +34,7 @@ UNKNOWN = {
     "eer": tuple(scalar.name for scalar in EQUAL_ERROR),
     "frr_at_far": (),
     "zero_frr": ("zero_frr",),
-    "min_cost": ("min_cost", "min_cost_threshold", "eer_hull", *(x.name for x in OPTIMA)),
+    "min_cost": ("min_cost", "min_cost_threshold", "eer_hull", *_OPTIMA),
 }
 
 
@@ -198,7 +199,9 @@ def _point_variables(tally: VerificationTally, points: VerificationPoints) -> Va
         **equal_error_variables(points.equal_error, kind),
         **point_variables(
             {
-                x: points.optima.get(x.name, np.nan) if x.best else getattr(points, x.name)
+                x: points.optima.get(x.name, np.nan)
+                if x.name in _OPTIMA
+                else getattr(points, x.name)
                 for x in VERIFICATION_POINTS
             },
             kind,

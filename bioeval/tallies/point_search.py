@@ -382,8 +382,13 @@ def add_optima(points: VerificationPoints, corners: Curve, *, with_rows: bool) -
 
 
 def optima_of(corners: Curve) -> dict[str, float]:
-    """Return the best values over operating points, by name."""
-    return {x.name: float(x.over_points(corners.fars, corners.frrs)) for x in OPTIMA}
+    """Return the best values over operating points and their thresholds, by name."""
+    found: dict[str, float] = {}
+    for x in OPTIMA:
+        place = x.place_of_best(corners.fars, corners.frrs)
+        found[x.name] = float(x.over_points(corners.fars, corners.frrs))
+        found[x.threshold] = float(corners.threshold[place])
+    return found
 
 
 def wants_rows(tally: VerificationTally, wanted: PointsWanted) -> bool:

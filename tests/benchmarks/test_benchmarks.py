@@ -361,6 +361,20 @@ def test_auc_apart_is_the_difference(monkeypatch):
     assert rows["auc apart"].ratio > 0
 
 
+def test_rounds_that_disagree_on_which_call_is_slower_give_no_ratio():
+    """The quartile of the differences may be positive where that of their ratios is not."""
+    queue = types.SimpleNamespace(
+        bench=types.SimpleNamespace(options=types.SimpleNamespace(threads=1)),
+        works={"evaluate @1": types.SimpleNamespace(cells=100)},
+    )
+    times = {"evaluate @1": np.array([4.0, 10.0]), "evaluate, no auc @1": np.array([5.0, 5.0])}
+    noisy = suite._auc_apart(queue, times | {"read @1": np.array([0.5, 2.0])})
+    assert (noisy.ratio, noisy.note) == (None, "too little to tell from the noise")
+    times["evaluate @1"][0] = 6.0
+    clear = suite._auc_apart(queue, times | {"read @1": np.array([0.5, 2.0])})
+    assert (clear.low, clear.ratio, clear.high) == (2.125, 2.25, 2.375)
+
+
 def test_embeddings_are_streamed():
     x, labels = features(6, 4, 8)
     for dtype in ("float32", "float64"):

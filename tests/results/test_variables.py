@@ -182,9 +182,22 @@ def test_the_best_value_over_operating_points():
     far, frr = np.array([0, 0.1, 0.5, 1]), np.array([1, 0.4, 0.3, 0])
     for best, expected in (("max", 0.5), ("min", 0.25)):
         half = scalars.Scalar(
-            "mean error", name="x", of_rates=lambda far, frr: (far + frr) / 2, best=best
+            "mean error", name=f"{best}_x", of_rates=lambda far, frr: (far + frr) / 2, best=best
         )
         assert half.over_points(far, frr) == expected
         assert half.over_points(far[:, None], frr[:, None]).tolist() == [expected]
     with pytest.raises(TypeError, match="eer is not the best value"):
         scalars.EQUAL_ERROR[0].over_points(far, frr)
+
+
+def test_the_best_value_has_a_name_of_its_own():
+    """Folds and repeats have the value at one threshold, tasks the best over all thresholds."""
+    given = {"of_rates": lambda far, frr: far + frr, "best": "min"}
+    with pytest.raises(TypeError, match="min_x is the best value .* but folds have the value at"):
+        scalars.Scalar("x", name="min_x", results=("task", "folds"), **given)
+    with pytest.raises(TypeError, match="the name is x; expected min_x"):
+        scalars.Scalar("x", name="x", **given)
+    best, threshold = scalars.Scalar("x", name="min_x", **given).with_threshold()
+    assert best.threshold == threshold.name == "min_x_threshold"
+    assert threshold.units == "score"
+    assert best.place_of_best(np.array([0, 0.2, 0.3, 1]), np.array([1, 0.2, 0.1, 0])) == 1

@@ -20,7 +20,7 @@ from optional import optional_import
 
 import bioeval as be
 from bioeval.base.memory import at_most, in_words, memory_limited, require_bytes
-from bioeval.scores import growing_column, stored
+from bioeval.scores import stored
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.formats import parquet_rows
 from bioeval.scores.stored import StoredRows
@@ -243,7 +243,6 @@ def test_a_large_group_of_parquet_is_read_in_pieces_under_a_limit(tmp_path, monk
     monkeypatch.setattr(parquet_rows, "_WHOLE", 150 * d[0].nbytes)
     monkeypatch.setattr(parquet_rows, "_PIECE", 30 * d[0].nbytes)
     monkeypatch.setattr(parquet_rows, "_DECODED", 8 * 200 * 7)  # seven columns
-    monkeypatch.setattr(growing_column, "MOST_BYTES", d.nbytes // 4)  # the rest is in a file
     scores = be.load(tmp_path / "x.parquet", kind="distance")
     assert scores.base.row_ends.tolist() == [*range(0, 200, 30), 200, 300]
     np.testing.assert_array_equal(scores.values, d)
@@ -325,7 +324,7 @@ def test_peak_memory_is_within_the_limit(kind, size, limit, tmp_path):
     # The footer of a Parquet file tells of each column in each group of rows.
     limits = {
         "parquet": {5000: 410, 8000: 780}[size],
-        "parquet-whole": {5000: 250, 8000: 290}[size],
+        "parquet-whole": {5000: 220, 8000: 240}[size],
     }
     limit = {"dask": 2 * limit, **limits}.get(kind, limit)
     # Once more, since a first run may compile a kernel, which takes memory that no limit knows.

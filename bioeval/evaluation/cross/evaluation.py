@@ -14,6 +14,7 @@ import xarray as xr
 from bioeval.base.engine import Client, computed_by, refuse_engine
 from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, counted
 from bioeval.base.random import RandomState
+from bioeval.base.variables import CROSS
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.cross.by_parts import evaluate_by_parts
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
@@ -137,6 +138,8 @@ def cross_evaluate(
         ``fa fr ga gr`` and attempts of the test part; the same of the training part with
         ``train_`` before the name; ``test_subjects`` and ``train_subjects``; of pairs divided by
         subject ``crossing_pairs``, which have one subject in the test part and are not used; of
+        an experiment with galleries, where pairs are excluded, ``reduced_galleries``: the probes
+        with fewer templates of their subject to be compared with than are enrolled; of
         drawn claims those by probes who are not enrolled, ``far_unenrolled``, ``fa_unenrolled``
         and ``unenrolled_attempts``, which are not in ``far``. Over
         the folds of all repeats, for each rate: ``<rate>_mean``, ``<rate>_sd``, ``<rate>_pooled``
@@ -280,6 +283,8 @@ def evaluate_tasks(
         made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
         if isinstance(splitter, Experiment) and isinstance(sides, Sides):
             made.attrs["experiment"] = _divided(plan, sides)
+            if splitter.has_galleries and scores.exclude:
+                made = _with_reduced(made, plan, sides)
         datasets.append(made)
     note_subjects_in_both(datasets, plan, sides, splitter)
     return datasets
@@ -315,6 +320,24 @@ def note_subjects_in_both(
         dataset.attrs["warnings"] = "\n".join(filter(None, (said, before)))
     if not isinstance(splitter, Splitter | TrainValidationTest):
         warnings.warn(said, BioevalWarning, stacklevel=2)
+
+
+def _with_reduced(made: xr.Dataset, plan: SplitPlan, sides: Sides) -> xr.Dataset:
+    """Add to how many probes `exclude` leaves fewer templates of their subject than enrolled."""
+    counts = np.zeros((2, *plan.shape), dtype=np.int64)
+    for place in plan.places:
+        counts[(slice(None), *place)] = sides.reduced(*plan.split(*place).sides[1])
+    fewer, none = counts.sum(axis=(1, 2)).tolist()
+    name = "reduced_galleries"
+    made[name] = xr.Variable(("repeat", "fold"), counts[0], CROSS[name].attrs())
+    if fewer:
+        probes = sum(len(plan.split(*place).sides[1][0]) for place in plan.places)
+        said = (
+            f"{fewer:,} of {counted(probes, 'probes')} are compared with fewer templates of their "
+            f"subject than are enrolled, since pairs are excluded; {none:,} with none"
+        )
+        made.attrs["warnings"] = "\n".join(filter(None, [str(made.attrs["warnings"]), said]))
+    return made
 
 
 def _divided(plan: SplitPlan, sides: Sides) -> str:

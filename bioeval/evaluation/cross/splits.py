@@ -242,6 +242,17 @@ class Sides:
             chosen.append(np.flatnonzero(inside[side]))
         return self.scores.select(*chosen) if all(map(len, chosen)) else None
 
+    def reduced(self, probes: np.ndarray, gallery: np.ndarray) -> tuple[int, int]:
+        """Count the probes to whom `exclude` leaves fewer templates of their subject, and none."""
+        view = self.between(probes, gallery)
+        if view is None or not view.exclude:
+            return 0, 0
+        probe, column = view.mate_cells(np.arange(view.shape[0]))
+        gone = view.excluded(probe, column)
+        enrolled, left = (np.bincount(x, minlength=view.shape[0]) for x in (probe, probe[~gone]))
+        fewer = left < enrolled
+        return int(np.count_nonzero(fewer)), int(np.count_nonzero(fewer & (left == 0)))
+
     def keeps_subjects(self, code: np.ndarray) -> bool:
         """Return whether the gallery templates of each subject are in a single fold."""
         fold, subject = code[self.gallery], self.scores.codes.gallery

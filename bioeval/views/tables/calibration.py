@@ -11,7 +11,7 @@ from rich.text import Text
 from bioeval.base.errors import counted, printable
 from bioeval.base.kinds import PLURALS
 from bioeval.views.tables.layout import NOT_DEFINED, grid, indented, plain_table, warned
-from bioeval.views.tables.remarks import warnings
+from bioeval.views.tables.remarks import excluded_by_system, warnings
 
 _COSTS = {"Cllr": "cllr", "minimum Cllr": "min_cllr", "calibration loss": "calibration_loss"}
 _BY_PRIOR = {
@@ -67,6 +67,8 @@ class CalibrationTable:
             attempts = (int(dataset[f"{x}_attempts"]) for x in ("genuine", "impostor"))
             yield name, f"{PLURALS[str(attrs['kind'])]}{made}"
             yield "", f"{next(attempts):,} genuine, {counted(next(attempts), 'impostor attempts')}"
+        if text := excluded_by_system({name: ds.attrs for name, ds in self.found.items()}):
+            yield "Excluded", text
 
     def _by_prior(self, dataset: xr.Dataset) -> object:
         shown = {head: name for head, name in _BY_PRIOR.items() if name in dataset}

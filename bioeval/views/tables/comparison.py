@@ -14,6 +14,7 @@ from bioeval.base.errors import counted
 from bioeval.base.scalars import COMPARED
 from bioeval.views.tables import with_joined_targets
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
+from bioeval.views.tables.remarks import excluded_by_system
 from bioeval.views.tables.sections import fusion_in_words
 from bioeval.views.terms import Speaker, words_of, written
 
@@ -78,6 +79,9 @@ class ComparisonTable:
         people = counted(int(attrs["subjects"]), "subjects")
         identifies = any(str(x).startswith("DIR") for x in self.dataset["measure"].values)
         yield "Data", f"{attrs['layout']}, {people}"
+        each = {str(attrs[f"system_{x}"]): {"exclude": attrs[f"exclude_{x}"]} for x in "ab"}
+        if text := excluded_by_system(each):
+            yield "Excluded", text
         if self._searched:
             yield "Tasks", f"re-identification, {attrs['convention']}"
             return

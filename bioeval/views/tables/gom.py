@@ -12,7 +12,7 @@ from rich.text import Text
 from bioeval.base.errors import Naming, counted, renamed
 from bioeval.base.scalars import CMC, GOM_POINTS, QUERY_MEANS, Scalar
 from bioeval.views.tables.layout import indented, plain_table, warned
-from bioeval.views.tables.remarks import intervals, warnings
+from bioeval.views.tables.remarks import excluded_by_system, intervals, warnings
 from bioeval.views.tables.sections import section
 from bioeval.views.tables.tasks import value_of
 
@@ -42,6 +42,8 @@ class GomTable:
         yield Text("GOM", style="bold")
         for line in dict.fromkeys(self._details()):
             yield indented(Text(line, style="dim"))
+        if text := excluded_by_system({name: ds.attrs for name, ds in self.found.items()}):
+            yield indented(Text(f"Excluded: {text}", style="dim"))
         yield Text("")
         rows = [row for name, dataset in self.found.items() for row in _rows(name, dataset)]
         widths = [max(map(len, column)) for column in zip(_HEADS, *rows, strict=True)]

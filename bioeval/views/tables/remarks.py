@@ -94,6 +94,14 @@ def excluded(attrs: Mapping[Any, Any]) -> str:
     return "; ".join(found)
 
 
+def excluded_by_system(each: Mapping[str, Mapping[Any, Any]]) -> str:
+    """Return which comparisons are left out, by the name of the system where these differ."""
+    said = {name: excluded(attrs) for name, attrs in each.items()}
+    if len(set(said.values())) == 1:
+        return next(iter(said.values()))
+    return "; ".join(f"{name}: {text or 'none'}" for name, text in said.items())
+
+
 def _data(attrs: Mapping[str, Any], layout: str) -> str:
     probes, subjects = int(attrs.get("probes", 0)), int(attrs.get("probe_subjects", 0))
     templates = int(attrs.get("gallery_templates", 0))

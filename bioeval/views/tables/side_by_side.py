@@ -15,7 +15,7 @@ from bioeval.results.dataset import Scalars
 from bioeval.tallies.points import per_cent
 from bioeval.views.averaged import averaged
 from bioeval.views.tables.layout import NOT_DEFINED, grid, indented, plain_table, warned
-from bioeval.views.tables.remarks import warnings
+from bioeval.views.tables.remarks import excluded_by_system, warnings
 from bioeval.views.terms import speaker
 
 
@@ -61,6 +61,8 @@ class SideBySideTable:
             chosen = f"{first.attrs['threshold_rule_in_words']}, {first.attrs['chosen_on']}"
             yield "Threshold", say(chosen)
             yield "Folds", counted(sizes["repeat"] * sizes["fold"], "folds")
+        if text := excluded_by_system({name: ds.attrs for name, ds in self.found.items()}):
+            yield "Excluded", text
         fused = list(self.found.values())[-1]
         yield "Fused", str(fused.attrs["origin"])
 

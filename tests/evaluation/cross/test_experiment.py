@@ -418,3 +418,31 @@ def test_what_an_experiment_cannot_do():
     pairs = be.Scores.from_pairs([0.1, 0.2], [True, False])
     with pytest.raises(ProtocolError, match="a list of pairs"):
         be.cross_evaluate(pairs, Experiment(0.5))
+
+
+def test_galleries_that_an_exclusion_makes_smaller_are_counted():
+    """Two templates a subject are enrolled; each has a session, as each of the three probes."""
+    who, session = np.repeat(np.arange(10), 5), np.tile([1, 1, 1, 2, 2], 10)
+    rng = np.random.default_rng(0)
+    d = rng.random((50, 50)) + (who[:, None] != who)
+    scores = be.Scores(d, who, probe_meta={"session": session}, exclude=("session",))
+    experiment = be.partition.Experiment(
+        train=5, gallery_templates=2, repeats=3, random_state=1
+    )  # fmt: skip
+    fewer, none = [], []
+    for parts in experiment.split(y=who):
+        counts = []
+        for probe in parts.probe:
+            own = [g for g in parts.gallery if who[g] == who[probe]]
+            counts.append(sum(session[g] == session[probe] for g in own))
+            assert len(own) == 2
+        fewer.append(sum(x > 0 for x in counts))
+        none.append(sum(x == 2 for x in counts))
+    found = be.cross_evaluate(scores, experiment)
+    assert found.reduced_galleries.values[:, 0].tolist() == fewer and sum(none)
+    assert (
+        f"{sum(fewer)} of 45 probes are compared with fewer templates of their subject than are "
+        f"enrolled, since pairs are excluded; {sum(none)} with none"
+    ) in found.attrs["warnings"]
+    plain = be.cross_evaluate(scores.excluding(), experiment)
+    assert "reduced_galleries" not in plain and "excluded" not in plain.attrs["warnings"]

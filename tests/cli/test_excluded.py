@@ -1,0 +1,82 @@
+"""Every command that leaves out comparisons says above its table which ones."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from bioeval.cli import main
+
+SAID = "genuine pairs of the same session"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two systems over 12 subjects with two templates in each of three sessions."""
+    rng = np.random.default_rng(0)
+    labels, session = np.repeat(np.arange(12), 6), np.tile([1, 1, 2, 2, 3, 3], 12)
+    for name in "ab":
+        x = rng.normal(size=(12, 8))[labels] + 0.9 * rng.normal(size=(72, 8))
+        np.savez(
+            tmp_path / f"{name}.npz",
+            scores=np.linalg.norm(x[:, None] - x[None], axis=2),
+            labels=labels,
+            session=session,
+            quality=rng.random(72),
+            group=np.where(labels % 2, "f", "m"),
+            seen_at=np.full(72, 5.0),
+            camera=session,
+        )
+    for name in ("market1501", "course-all-vs-all"):
+        card = (files("bioeval.protocol") / "cards" / f"{name}.toml").read_text()
+        head, source, rest = card.partition("[source]")
+        (tmp_path / f"{name}.toml").write_text(f'{head}exclude = ["session"]\n{source}{rest}')
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def output_of(folder, capsys):
+    """Return what a command prints, with single spaces."""
+
+    def run(*arguments):
+        assert main([*arguments, "--kind", "distance", "--meta", "session=session"]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    return run
+
+
+COMMANDS = {
+    "run": "a.npz",
+    "compare": "a.npz b.npz --replicates 100",
+    "calibration": "a.npz",
+    "calibration, logistic": "a.npz --calibrate logistic",
+    "fuse": "a.npz b.npz",
+    "epc": "--dev a.npz --test b.npz",
+    "error-discard": "a.npz --quality quality --meta quality=quality --threshold eer",
+    "gallery-size": "a.npz",
+    "groups": "a.npz --by group --meta group=group",
+    "over-time": "a.npz --meta seen_at=seen_at --bins 1",
+    "threshold": "a.npz",
+    "zoo": "a.npz",
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_says_what_is_excluded(command, output_of):
+    arguments = [command.partition(",")[0], *COMMANDS[command].split()]
+    assert SAID in output_of(*arguments, "--exclude", "session")
+    assert SAID not in output_of(*arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "run a.npz --protocol course-all-vs-all.toml",
+        "compare a.npz b.npz --protocol market1501.toml",
+    ],
+)
+def test_what_a_card_excludes_is_said(arguments, output_of):
+    assert SAID in output_of(*arguments.split(), "--meta", "camera=camera")
