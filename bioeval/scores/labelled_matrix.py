@@ -33,7 +33,7 @@ from bioeval.scores.labels import Codes, as_labels, as_meta, digest
 from bioeval.scores.stored import StoredRows
 
 
-class Verification:
+class FileCheck:
     """Work in the background that shows whether a file is whole."""
 
     def __init__(self, what: str, work: Callable[[], None]):
@@ -61,7 +61,7 @@ class Verification:
         return {"_thread": None, "_error": None}
 
 
-def checksum(what: str, data: np.ndarray, expected: int) -> Verification:
+def checksum(what: str, data: np.ndarray, expected: int) -> FileCheck:
     """Verify the checksum of the bytes of a mapped array.
 
     All in one call, during which other threads run: between two calls it would wait for a kernel.
@@ -74,7 +74,7 @@ def checksum(what: str, data: np.ndarray, expected: int) -> Verification:
                 "the file again"
             )
 
-    return Verification(what, compute)
+    return FileCheck(what, compute)
 
 
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
@@ -86,7 +86,7 @@ NAN_POLICIES = ("raise", "reject", "exclude")
 class LabelledMatrix:
     """What :class:`bioeval.Scores` knows of itself; its parameters are described there."""
 
-    verification: Verification | None = None
+    verification: FileCheck | None = None
     origin = ""
     memory_limit = MEMORY_LIMIT
     keep_embeddings = False  # whether embeddings are saved, where the scores are computed of them

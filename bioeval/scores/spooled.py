@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.labelled_matrix import Verification
+from bioeval.scores.labelled_matrix import FileCheck
 
 
 class SpooledRows:
@@ -44,7 +44,7 @@ class SpooledRows:
         # Writable, since kernels would copy read-only rows.
         self._values = np.memmap(arriving.file, dtype, "r+", shape=shape)
         self._arriving = arriving
-        self.verification = Verification(what, lambda: arriving.write(pieces))
+        self.verification = FileCheck(what, lambda: arriving.write(pieces))
         weakref.finalize(self, arriving.stop)  # whoever drops the matrix needs no more of it
 
     def __getitem__(self, rows: Any) -> np.ndarray:

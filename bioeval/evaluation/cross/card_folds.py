@@ -10,7 +10,7 @@ import xarray as xr
 from bioeval.base.errors import Argument, DataError, ProtocolError, bad_choice
 from bioeval.evaluation.cross.evaluation import evaluate_tasks
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
-from bioeval.evaluation.cross.splits import Sides
+from bioeval.evaluation.cross.splits import SplitSides
 from bioeval.partition import (
     ClaimSampler,
     Experiment,
@@ -58,7 +58,7 @@ def _enrolled(templates: Any, scores: Scores) -> Any:
     if not isinstance(templates, str):
         return templates
     column, _, given = templates.partition("=")
-    meta = Sides(scores).meta
+    meta = SplitSides(scores).meta
     if column not in meta:
         raise DataError(bad_choice("the metadata column", column, meta))
     words = given.split(",")
@@ -75,7 +75,7 @@ def _predefined(card: str, column: str | None, scores: Scores) -> Any:
                 "or as the third of four columns of an array of pairs"
             )
         return PredefinedPairFolds(scores.pair_folds)
-    meta = Sides(scores).meta
+    meta = SplitSides(scores).meta
     if column not in meta:
         raise DataError(bad_choice("the metadata column", column, meta))
     return PredefinedFolds(meta[column])

@@ -191,7 +191,7 @@ class SplitPlan:
         return Split(train, test, train)
 
 
-class Sides:
+class SplitSides:
     """The distinct templates of both sides of a score matrix, as `n` samples to divide.
 
     `labels` and `subject` are their subjects and the codes of these, `meta` the metadata columns
@@ -347,7 +347,7 @@ def require_square(scores: Scores) -> None:
         )
 
 
-def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, Sides | PairSides]:
+def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides | PairSides]:
     """Return all splits of some scores, and what is divided: their templates, or pairs."""
     if isinstance(splitter, Experiment):
         require_square(scores)
@@ -369,5 +369,5 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, Sides | Pa
         raise ProtocolError(
             "folds need the subjects of the templates, which a mask does not hold. Give labels"
         )
-    sides = Sides(scores)
+    sides = SplitSides(scores)
     return plan_of(splitter, sides.n, sides.labels, None, sides.meta), sides

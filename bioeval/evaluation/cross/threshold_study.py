@@ -19,7 +19,7 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.cross.evaluation import check_task
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.evaluation.cross.results import BOUND, SUMMARIES, ends_by_subject, fold_dataset
-from bioeval.evaluation.cross.splits import Sides, plan_of_scores
+from bioeval.evaluation.cross.splits import SplitSides, plan_of_scores
 from bioeval.evaluation.cross.verification_folds import attempts_by_subject, verify
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import about_attrs, build
@@ -303,7 +303,7 @@ def _needed(
 def _subjects(scores: Scores) -> int:
     if isinstance(scores, PairScores):
         return len(scores.subjects)
-    sides = Sides(scores)
+    sides = SplitSides(scores)
     return sides.subjects_in(np.arange(sides.n))
 
 

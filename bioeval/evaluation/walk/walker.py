@@ -17,7 +17,7 @@ from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.evaluation.walk.candidates import Candidate, ordered, places, subjects, templates
 from bioeval.evaluation.walk.cells import RowCells, template_names
 from bioeval.evaluation.walk.reid_walk import QueryRow, walk_reid
-from bioeval.evaluation.walk.threshold import Lister, Threshold, adding
+from bioeval.evaluation.walk.threshold import Lister, RowThreshold, adding
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.results.counters import Count, amount_text
@@ -37,7 +37,7 @@ _RULES = {
 
 
 def walk_verification(
-    row: RowCells, i: int, job: VerificationJob, threshold: Threshold, ties: str
+    row: RowCells, i: int, job: VerificationJob, threshold: RowThreshold, ties: str
 ) -> TaskWalk:
     """Return the walk of row `i` under verification; `ties` only order the list."""
     multi = job.templates == "multi"
@@ -170,7 +170,7 @@ class SearchedRow:
     i: int
     job: IdentificationJob
     options: dict[str, Any]
-    threshold: Threshold
+    threshold: RowThreshold
 
     @property
     def ties(self) -> str:
@@ -403,7 +403,7 @@ class Walker:
 
     def row(self, i: int) -> dict[str, Any]:
         """Return the fields of the :class:`RowWalk` of row `i`."""
-        scores, threshold = self.scores, Threshold(self.threshold, self.scores.kind)
+        scores, threshold = self.scores, RowThreshold(self.threshold, self.scores.kind)
         tasks: list[TaskWalk] = []
         notes: list[str] = []
         for node, (job, options) in self.plan.tasks.items():
