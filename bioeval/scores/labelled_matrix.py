@@ -7,18 +7,15 @@ and in any selection of one.
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from threading import Thread
 from typing import Any, Self
 
 import numpy as np
 
 from bioeval.base.errors import (
     Argument,
-    BioevalError,
     DataError,
     nearest_name,
     require_choice,
@@ -30,52 +27,8 @@ from bioeval.scores.arrays import as_index, as_mask, as_values, read_block, subj
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.enrolment_times import NOT_ENROLLED, EnrolmentTimes
 from bioeval.scores.labels import Codes, as_labels, as_meta, digest
+from bioeval.scores.spooled import FileCheck
 from bioeval.scores.stored import StoredRows
-
-
-class FileCheck:
-    """Work in the background that shows whether a file is whole."""
-
-    def __init__(self, what: str, work: Callable[[], None]):
-        self._error: BioevalError | None = DataError(f"{what}: was not read to its end")
-        self._thread: Thread | None = Thread(target=self._run, args=(work,), daemon=True)
-        self._thread.start()
-
-    def _run(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-            self._error = None
-        except BioevalError as error:
-            self._error = error
-
-    def verify(self) -> None:
-        """Wait for the work; raise the :class:`DataError` that it ended with, if any."""
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
-        if self._error is not None:
-            raise self._error
-
-    def __getstate__(self) -> dict[str, None]:
-        self.verify()  # a copy in another process has nothing left to verify
-        return {"_thread": None, "_error": None}
-
-
-def checksum(what: str, data: np.ndarray, expected: int) -> FileCheck:
-    """Verify the checksum of the bytes of a mapped array.
-
-    All in one call, during which other threads run: between two calls it would wait for a kernel.
-    """
-
-    def compute() -> None:
-        if zlib.crc32(data) != expected:
-            raise DataError(
-                f"{what} is truncated or damaged (its checksum is not that of the archive); write "
-                "the file again"
-            )
-
-    return FileCheck(what, compute)
-
 
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30

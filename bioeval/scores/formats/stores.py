@@ -40,8 +40,8 @@ from bioeval.scores.formats.npz import write_arrays
 from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
 from bioeval.scores.formats.remote import library, without_secrets
-from bioeval.scores.labelled_matrix import FileCheck
 from bioeval.scores.matrix import Scores
+from bioeval.scores.spooled import FileCheck
 from bioeval.scores.stored import StoredRows
 
 #: Words that may be attributes of the store.
