@@ -163,12 +163,12 @@ class ListedTemplates:
         if np.count_nonzero(cells) < len(self.names):
             return False
         table = cells.reshape(size, size)
-        both, tiles = -np.count_nonzero(table.diagonal()), range(0, size, _TILE)
+        both, tiles = -int(np.count_nonzero(table.diagonal())), range(0, size, _TILE)
         for i, j in product(tiles, tiles):
             one, other = table[i : i + _TILE, j : j + _TILE], table[j : j + _TILE, i : i + _TILE].T
             if ((one | other) == 3).any():
                 return False
-            both += np.count_nonzero(one & other)
+            both += int(np.count_nonzero(one & other))
         if both and rules.unordered:
             return False
         found.both = both // 2
@@ -220,9 +220,10 @@ class ListedTemplates:
             cuts.append(some.start + np.append(0, np.cumsum(sizes)))
         spooled = column.array()
         for number in range(self._buckets):
-            parts = [spooled[cut[number] : cut[number + 1]] for cut in cuts]
-            yield np.sort(np.concatenate(parts))
+            keys = np.concatenate([spooled[cut[number] : cut[number + 1]] for cut in cuts])
             release(spooled)
+            keys.sort()
+            yield keys
 
     def _of_bucket(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of a bucket, increasing, and their keys."""

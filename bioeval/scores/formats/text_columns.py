@@ -45,8 +45,10 @@ class TextColumn:
         if self.given_up:
             return
         known = self._number
-        numbers = [known.setdefault(str(value).strip(), len(known)) for value in distinct]
-        if len(known) > len(self.values):
+        words: list[Any] = [*distinct]
+        numbers = [*map(known.get, words)]
+        if None in numbers:
+            numbers = [known.setdefault(str(value).strip(), len(known)) for value in words]
             self.values = [*known]
         self._codes.append(np.array(numbers, dtype=np.int32)[codes])
         if self.most is not None and len(known) > self.most:
