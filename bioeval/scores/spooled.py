@@ -80,6 +80,8 @@ class SpooledRows:
         If there can be no temporary file of this size.
     """
 
+    rows_of = "temporary file"
+
     ndim = 2
 
     def __init__(self, what: str, shape: tuple[int, ...], dtype: np.dtype, pieces: Iterator[bytes]):

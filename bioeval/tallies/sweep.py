@@ -40,7 +40,7 @@ from bioeval.scores.blocks import (
     is_small,
     threads_for,
 )
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.working_memory import give_back, is_mapped, rows_within
 from bioeval.tallies.block_work import InBlocks
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
@@ -102,7 +102,7 @@ def run_blocks(
     scores: Scores, reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
 ) -> list[Any]:
     """Run jobs over the blocks of one sweep and return their tallies, in order."""
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         for job in jobs:
             job.add_pairs()
     else:
@@ -120,7 +120,7 @@ def _results(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
 
 def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
     """Say whether the one-sweep kernel can serve these jobs over these scores."""
-    if isinstance(scores, PairScores) or not scores.labelled or is_small(scores):
+    if are_pairs(scores) or not scores.labelled or is_small(scores):
         return False
     if scores.enrolment_times is not None:  # who is enrolled differs by probe
         return False
@@ -212,7 +212,7 @@ class SweepWork(InBlocks):
 
 def _has_parts(scores: Scores, reader: BlockReader, jobs: Sequence[Any]) -> bool:
     """Say whether counts of blocks of rows can be put together; raise if they would have to be."""
-    rows = reader.of_rows and not isinstance(scores, PairScores)
+    rows = reader.of_rows and not are_pairs(scores)
     found = rows and all(hasattr(job, "include_counts") for job in jobs)
     if not found:
         refuse_engine()

@@ -22,7 +22,7 @@ from bioeval.partition import (
 )
 from bioeval.protocol.card import EXPERIMENT, Protocol, Threshold, Uncertainty
 from bioeval.scores.blocks import Progress
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.points import check_far_targets
@@ -67,7 +67,7 @@ def _enrolled(templates: Any, scores: Scores) -> Any:
 
 
 def _predefined(card: str, column: str | None, scores: Scores) -> Any:
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         if scores.pair_folds is None:
             raise DataError(
                 f"protocol {card} takes the folds as given, but these pairs have none; give "

@@ -28,7 +28,7 @@ from bioeval.partition import Experiment
 from bioeval.partition.base import Splitter
 from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
 from bioeval.stats.pooled import PooledRates
 from bioeval.tallies.by_subject import require_people
@@ -235,7 +235,7 @@ def _evaluate_transformed(
         options = options.with_role(splitter, system.first)
     found, about = evaluate_transformed(system, options, progress)
     made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)
-    unknown = isinstance(system.first, PairScores) and not system.first.knows_subjects
+    unknown = are_pairs(system.first) and not system.first.knows_subjects
     made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
     note_subjects_in_both([made], system.plan, system.sides[0], splitter)
     return made
@@ -269,7 +269,7 @@ def evaluate_tasks(
             for options in tasks
         ]
     reader.note_sentinels()
-    unknown = isinstance(scores, PairScores) and not scores.knows_subjects
+    unknown = are_pairs(scores) and not scores.knows_subjects
     datasets = []
     for options, found in zip(tasks, evaluated, strict=True):
         resampled = None
@@ -428,11 +428,11 @@ def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
 
 def check_task(scores: Scores, options: FoldOptions) -> None:
     """Raise unless the scores support the task."""
-    if options.claims is not None and isinstance(scores, PairScores):
+    if options.claims is not None and are_pairs(scores):
         raise ProtocolError("claims are drawn among templates; a list of pairs has its own")
     if options.task != "closed_set":
         require_values(scores, f"{options.task_name} in folds")
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         if options.task != "verification":
             raise ProtocolError(
                 f"{options.task} needs a gallery to search; a list of pairs supports verification"

@@ -24,7 +24,7 @@ from bioeval.results.dataset import about_attrs, build
 from bioeval.results.open_set import impostor_role, open_set_dataset
 from bioeval.results.verification import grid_of
 from bioeval.scores.blocks import BlockReader, Progress
-from bioeval.scores.matrix import PairScores, Scores, require_scores
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import check_confidence
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
@@ -130,7 +130,7 @@ def repeat(
     require_choice("band", band, BANDS)
     parse_fusion(fusion)
     confidence = check_confidence(confidence)
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     require_scores(scores)
     if not scores.labelled:

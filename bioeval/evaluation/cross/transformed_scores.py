@@ -21,7 +21,7 @@ from bioeval.evaluation.fusion import require_systems
 from bioeval.results.calibration import LOG_ODDS
 from bioeval.scores.about import About, describe
 from bioeval.scores.blocks import Progress
-from bioeval.scores.matrix import PairScores, Scores, require_scores
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.tallies.calibration_counts import count_for_calibration
 from bioeval.tallies.isotonic import LOG2
 
@@ -41,7 +41,7 @@ class TransformedScores:
         self.plan, sides = plan_of_scores(first, splitter)
         self.sides: list[SplitSides | PairSides] = [sides]
         for scores in others:
-            if isinstance(sides, PairSides) and isinstance(scores, PairScores):
+            if isinstance(sides, PairSides) and are_pairs(scores):
                 self.sides.append(PairSides(scores, sides.by_subject))
             else:
                 self.sides.append(SplitSides(scores))
@@ -123,7 +123,7 @@ def _pairs(
     """Evaluate verification of listed pairs."""
     attempts = [
         listed_attempts(part, np.arange(part.shape[0]))
-        if isinstance(part, PairScores)
+        if are_pairs(part)
         else FoldSide(None).attempts(options)
         for part in (train, test)
     ]

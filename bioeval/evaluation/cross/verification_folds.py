@@ -13,7 +13,8 @@ from bioeval.evaluation.cross.results import Fold
 from bioeval.evaluation.cross.splits import PairSides, Split, SplitPlan, SplitSides
 from bioeval.evaluation.ticker import ticker
 from bioeval.scores.blocks import BlockReader, Progress, as_row
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores
+from bioeval.scores.pairs import PairScores
 from bioeval.tallies.by_fold.partition import Subset
 from bioeval.tallies.by_fold.sweep import FoldSweep
 from bioeval.tallies.by_fold.thresholds import Judged, judge_folds, judge_listed

@@ -24,7 +24,7 @@ from bioeval.results.counters import Count, amount_text
 from bioeval.results.open_set import open_set_scalars, role_of
 from bioeval.results.row_walk import GENUINE, IMPOSTOR, LEFT_OUT, TITLES, Entry, TaskWalk
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import to_user
@@ -517,7 +517,7 @@ class Walker:
 
 def _require_rows(scores: Scores) -> None:
     """Raise :class:`ProtocolError` where scores have no rows."""
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         raise ProtocolError(
             "a list of pairs has no rows to explain: each pair is one attempt, accepted or not"
         )

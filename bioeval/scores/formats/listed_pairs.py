@@ -21,7 +21,8 @@ from bioeval.scores.formats.text_columns import MOST_NAMES, Columns, TextColumn
 from bioeval.scores.formats.trials import JoinedTrials, join, truth_of
 from bioeval.scores.growing_column import PIECE, release
 from bioeval.scores.listed_templates import ListRules, places
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores
+from bioeval.scores.pairs import PairScores
 
 EXAMPLES = 3
 
