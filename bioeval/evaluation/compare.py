@@ -13,7 +13,7 @@ import xarray as xr
 from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.random import RandomState
-from bioeval.base.variables import COMPARISON
+from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.compared_measures import (
@@ -47,6 +47,32 @@ from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.disjoint_units import made_by_one
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+
+COMPARISON = {
+    "value_a": Name("value of the first system"),
+    "value_b": Name("value of the second system"),
+    "difference": Name("first minus second"),
+    "difference_low": Name("lower end of the interval of the difference"),
+    "difference_high": Name("upper end of the interval of the difference"),
+    "tolerance": Name("half the weight of one attempt: a smaller difference is rounding"),
+    "p_value": Name("two-sided p-value of the difference by itself"),
+    "p_adjusted": Name("p-value adjusted for the number of measures by Holm's method"),
+    "discordant_subjects": Name(
+        "disjoint subjects, or sets of subjects, that the systems decide differently, each at its "
+        "own threshold; of the AUC, with different placements",
+        "subjects",
+    ),
+    "discordant_at_most": Name(
+        "where no subject is decided differently, upper confidence bound of their proportion"
+    ),
+    "better": Name("1 the first system is better, -1 the second, 0 no significant difference"),
+    "undecided": Name(
+        "why no system is better although p_value and interval show a difference, else empty"
+    ),
+    "supported": Name(
+        "1, or 0 where the impostor attempts are too few for the FAR target: no conclusion then"
+    ),
+}
 
 #: Adjustments of the conclusions for the number of measures.
 ADJUSTMENTS = ("none", "holm")

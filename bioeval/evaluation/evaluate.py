@@ -292,10 +292,9 @@ def _evaluate_lists(
     scores: TopKScores, protocol: str | Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
     """Evaluate top-K lists by a convention, the one kind of protocol that they support."""
-    from bioeval.base.variables import TOP_K
     from bioeval.evaluation.reid import refuse_thresholds
     from bioeval.protocol.reid import convention_of
-    from bioeval.results.top_k import reid_of_lists
+    from bioeval.results.top_k import TOP_K, reid_of_lists
     from bioeval.stats.query_means import query_mean_intervals
 
     if protocol == "auto":

@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.engine import Client
 from bioeval.base.random import RandomState
-from bioeval.base.variables import RANKS
+from bioeval.base.scalars import Name
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, sampled_identification
@@ -27,6 +27,17 @@ from bioeval.tallies.random_galleries.options import Drawn, parse_drawn, refuse_
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import check_thresholds, to_user
 from bioeval.tallies.tie_policies import rank_weights
+
+RANKS = {
+    "identification_rank": Name("rank of the best mate; NaN where there is none"),
+    "mate_distance": Name("score of the best mate; NaN where there is none", "score"),
+    "nearest_other": Name("score of the nearest candidate of another subject", "score"),
+    "closer": Name("candidates of other subjects ranked before the best mate", "candidates"),
+    "tied": Name("candidates of other subjects tied with the best mate", "candidates"),
+    "mates": Name("usable mates", "candidates"),
+    "others": Name("usable candidates of other subjects", "candidates"),
+    "enrolled": Name("whether the probe's subject is in the gallery (1) or not (0)"),
+}
 
 
 def ranks_dataset(tally: IdentificationTally, ties: str) -> xr.Dataset:

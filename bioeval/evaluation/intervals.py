@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.variables import GOM, REID
+from bioeval.results.gom import GOM
+from bioeval.results.reid import REID
 from bioeval.tallies.by_subject import SubjectAttempts, require_people
 
 if TYPE_CHECKING:

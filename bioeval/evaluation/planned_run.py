@@ -13,7 +13,7 @@ from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.memory import in_words, physical_memory
 from bioeval.base.progress import stage
-from bioeval.base.variables import PLANNED_RUN
+from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.protocol.card import Protocol
@@ -21,6 +21,16 @@ from bioeval.results.dataset import build
 from bioeval.scores.embeddings import METRICS
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.working_memory import estimated_bytes
+
+PLANNED_RUN = {
+    "comparisons": Name("comparisons, those of a template with itself too", "comparisons"),
+    "genuine_comparisons": Name("genuine comparisons", "comparisons"),
+    "core_hours": Name("processor time", "hours"),
+    "hours": Name("time on all workers, none of which is idle", "hours"),
+    "embedding_bytes": Name("size of the embeddings", "bytes"),
+    "matrix_bytes": Name("size of the matrix, which is not made of embeddings", "bytes"),
+    "working_bytes": Name("memory of a worker that has all templates", "bytes"),
+}
 
 DTYPES = ("float16", "float32", "float64")
 

@@ -14,23 +14,23 @@ from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
-from bioeval.base.variables import GOM, REID, TOP_K
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.reid import convention_of
 from bioeval.protocol.tasks import Gom
-from bioeval.results.gom import GomOptions, gom_dataset, gom_measures
+from bioeval.results.gom import GOM, GomOptions, gom_dataset, gom_measures
 from bioeval.results.query_means import QueryMeasures
 from bioeval.results.reid import (
+    REID,
     ReidOptions,
     reid_dataset,
     reid_measures,
     require_matches,
     warn_of_cut_lists,
 )
-from bioeval.results.top_k import reid_of_lists
+from bioeval.results.top_k import TOP_K, reid_of_lists
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.top_k import TopKScores

@@ -10,7 +10,6 @@ import xarray as xr
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.scalars import Name
-from bioeval.base.variables import WORST_PAIRS
 from bioeval.evaluation.label_errors import suspect_templates
 from bioeval.evaluation.plan import compared_scores, resolve_card
 from bioeval.evaluation.reid import apply_convention
@@ -21,6 +20,22 @@ from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.label_medians import block_medians
 from bioeval.tallies.look import Look
 from bioeval.tallies.thresholds import require_values
+
+WORST_PAIRS = {
+    "comparison": Name("impostor or genuine", ""),
+    "row": Name("row of the probe in the matrix"),
+    "column": Name("column of the gallery template in the matrix"),
+    "probe_label": Name("subject of the probe", ""),
+    "gallery_label": Name("subject of the gallery template", ""),
+    "score": Name("score of the pair", "score"),
+    "label_error": Name(
+        "whether the two subjects are nearer to each other than to themselves, as after an error "
+        "of labels"
+    ),
+    "suspect_templates": Name("row of a template that is nearer to another label than to its own"),
+    "suspect_labels": Name("label of that template", ""),
+    "nearest_labels": Name("label that it is nearest to", ""),
+}
 
 
 class LeastCells:

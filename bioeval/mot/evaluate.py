@@ -11,13 +11,20 @@ import xarray as xr
 
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import require_choice
-from bioeval.base.variables import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS, of_sequence
 from bioeval.base.version import __version__
 from bioeval.mot.boxes import parse_columns
 from bioeval.mot.hota import THRESHOLDS
 from bioeval.mot.inputs import read_pairs
 from bioeval.mot.matching import PAIRINGS
-from bioeval.mot.measures import Measured, measure, rates
+from bioeval.mot.measures import (
+    TRACKING,
+    TRACKING_SPELLS,
+    TRACKING_TARGETS,
+    Measured,
+    measure,
+    of_sequence,
+    rates,
+)
 from bioeval.mot.sequence import DISTRACTORS, Scene, make_scene
 from bioeval.results.dataset import build
 

@@ -7,9 +7,82 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.scalars import Name
 from bioeval.mot.hota import hota_rates, hota_sums
 from bioeval.mot.matching import find_overlaps, match, most_in_common, serials
 from bioeval.mot.sequence import Boxes, Scene
+
+_HOTA = {
+    "hota": "higher order tracking accuracy: sqrt(DetA * AssA)",
+    "deta": "detection accuracy: TP / (TP + FN + FP)",
+    "assa": "association accuracy: mean over the TP of TPA / (TPA + FNA + FPA)",
+    "detre": "detection recall: TP / (TP + FN)",
+    "detpr": "detection precision: TP / (TP + FP)",
+    "assre": "association recall: mean over the TP of TPA / (TPA + FNA)",
+    "asspr": "association precision: mean over the TP of TPA / (TPA + FPA)",
+    "loca": "localisation accuracy: mean overlap (IoU) of the TP",
+}
+
+TRACKING = {
+    "mota": Name("multiple object tracking accuracy: 1 - (FN + FP + IDSW) / boxes of targets"),
+    "motp": Name("multiple object tracking precision: mean overlap (IoU) of the matches"),
+    "motp_distance": Name("mean of 1 - IoU over the matches: MOTP as a distance"),
+    "recall": Name("proportion of the boxes of targets that are matched"),
+    "precision": Name("proportion of the boxes of the result that are matched"),
+    "far": Name("false alarm rate of CityFlow: FN + FP + IDSW in a frame", "errors/frame"),
+    "fp_per_frame": Name("false positives in a frame (FAF of MOTChallenge)", "boxes/frame"),
+    "idp": Name("identification precision: IDTP / (IDTP + IDFP)"),
+    "idr": Name("identification recall: IDTP / (IDTP + IDFN)"),
+    "idf1": Name("identification F1: 2 IDTP / (2 IDTP + IDFP + IDFN)"),
+    **{k: Name(f"{text}; mean over localisation thresholds") for k, text in _HOTA.items()},
+    **{f"{k}_by_threshold": Name(text) for k, text in _HOTA.items()},
+    "tp_by_threshold": Name("true positives in the matching of HOTA", "boxes"),
+    "frames": Name("frames of the sequence; where its length is not given, those with rows"),
+    "frames_with_rows": Name("frames with a row in either file"),
+    "targets": Name("identities of the ground truth", "targets"),
+    "identities": Name("identities of the result", "identities"),
+    "truth_boxes": Name("boxes of targets", "boxes"),
+    "result_boxes": Name("boxes of the result", "boxes"),
+    "tp": Name("true positives: boxes of targets that are matched", "boxes"),
+    "fn": Name("false negatives: boxes of targets that are not matched", "boxes"),
+    "fp": Name("false positives: boxes of the result that are not matched", "boxes"),
+    "idsw": Name(
+        "identity switches: matches with another identity than the target's last", "boxes"
+    ),
+    "fragmentations": Name("times a target is missed, and matched again later"),
+    "resumptions": Name("times a target is matched again after being missed or away (TrackEval)"),
+    "mt": Name("mostly tracked targets: covered for 80 % of their frames", "targets"),
+    "pt": Name("partially tracked targets", "targets"),
+    "ml": Name("mostly lost targets: covered for less than 20 % of their frames", "targets"),
+    "idtp": Name("boxes of targets under the one identity assigned to the target", "boxes"),
+    "idfn": Name("other boxes of targets", "boxes"),
+    "idfp": Name("other boxes of the result", "boxes"),
+    "ignored_truth_boxes": Name("boxes of the ground truth that are ignored", "boxes"),
+    "removed_result_boxes": Name("boxes of the result left out, on ignored ground truth", "boxes"),
+}
+
+TRACKING_TARGETS = {
+    "frames_present": Name("frames in which the target is present", "frames"),
+    "frames_covered": Name("frames in which the target is matched", "frames"),
+    "coverage": Name("proportion of the target's frames in which it is matched"),
+    "target_switches": Name("identity switches of the target"),
+    "target_fragmentations": Name("times the target is missed, and matched again later"),
+    "state": Name("mostly tracked, partially tracked or mostly lost"),
+}
+
+TRACKING_SPELLS = {
+    "spell_target": Name("target, by its id"),
+    "spell_identity": Name("identity that it is followed under; -1 where it is missed"),
+    "spell_camera": Name("camera"),
+    "first_frame": Name("first frame of the spell"),
+    "last_frame": Name("last frame of the spell"),
+}
+
+
+def of_sequence(name: Name) -> Name:
+    """Return what a variable means that has a value for each sequence."""
+    return Name(f"{name.long_name}; of each sequence", name.units, name.iso)
+
 
 #: States of a target, by its coverage.
 STATES = ("mostly lost", "partially tracked", "mostly tracked")

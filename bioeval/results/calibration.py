@@ -9,13 +9,39 @@ import numpy as np
 import xarray as xr
 from scipy.special import entr
 
+from bioeval.base import scalars
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.kinds import PLURALS
-from bioeval.base.variables import CALIBRATION
+from bioeval.base.scalars import Name
+from bioeval.base.variables import VERIFICATION, by_name
 from bioeval.results.dataset import Variables, about_attrs, build, rate
 from bioeval.tallies.calibration_counts import CalibrationCounts
 from bioeval.tallies.isotonic import LOG2, expit
 from bioeval.tallies.thresholds import to_user
+
+CALIBRATION = {
+    **by_name(scalars.CALIBRATION_POINTS),
+    "calibration_loss": Name("Cllr less its minimum", "bits"),
+    "act_dcf": Name("normalised decision cost at the Bayes threshold", "cost"),
+    "min_dcf": Name("normalised decision cost, the least of any threshold", "cost"),
+    "bayes_threshold": Name("log-likelihood ratio from which the Bayes decision accepts"),
+    "far_at_bayes": Name("FAR at the Bayes threshold", iso="FMR"),
+    "frr_at_bayes": Name("FRR at the Bayes threshold", iso="FNMR"),
+    "bayes_error": Name("normalised Bayes error rate: act_dcf of equal costs", "cost"),
+    "min_bayes_error": Name("least normalised Bayes error rate: min_dcf of equal costs", "cost"),
+    "ece": Name("empirical cross-entropy", "bits"),
+    "min_ece": Name("empirical cross-entropy after isotonic regression", "bits"),
+    "reference_ece": Name("cross-entropy of the prior alone, without any score", "bits"),
+    "genuine_above": Name("proportion of the genuine attempts with a larger ratio"),
+    "impostor_above": Name("proportion of the impostor attempts with a larger ratio"),
+    "pav_llr": Name("log-likelihood ratio of a block, by isotonic regression"),
+    "pav_low": Name("smallest score of a block", "score"),
+    "pav_high": Name("largest score of a block", "score"),
+    "pav_genuine": Name("genuine attempts in a block", "attempts"),
+    "pav_impostor": Name("impostor attempts in a block", "attempts"),
+    "genuine_attempts": VERIFICATION["genuine_attempts"],
+    "impostor_attempts": VERIFICATION["impostor_attempts"],
+}
 
 #: Prior log odds of the curves, and the ratios of a Tippett plot: from 1 to 10 decades each way.
 LOG_ODDS = np.linspace(-10.0, 10.0, 81)

@@ -10,8 +10,30 @@ import xarray as xr
 
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, ProtocolError
-from bioeval.base.variables import FAILURES
+from bioeval.base.scalars import Name
 from bioeval.results.dataset import tree_of
+
+_FAILURES = {
+    "frr_iso": Name("false reject rate with failures to acquire: FTA + FRR (1 - FTA)", iso="FRR"),
+    "far_iso": Name("false accept rate with failures to acquire: FAR (1 - FTA)", iso="FAR"),
+    "gfrr": Name("generalised false reject rate: FTE + (1 - FTE) FRR_iso", iso="GFRR"),
+    "gfar": Name("generalised false accept rate: (1 - FTE) FAR_iso", iso="GFAR"),
+}
+
+#: Variables of :func:`bioeval.with_failures`.
+FAILURES = {
+    f"{name}{ending}": Name(f"{what.long_name}{where}", what.units, what.iso)
+    for name, what in _FAILURES.items()
+    for ending, where in (
+        ("", ""),
+        ("_low", "; lower end of its interval, FTA and FTE taken as known"),
+        ("_high", "; upper end of its interval, FTA and FTE taken as known"),
+        ("_at_eer", "; at eer_threshold"),
+        ("_at_far", "; the smallest with FAR at most the target"),
+        ("_at_far_low", "; the smallest with FAR at most the target: lower end of its interval"),
+        ("_at_far_high", "; the smallest with FAR at most the target: upper end of its interval"),
+    )
+}
 
 _ASSUMED = (
     "ISO/IEC 19795-1, of zero-effort impostors and single attempts: FTA and FTE are taken as known "

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.base import scalars
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, require_choice
-from bioeval.base.variables import GOM
+from bioeval.base.scalars import Name
+from bioeval.base.variables import by_name, ends
 from bioeval.base.version import __version__
 from bioeval.results.average_precision import (
     average_precision,
@@ -20,9 +22,44 @@ from bioeval.results.average_precision import (
 )
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.results.reid import REID
 from bioeval.results.retrieved_sets import RetrievedSets
 from bioeval.tallies.reid_counts import GomTally
 from bioeval.tallies.thresholds import check_thresholds
+
+GOM = {
+    "mrp": Name("mean ranking precision: AP of the retrieved entries, over the matches retrieved"),
+    "mvp": Name("mean verification precision: TP / (TP + FN + FP)"),
+    "mrep": Name("mean re-identification precision: sqrt(VP RP)"),
+    "mfr": Name("mean false rate of the queries without a match: min(FP / B, 1)"),
+    **by_name(scalars.RETRIEVED_SETS),
+    "dir": Name("queries with a match within the threshold, at rank R or better"),
+    "far": Name("false accept rate: queries not in the gallery with any retrieved entry"),
+    "ttr": Name("true target rate: queries with a match in the gallery and any retrieved entry"),
+    "ttr_identity": Name("queries with a match in the gallery and a retrieved match"),
+    "ftr": Name("false target rate, the same proportion as FAR"),
+    **by_name(scalars.GOM_POINTS),
+    "mean_ap": REID["mean_ap"],
+    "mean_inp": REID["mean_inp"],
+    "cmc": REID["cmc"],
+    "queries": Name("queries that mRP, mVP and mReP are over", "queries"),
+    "open_queries": Name("queries not in the gallery, that mFR is over", "queries"),
+    "skipped": Name("queries whose every match is removed: in neither", "queries"),
+    "removed": REID["removed"],
+    "rp": Name("ranking precision; NaN without a match"),
+    "vp": Name("verification precision; NaN without a match"),
+    "rep": Name("re-identification precision; NaN without a match"),
+    "fr": Name("false rate; NaN where the identity is in the gallery"),
+}
+
+GOM |= ends(
+    GOM,
+    (
+        *("mrp", "mvp", "mrep", "precision", "recall", "f1", "mfr", "far", "ttr", "ttr_identity"),
+        *("ftr", "mrep_area", "mfr_area", "max_mrep", "max_mvp", "max_f1"),
+        *("mean_ap", "mean_inp", "cmc"),
+    ),
+)
 
 VARIANTS = ("paper", "reference")
 

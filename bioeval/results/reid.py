@@ -10,9 +10,11 @@ from warnings import warn
 import numpy as np
 import xarray as xr
 
+from bioeval.base import scalars
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import BioevalWarning, MergeError, ProtocolError, require_choice
-from bioeval.base.variables import REID
+from bioeval.base.scalars import Name
+from bioeval.base.variables import by_name, ends
 from bioeval.results.average_precision import (
     AP_FORMS,
     TENTHS,
@@ -31,6 +33,37 @@ from bioeval.results.retrieved_sets import RetrievedSets
 from bioeval.tallies.reid_counts import MatchLists, ReidTally
 from bioeval.tallies.thresholds import to_user
 from bioeval.tallies.tie_policies import TIES, check_max_rank
+
+REID = {
+    "cmc": scalars.CMC,
+    "cmc_count": Name(
+        "queries whose first counted match is at rank R or better, or expected number", "queries"
+    ),
+    **by_name(scalars.QUERY_MEANS),
+    **by_name(scalars.RANKED_LISTS),
+    "interpolated_precision": scalars.INTERPOLATED_PRECISION,
+    **by_name(scalars.RETRIEVED_SETS),
+    "queries": Name("queries that the means are over", "queries"),
+    "subjects": Name("identities of all queries: independent trials", "subjects"),
+    "skipped": Name("queries without a match, left out of the means", "queries"),
+    "unmatched": Name("queries that have no match left", "queries"),
+    "not_in_gallery": Name("of these, queries whose identity is not in the gallery", "queries"),
+    "removed": Name("gallery entries excluded for a query, summed over queries", "comparisons"),
+    "tied": Name("queries with a non-match tied with one of their matches", "queries"),
+    "average_precision": Name("average precision; NaN without a match"),
+    "inp": Name("matches over the rank of the last one; NaN without a match"),
+    "rank_k_average_precision": Name("average precision of the cut list; NaN without a match"),
+    "first_match_rank": Name("rank of the first match; NaN without one"),
+    "matches": Name("matches of the query that are not excluded", "entries"),
+    "removed_entries": Name("gallery entries excluded for the query", "entries"),
+}
+
+_RANKED = (
+    *("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"),
+    *("precision_at_k", "recall_at_k", "interpolated_precision"),
+)
+
+REID |= ends(REID, (*_RANKED, "precision", "recall", "f1"))
 
 
 @dataclass(frozen=True)

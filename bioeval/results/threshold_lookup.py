@@ -17,8 +17,25 @@ import xarray as xr
 from bioeval.base.arguments import as_float64
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.variables import ACCEPTED_WITH_THRESHOLD, AT, COORDINATES, REJECTED_WITH_THRESHOLD
+from bioeval.base.scalars import Name
+from bioeval.base.variables import COORDINATES
 from bioeval.results.dataset import tree_of
+
+#: Rates that grow as the threshold accepts more, and those that fall.
+ACCEPTED_WITH_THRESHOLD = ("gar", "far", "dir", "ttr", "ttr_identity", "ftr", "far_unenrolled")
+
+REJECTED_WITH_THRESHOLD = ("frr", "grr")
+
+#: Variables that :func:`bioeval.at` adds to those of a task.
+AT = {
+    "threshold_used": Name("threshold of the results whose rates are given", "score"),
+    "threshold_next": Name("next threshold of the results, which accepts more", "score"),
+    **{
+        f"{rate}_{end}": Name(f"{which} bound of {rate} at the threshold")
+        for rate in (*ACCEPTED_WITH_THRESHOLD, *REJECTED_WITH_THRESHOLD)
+        for end, which in (("at_least", "lower"), ("at_most", "upper"))
+    },
+}
 
 _RULES = {
     False: "distances: the last threshold of the results that is not above the one given",

@@ -10,17 +10,30 @@ import xarray as xr
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError, require_choice, subject
-from bioeval.base.variables import TOP_K
+from bioeval.base.scalars import Name
+from bioeval.base.variables import ends
 from bioeval.protocol.reid import Convention, cameras_of
 from bioeval.results.average_precision import cut_warnings, interpolated_precision
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
-from bioeval.results.reid import RECALL_LEVELS, ranked_curves, warn_of_cut_lists
+from bioeval.results.reid import _RANKED, RECALL_LEVELS, REID, ranked_curves, warn_of_cut_lists
 from bioeval.scores.about import describe
 from bioeval.scores.labels import Codes
 from bioeval.scores.top_k import TopKScores
 from bioeval.tallies.reid_counts import MatchLists
 from bioeval.tallies.tie_policies import check_max_rank
+
+TOP_K = {
+    **{name: REID[name] for name in ("cmc", "cmc_count", "mean_ap", "mean_inp", "rank_k_mean_ap")},
+    **{name: REID[name] for name in ("precision_at_k", "recall_at_k", "interpolated_precision")},
+    **{name: REID[name] for name in ("queries", "subjects", "skipped")},
+    "rank_k_average_precision": REID["rank_k_average_precision"],
+    "rank_k": Name("rank K at which lists are cut"),
+    "beyond_lists": Name("queries with more matches than a list has places", "queries"),
+    "first_match_rank": Name("rank of the first match; NaN where none is listed"),
+}
+
+TOP_K |= ends(TOP_K, _RANKED)
 
 REMOVED = ("same-id-same-camera", "same-camera", "none")
 

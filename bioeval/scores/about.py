@@ -9,8 +9,6 @@ from itertools import compress
 import numpy as np
 
 from bioeval.base.errors import MergeError, short_name
-from bioeval.kernels.matching import match_in_order, match_most
-from bioeval.scores.growing_column import PIECE
 from bioeval.scores.labels import digest, present
 from bioeval.scores.matrix import Scores, are_pairs
 
@@ -203,6 +201,8 @@ def mates_among(left: np.ndarray, right: np.ndarray, people: int) -> np.ndarray:
     people : int
     """
     key = np.empty(0, dtype=np.int64)
+    from bioeval.scores.growing_column import PIECE
+
     for begin in range(0, len(left), PIECE):
         a, b = left[begin : begin + PIECE], right[begin : begin + PIECE]
         low, high = np.minimum(a, b), np.maximum(a, b)
@@ -214,6 +214,8 @@ def mates_among(left: np.ndarray, right: np.ndarray, people: int) -> np.ndarray:
     mate = np.full(people, -1, dtype=np.int64)
     # Subjects with few others first: seldom is there more to be gained.
     one, other = pairs[:, np.argsort(degree[pairs].min(axis=0, initial=people))]
+    from bioeval.kernels.matching import match_in_order, match_most
+
     match_in_order(one, other, mate)
     if (mate >= 0).sum() < (degree > 0).sum() - 1:
         both = np.concatenate([pairs, pairs[::-1]], axis=1)

@@ -14,9 +14,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.memory import require_bytes
-from bioeval.base.panels import panel
 from bioeval.scores.arrays import IGNORE, as_index
-from bioeval.scores.description import lines_of_matrix
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT, LabelledMatrix
 from bioeval.scores.labels import as_labels, as_meta
 
@@ -183,6 +181,9 @@ class Scores(LabelledMatrix):
         return made
 
     def _repr_html_(self) -> str:
+        from bioeval.base.panels import panel
+        from bioeval.scores.description import lines_of_matrix
+
         return panel(type(self).__name__, lines_of_matrix(self))
 
     @staticmethod

@@ -17,7 +17,6 @@ from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.kernels.constant_rows import constant_rows
 from bioeval.scores.arrays import IGNORE
-from bioeval.scores.growing_column import release
 from bioeval.scores.matrix import Scores
 
 if TYPE_CHECKING:
@@ -249,6 +248,8 @@ def notes_of_pairs(scores: PairScores) -> list[str]:
     """Return warnings about pairs."""
     step = -(-scores.shape[0] // SAMPLE_VALUES)
     sample, genuine = scores.values[::step].astype(np.float64), scores.genuine[::step]
+    from bioeval.scores.growing_column import release
+
     release(scores.values)
     known = np.isfinite(sample)
     compared = counted(int(known.sum()), "pairs" if step == 1 else "sampled pairs")

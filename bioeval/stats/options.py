@@ -10,7 +10,6 @@ import numpy as np
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.errors import Argument, DataError, require_choice
-from bioeval.base.panels import panel
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.base.variables import INTERVALS
 
@@ -51,6 +50,8 @@ class Interval:
 
     def _repr_html_(self) -> str:
         limits = f"{self.estimate:.6g} [{self.low:.6g}, {self.high:.6g}]"
+        from bioeval.base.panels import panel
+
         return panel(limits, [(f"{100 * self.confidence:g} %", self.method)])
 
 

@@ -20,9 +20,9 @@ from optional import optional_import
 from scipy.optimize import linear_sum_assignment
 
 import bioeval as be
-from bioeval.base.variables import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
 from bioeval.cli import main
 from bioeval.mot.matching import find_overlaps, match, most_in_common, serials
+from bioeval.mot.measures import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
 
 COUNTS = [name for name in TRACKING if not name.endswith("_by_threshold")]
 

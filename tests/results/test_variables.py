@@ -12,7 +12,16 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base import scalars, variables
 from bioeval.base.scalars import Name
+from bioeval.evaluation.compare import COMPARISON
+from bioeval.evaluation.cross.variables import CROSS, REPEATED, STUDY
+from bioeval.evaluation.identification import RANKS
+from bioeval.evaluation.worst_pairs import WORST_PAIRS
+from bioeval.mot.measures import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
 from bioeval.results.dataset import build
+from bioeval.results.gom import GOM
+from bioeval.results.reid import REID
+from bioeval.results.threshold_lookup import AT
+from bioeval.results.top_k import TOP_K
 
 DRAWN = ("_by_gallery", "_sd", "_se")  # of a described variable, over galleries drawn at random
 
@@ -53,7 +62,7 @@ def tracked() -> xr.Dataset:
 
 
 RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
-    "worst pairs": (lambda: be.worst_pairs(square(), 2), variables.WORST_PAIRS),
+    "worst pairs": (lambda: be.worst_pairs(square(), 2), WORST_PAIRS),
     "verification": (
         lambda: be.verification(square(), interval="subject-bootstrap", replicates=100),
         variables.VERIFICATION,
@@ -68,11 +77,11 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
     ),
     "at a threshold": (
         lambda: be.at(be.verification(square()), [5.0]),
-        {**variables.VERIFICATION, **variables.AT},
+        {**variables.VERIFICATION, **AT},
     ),
     "open set, at a threshold": (
         lambda: be.at(be.open_set(square()), [5.0]),
-        {**variables.OPEN_SET, **variables.AT},
+        {**variables.OPEN_SET, **AT},
     ),
     "open set": (
         lambda: be.open_set(square(), interval="subject-bootstrap", replicates=100),
@@ -91,7 +100,7 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
         lambda: be.closed_set(square(), gallery="single"),
         variables.CLOSED_SET,
     ),
-    "ranks": (lambda: be.ranks(square()), variables.RANKS),
+    "ranks": (lambda: be.ranks(square()), RANKS),
     "gallery size": (
         lambda: be.gallery_size(square(), [2, 4, 16], thresholds=[5.0]),
         variables.GALLERY_SIZE,
@@ -115,35 +124,35 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
         lambda: be.error_discard(square(), range(32), threshold="eer"),
         variables.ERROR_DISCARD,
     ),
-    "comparison": (lambda: be.compare(square(), square(), replicates=100), variables.COMPARISON),
+    "comparison": (lambda: be.compare(square(), square(), replicates=100), COMPARISON),
     **{
-        f"folds, {task}": (lambda task=task: folds(task), variables.CROSS)
+        f"folds, {task}": (lambda task=task: folds(task), CROSS)
         for task in ("verification", "open_set", "closed_set")
     },
     **{
-        f"partitions, {task}": (lambda task=task: repeats(task), variables.REPEATED)
+        f"partitions, {task}": (lambda task=task: repeats(task), REPEATED)
         for task in ("verification", "open_set", "closed_set")
     },
     "threshold study": (
         lambda: be.study_threshold(square(), "eer", folds=2, repeats=1, replicates=100),
-        variables.STUDY,
+        STUDY,
     ),
     "re-identification": (
         lambda: be.reid(queries(), per_query=True, rank_k=3, interval="analytic"),
-        variables.REID,
+        REID,
     ),
     "GOM": (
         lambda: be.gom(queries(), per_query=True, interval="subject-bootstrap", replicates=100),
-        variables.GOM,
+        GOM,
     ),
     "zoo": (lambda: be.zoo(square(), permutations=9), variables.ZOO),
     "top K": (
         lambda: be.reid(listed(), "cityflow", rank_k=2, interval="analytic"),
-        variables.TOP_K,
+        TOP_K,
     ),
     "tracking": (
         tracked,
-        {**variables.TRACKING, **variables.TRACKING_TARGETS, **variables.TRACKING_SPELLS},
+        {**TRACKING, **TRACKING_TARGETS, **TRACKING_SPELLS},
     ),
 }
 

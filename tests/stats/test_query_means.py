@@ -16,11 +16,10 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval import stats
 from bioeval.base.random import seed_sequence
-from bioeval.base.variables import GOM, REID
 from bioeval.cli import main
 from bioeval.protocol.reid import convention_of
-from bioeval.results.gom import GomOptions, gom_dataset, gom_measures
-from bioeval.results.reid import ReidOptions, reid_dataset, reid_measures
+from bioeval.results.gom import GOM, GomOptions, gom_dataset, gom_measures
+from bioeval.results.reid import REID, ReidOptions, reid_dataset, reid_measures
 from bioeval.stats.bootstrap import open_limits
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals

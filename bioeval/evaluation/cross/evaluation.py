@@ -14,7 +14,6 @@ import xarray as xr
 from bioeval.base.engine import Client, computed_by, refuse_engine
 from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, counted
 from bioeval.base.random import RandomState
-from bioeval.base.variables import CROSS
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.cross.by_parts import evaluate_by_parts
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
@@ -22,6 +21,7 @@ from bioeval.evaluation.cross.results import Fold, fold_dataset, span
 from bioeval.evaluation.cross.splits import PairSides, SplitPlan, SplitSides, plan_of_scores
 from bioeval.evaluation.cross.trained_systems import TrainedSystem, evaluate_trained
 from bioeval.evaluation.cross.transformed_scores import TransformedScores, evaluate_transformed
+from bioeval.evaluation.cross.variables import CROSS
 from bioeval.evaluation.cross.verification_folds import attempts_by_subject, verify
 from bioeval.evaluation.score_transformers import transforms_scores
 from bioeval.partition import Experiment

@@ -13,11 +13,11 @@ from scipy.special import ndtri
 from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF
-from bioeval.base.variables import REPEATED
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks, task_in_words
 from bioeval.evaluation.cross.parts import FoldSide
 from bioeval.evaluation.cross.results import dims_of_point
 from bioeval.evaluation.cross.splits import SplitSides, plan_of, require_square, split_samples
+from bioeval.evaluation.cross.variables import REPEATED
 from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.results.closed_set import closed_set_dataset
 from bioeval.results.dataset import about_attrs, build

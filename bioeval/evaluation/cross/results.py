@@ -11,8 +11,8 @@ import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.base.scalars import AVERAGED, FAR_UNENROLLED, RATES_OF
-from bioeval.base.variables import CROSS
 from bioeval.evaluation.cross.options import FoldOptions, task_in_words
+from bioeval.evaluation.cross.variables import CROSS
 from bioeval.partition import Experiment
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.about import About

@@ -14,12 +14,12 @@ from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
-from bioeval.base.variables import STUDY
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.cross.evaluation import check_task
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.evaluation.cross.results import BOUND, SUMMARIES, ends_by_subject, fold_dataset
 from bioeval.evaluation.cross.splits import SplitSides, plan_of_scores
+from bioeval.evaluation.cross.variables import STUDY
 from bioeval.evaluation.cross.verification_folds import attempts_by_subject, verify
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import about_attrs, build

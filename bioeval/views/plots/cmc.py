@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from bioeval.base.errors import DataError
-from bioeval.base.variables import REID
+from bioeval.results.reid import REID
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import convention, identification_details, other_term
 from bioeval.views.plots.curves import (
