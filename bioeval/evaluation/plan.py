@@ -16,10 +16,9 @@ from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.reid import camera_warnings, convention_of
-from bioeval.scores.blocks import BlockReader, Progress, is_small, reader_of
+from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.transactions import refuse_claims
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
 from bioeval.tallies.kept_points import holds_points
@@ -148,9 +147,10 @@ class Plan:
         self.attempts_reader = self.reader
         task = card.verification
         if task is not None and task.attempts is not None:
-            refuse_claims(task.attempts, card.claims)
+            from bioeval.scores.transactions import reader_of
+
             fusion = task.fusion if "multi" in task.templates else "min"
-            self.attempts_reader = reader_of(self.scores, task.attempts, fusion)
+            self.attempts_reader = reader_of(self.scores, task.attempts, fusion, card.claims)
         self._add_tasks(card, thresholds)
 
     def _add_tasks(self, card: Protocol, thresholds: np.ndarray | int | None) -> None:

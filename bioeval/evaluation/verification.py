@@ -12,7 +12,7 @@ from bioeval.base.engine import Client, refuse_engine
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.results.verification import verification_dataset
-from bioeval.scores.blocks import Progress, reader_of, threads_for
+from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.look import PointsWanted
@@ -148,13 +148,13 @@ def verification(
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
     targets, weights = check_far_targets(far_targets), check_costs(costs)
-    if attempts is not None:
-        from bioeval.scores.transactions import refuse_claims
-
-        refuse_claims(attempts, claims)
     if limits is not None and limits.needs_all_pairs:
         refuse_engine()  # before anything is counted
-    reader = reader_of(scores, attempts, fusion if templates == "multi" else "min")
+    reader = BlockReader(scores)
+    if attempts is not None:
+        from bioeval.scores.transactions import reader_of
+
+        reader = reader_of(scores, attempts, fusion if templates == "multi" else "min", claims)
     scores = reader.scores
     job = VerificationJob(
         scores,

@@ -511,12 +511,3 @@ def require_subjects(scores: Scores, what: str) -> None:
             f"{what} needs the subjects of probes and gallery; a mask alone does not say which "
             "templates belong together. Give labels"
         )
-
-
-def reader_of(scores: Scores, attempts: str | None, fusion: str = "min") -> BlockReader:
-    """Return what reads the attempts of verification: rows, or transactions of a column."""
-    if attempts is None:
-        return BlockReader(scores)
-    from bioeval.scores.transactions import TransactionReader
-
-    return TransactionReader(scores, attempts, fusion)

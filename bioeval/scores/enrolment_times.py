@@ -14,8 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.labelled_matrix import NOT_ENROLLED
-from bioeval.scores.labels import plain
+from bioeval.scores.labels import NOT_ENROLLED, plain
 
 #: The columns of times; the last one belongs to the probes.
 COLUMNS = ("enrolled_at", "withdrawn_at", "seen_at")

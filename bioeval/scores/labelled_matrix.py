@@ -31,7 +31,7 @@ from bioeval.scores.arrays import (
     rows_of,
     subjects_of_mask,
 )
-from bioeval.scores.labels import Codes, as_labels, as_meta, digest
+from bioeval.scores.labels import NOT_ENROLLED, Codes, as_labels, as_meta, digest
 
 if TYPE_CHECKING:
     from bioeval.scores.enrolment_times import EnrolmentTimes
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30
-
-#: What `exclude` names: comparisons with templates that are not enrolled when the probe is seen.
-NOT_ENROLLED = "not-enrolled"
 
 NAN_POLICIES = ("raise", "reject", "exclude")
 

@@ -17,6 +17,9 @@ import numpy as np
 
 from bioeval.base.errors import DataError, nearest_name
 
+#: What `exclude` names: comparisons with templates that are not enrolled when the probe is seen.
+NOT_ENROLLED = "not-enrolled"
+
 # Python types of labels that numpy holds as they are, and its kinds of dtype for them.
 _NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
 

@@ -95,6 +95,22 @@ class _Reordered(BlockReader):
             raise
 
 
+def reader_of(scores: Scores, attempts: str, fusion: str, claims: object = None) -> BlockReader:
+    """Return what reads the transactions of a column as the attempts of verification.
+
+    Raises
+    ------
+    ProtocolError
+        Where claims are given too, which are of probes.
+    """
+    if claims is not None:
+        raise ProtocolError(
+            f"{Argument('claims')} are of probes, and {Argument('attempts', attempts)} makes one "
+            "attempt of several; leave one of the two out"
+        )
+    return TransactionReader(scores, attempts, fusion)
+
+
 def _transactions(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the first probe of each transaction, and the number of each probe's transaction."""
     known = list(scores.probe_meta)
@@ -133,12 +149,3 @@ def _least(
         row = known[number[start]]
         np.fmin(row, np.fmin.reduce(rows[start:stop]), out=row)
     return known
-
-
-def refuse_claims(attempts: str | None, claims: object) -> None:
-    """Raise :class:`ProtocolError` where transactions are given claims, which are of probes."""
-    if attempts is not None and claims is not None:
-        raise ProtocolError(
-            f"{Argument('claims')} are of probes, and {Argument('attempts', attempts)} makes one "
-            "attempt of several; leave one of the two out"
-        )
