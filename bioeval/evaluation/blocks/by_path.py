@@ -15,7 +15,7 @@ from bioeval.scores.stored import StoredRows
 _STORES, _METADATA = ("LocalStore", "FsspecStore"), ("zarr.json", ".zarray")
 
 
-class FileElsewhere(Exception):  # noqa: N818 (no error: the rows are sent instead)
+class FileMissingOnWorker(Exception):  # noqa: N818 (no error: the rows are sent instead)
     """A file of the scores is not at the same path on a worker, or is another one."""
 
 
@@ -33,7 +33,7 @@ def place_in_file(values: Any) -> tuple[Any, ...] | None:
             return "hdf5", path, _stamp(path), values.name
         if library == "zarr" and type(getattr(values, "store", None)).__name__ in _STORES:
             return "zarr", values.store, values.path, _stamp_of_store(values.store, values.path)
-    except FileElsewhere:  # removed meanwhile
+    except FileMissingOnWorker:  # removed meanwhile
         pass
     return None
 
@@ -43,13 +43,13 @@ def opened(kind: str, *place: Any) -> Any:
 
     Raises
     ------
-    FileElsewhere
+    FileMissingOnWorker
         If the file is not there, or another one.
     """
     try:
         return _OPENERS[kind](*place)
     except OSError as error:  # such as one that is locked
-        raise FileElsewhere(str(error)) from error
+        raise FileMissingOnWorker(str(error)) from error
 
 
 def _place_of_memmap(values: np.ndarray) -> tuple[Any, ...] | None:
@@ -74,7 +74,7 @@ def _stamp(path: str) -> tuple[int, int]:
     try:
         found = os.stat(path)
     except OSError as error:
-        raise FileElsewhere(path) from error
+        raise FileMissingOnWorker(path) from error
     return found.st_size, found.st_mtime_ns
 
 
@@ -88,12 +88,12 @@ def _stamp_of_store(store: Any, path: str) -> Any:
     try:
         return repr(zarr.open_array(store, path=path, mode="r").metadata)
     except Exception as error:  # stores raise errors of any class
-        raise FileElsewhere(path) from error
+        raise FileMissingOnWorker(path) from error
 
 
 def _require_same(there: Any, here: Any) -> None:
     if here != there:
-        raise FileElsewhere(f"{there} there, {here} here")
+        raise FileMissingOnWorker(f"{there} there, {here} here")
 
 
 def _open_memmap(

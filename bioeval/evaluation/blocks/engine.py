@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bioeval.evaluation.blocks.checkpoint import Checkpoint
 
 
-class Computer(Protocol):
+class Executor(Protocol):
     """What computes blocks of rows."""
 
     distributes: bool
@@ -32,8 +32,11 @@ class Computer(Protocol):
     ) -> Iterator[Part]:
         """Yield the counts of blocks of rows, in any order."""
 
+    def close(self) -> None:
+        """Give free what was sent."""
 
-class Here:
+
+class LocalExecutor:
     """Computes blocks of rows in this process, one after the other."""
 
     distributes, workers = False, 1
@@ -47,22 +50,26 @@ class Here:
                 found = work.part(low, high)
             yield Part(((low, high),), found)
 
+    def close(self) -> None:
+        """Nothing was sent."""
+
 
 class BlockEngine:
-    """Counts blocks of rows by a computer, and merges them.
+    """Counts blocks of rows by a executor, and merges them.
 
     `rows` is how many a block has. With a checkpoint, each block that is done is kept there, and
     those that were kept before are not counted again.
     """
 
     def __init__(
-        self, computer: Computer, rows: int | None = None, checkpoint: Checkpoint | None = None
+        self, executor: Executor, rows: int | None = None, checkpoint: Checkpoint | None = None
     ):
-        self.computer, self.rows, self.checkpoint = computer, rows, checkpoint
-        self.distributes = computer.distributes
+        self.executor, self.rows, self.checkpoint = executor, rows, checkpoint
+        self.distributes = executor.distributes
 
     def close(self) -> None:
-        """Give the checkpoint free."""
+        """Give the checkpoint and what was sent free."""
+        self.executor.close()
         if self.checkpoint is not None:
             self.checkpoint.close()
 
@@ -78,12 +85,12 @@ class BlockEngine:
     def _parts(self, work: RowWork) -> Iterator[Part]:
         """Yield the counts of all blocks, in any order."""
         if self.checkpoint is None:
-            ranges = row_ranges(work, self.computer.workers, self.rows)
-            yield from self.computer.parts(work, ranges, merging=True)
+            ranges = row_ranges(work, self.executor.workers, self.rows)
+            yield from self.executor.parts(work, ranges, merging=True)
             return
         kept = self.checkpoint.begin(work)
         yield from kept.parts()
-        for part in self.computer.parts(work, kept.missing, merging=False):
+        for part in self.executor.parts(work, kept.missing, merging=False):
             kept.keep(part)
             yield part
 
@@ -121,11 +128,11 @@ def distributable(function: Callable[P, R]) -> Callable[P, R]:
 
 def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any]) -> BlockEngine:
     """Return the engine of a call."""
-    computer: Computer = Here()
+    executor: Executor = LocalExecutor()
     if client is not None:
-        from bioeval.evaluation.blocks.cluster import Cluster
+        from bioeval.evaluation.blocks.cluster import ClusterExecutor
 
-        computer = Cluster(client)
+        executor = ClusterExecutor(client)
     scores: dict[str, Scores] = {}
     options = {}
     for name, value in arguments.items():
@@ -134,10 +141,10 @@ def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any
             scores |= systems
         elif name not in _ASIDE and (name, value) != ("extra_thresholds", None):
             options[name] = value  # of the latter, checkpoints of before it was an option are read
-    if computer.distributes:
+    if executor.distributes:
         _refuse_lists(scores)
     if checkpoint is None:
-        return BlockEngine(computer)
+        return BlockEngine(executor)
     from bioeval.evaluation.blocks.checkpoint import Checkpoint
 
     card = arguments.get("protocol", "")
@@ -149,7 +156,7 @@ def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any
 
         text = repr(load(card))
     kept = Checkpoint(checkpoint, call=call, scores=scores, protocol=text, options=options)
-    return BlockEngine(computer, checkpoint=kept)
+    return BlockEngine(executor, checkpoint=kept)
 
 
 def _refuse_lists(scores: Mapping[str, Scores]) -> None:
