@@ -86,7 +86,9 @@ def cluster_options(checkpoint: bool = True) -> Callable[[F], F]:
 
 
 @contextlib.contextmanager
-def placed(options: dict[str, Any], stages: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+def executor_from_options(
+    options: dict[str, Any], stages: Callable[[str], None]
+) -> Iterator[dict[str, Any]]:
     """Take the options of the place out of a command's; give the arguments of the library.
 
     A cluster that was started for the command ends with it.
