@@ -20,7 +20,7 @@ import xxhash
 from bioeval.base.engine import RowWork
 from bioeval.base.errors import Argument, CheckpointError, DataError, counted
 from bioeval.base.version import __version__
-from bioeval.evaluation.blocks.rows import row_ranges
+from bioeval.evaluation.blocks.engine import row_ranges
 from bioeval.scores.formats.files import replacing
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import PairScores, Scores

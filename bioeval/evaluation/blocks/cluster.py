@@ -235,14 +235,21 @@ def _lost(how: str) -> EngineError:
     )
 
 
-def require_client(client: Any) -> Client:
-    """Return a client, or raise what a user should know."""
+def require_distributed() -> None:
+    """Raise an error that says what to install, where dask.distributed is missing."""
     try:
-        from distributed import Client
+        import distributed  # noqa: F401
     except ImportError:
         raise MissingDependencyError(
-            "a cluster needs dask.distributed; install bioeval[distributed]"
+            "a cluster needs dask.distributed: python -m pip install 'bioeval[distributed]'"
         ) from None
+
+
+def require_client(client: Any) -> Client:
+    """Return a client, or raise what a user should know."""
+    require_distributed()
+    from distributed import Client
+
     if not isinstance(client, Client):
         raise DataError(
             f"{Argument('client')} is {type(client).__name__}; expected a dask.distributed.Client"

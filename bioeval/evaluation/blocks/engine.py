@@ -4,18 +4,37 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from bioeval.base.engine import Progress, RowWork, computed_by
 from bioeval.base.errors import Argument, EngineError
 from bioeval.base.progress import report
-from bioeval.evaluation.blocks.rows import row_ranges
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.parts import Part, merged_parts
 
 if TYPE_CHECKING:
     from bioeval.evaluation.blocks.checkpoint import Checkpoint
+
+# Comparisons of one block, about: a few tenths of a second of counting, against which sending and
+# merging are little; and of embeddings, of whose product each takes ten times as long.
+CELLS, CELLS_STREAMED = 1 << 28, 1 << 25
+
+
+def row_ranges(work: RowWork, workers: int = 4, rows: int | None = None) -> list[tuple[int, int]]:
+    """Return the blocks of rows of some work.
+
+    `rows` is how many rows a block has, rounded up to those that are read together; by default
+    as many as make a block worth sending, and few enough for four blocks a worker.
+    """
+    m, n = work.scores.shape[0], math.prod(work.scores.shape[1:])
+    step = work.step
+    if rows is None:
+        most = (CELLS_STREAMED if work.scores.streams else CELLS) // n
+        rows = min(most, -(-m // (4 * workers)))
+    size = max(1, -(-rows // step)) * step
+    return [(low, min(low + size, m)) for low in range(0, m, size)]
 
 
 class Executor(Protocol):
