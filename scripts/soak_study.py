@@ -25,11 +25,15 @@ import click
 import numpy as np
 
 import bioeval as be
-from bioeval.evaluation.blocks import rows as ranges
-from bioeval.evaluation.blocks.cluster import Cluster, _Run
+from bioeval.evaluation.blocks import engine as ranges
+from bioeval.evaluation.blocks.cluster import ClusterExecutor
 
 # Comparisons of a block in these trials: small ones, so that there are many to be killed in.
 CELLS = 1 << 18
+
+# How long the scheduler waits for a sign of life of a worker: one that loads its libraries on a
+# busy machine gives none for a while.
+WORKER_TTL = "15s"
 
 #: A disturbance: called with the cluster, once.
 Disturbance = Callable[["Processes"], None]
@@ -62,6 +66,7 @@ def processes(number: int) -> Iterator[Processes]:
         file = Path(folder, "scheduler.json")
         environment = {**os.environ, "NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         environment |= {"OPENBLAS_NUM_THREADS": "1", "DASK_LOGGING__DISTRIBUTED": "critical"}
+        environment["DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL"] = WORKER_TTL
 
         def start(what: str, *options: str) -> subprocess.Popen[bytes]:
             command = [sys.executable, "-m", f"distributed.cli.dask_{what}"]
@@ -200,13 +205,13 @@ def full_disk(say: Callable[[str], None]) -> bool:
 # -- a cluster that is disturbed
 
 
-#: When a cluster is disturbed: before anything is sent, after the work was sent to one worker,
-#: after the first merge of counts was sent, and once the first counts are back.
-MOMENTS = ("before", "sent", "merging", "counted")
+#: When a cluster is disturbed: before anything is sent, when work is sent, when blocks are sent,
+#: and once the first counts are back.
+MOMENTS = ("before", "sending", "counting", "counted")
 
 #: When a worker is killed, and how often each moment comes in a run, about; "fetched" is before
 #: counts are fetched.
-PHASES = {"before": 1, "sent": 4, "merging": 4, "fetched": 4, "counted": 4}
+PHASES = {"before": 1, "sending": 4, "counting": 4, "fetched": 4, "counted": 4}
 
 
 @contextlib.contextmanager
@@ -227,26 +232,14 @@ def at_moment(happens: Callable[[], None], moment: str, number: int = 0) -> Iter
     def before(call: Any) -> Callable[..., Any]:
         return lambda *given: (now(), call(*given))[1]
 
-    def after(call: Any) -> Callable[..., Any]:
-        def called(run: _Run, group: tuple[tuple[int, int], ...]) -> None:
-            call(run, group)
-            if group in run.flying:
-                now()
-
-        return called
-
     if moment == "before":
         now()
-    places: dict[str, tuple[Any, str, Any]] = {
-        "sent": (Cluster, "_replicate", before),
-        "merging": (_Run, "_merge", after),
-        "fetched": (_Run, "_fetched", before),
-    }
+    places = {"sending": "_send", "counting": "_submit", "fetched": "_result"}
     with contextlib.ExitStack() as inside:
         if moment in places:
-            place, method, wrapped = places[moment]
-            patch = unittest.mock.patch.object(place, method, wrapped(getattr(place, method)))
-            inside.enter_context(patch)
+            name = places[moment]
+            wrapped = before(getattr(ClusterExecutor, name))
+            inside.enter_context(unittest.mock.patch.object(ClusterExecutor, name, wrapped))
         yield now if moment == "counted" else None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from bioeval.cli.arguments import card
-from bioeval.cli.cluster_options import cluster_options, placed
+from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.options import Command, take_reading
 from bioeval.cli.site_options import secret, show_disclosed, site_options, take_out
 
@@ -44,7 +44,7 @@ def command(
         scores = load(data, **reading)
         stages("finding mates")
         given = {**options, "site": site, "key": secret(key)}
-        with placed(given, stages) as where:
+        with executor_from_options(given, stages) as where:
             found = best_mates(scores, **given, **where, progress=stages.counting)
         stages(f"writing {place}")
         found.save(place)

@@ -15,9 +15,9 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# Seconds until a worker that gives no sign of life is given up; until a scheduler takes a
+# How long a worker that gives no sign of life is waited for; seconds until a scheduler takes a
 # connection, and until it answers then.
-_SILENT, _CONNECT, _ANSWER = 60, 30, 5
+_SILENT, _CONNECT, _ANSWER = "60s", 30, 5
 
 # What worker processes have in their environment: one thread, and memory that they keep. Dask would
 # have them give it back at once, and the arrays of each block would be mapped and cleared anew. The
@@ -86,60 +86,41 @@ def cluster_options(checkpoint: bool = True) -> Callable[[F], F]:
 
 
 @contextlib.contextmanager
-def placed(options: dict[str, Any], stages: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+def executor_from_options(
+    options: dict[str, Any], stages: Callable[[str], None]
+) -> Iterator[dict[str, Any]]:
     """Take the options of the place out of a command's; give the arguments of the library.
 
-    A cluster that was started for the command ends with it.
+    A cluster that was started for the command ends with it. What a checkpoint keeps is said where
+    the evaluation ends before it is done.
     """
     workers, scheduler = options.pop("workers"), options.pop("scheduler")
     checkpoint = options.pop("checkpoint", None)
     found = {} if checkpoint is None else {"checkpoint": checkpoint}
     if workers is not None and scheduler is not None:
         raise click.UsageError("--workers starts a cluster, --scheduler uses one; give one of them")
-    with contextlib.ExitStack() as inside:
-        inside.enter_context(_noting_blocks(checkpoint))
-        if workers is None and scheduler is None:
+    from bioeval.base.errors import EngineError, counted
+
+    try:
+        with contextlib.ExitStack() as inside:
+            if workers is not None or scheduler is not None:
+                from bioeval.evaluation.blocks.cluster import require_distributed
+
+                require_distributed()
+                stages("connecting" if workers is None else "starting workers")
+                cluster = _connected(scheduler) if workers is None else started_cluster(workers)
+                found["client"] = inside.enter_context(cluster)
             yield found
-            return
-        _require_distributed()
-        if workers is not None:
-            stages("starting workers")
-            client = inside.enter_context(started_cluster(workers))
-        else:
-            stages("connecting")
-            client = inside.enter_context(_connected(scheduler))
-        yield {**found, "client": client}
-
-
-@contextlib.contextmanager
-def _noting_blocks(checkpoint: str | None) -> Iterator[None]:
-    """Say what a checkpoint keeps where the evaluation ends before it is done."""
-    from bioeval.base.errors import EngineError
-
-    try:
-        yield
     except (KeyboardInterrupt, SystemExit, EngineError, OSError):
-        from bioeval.base.errors import counted
-        from bioeval.evaluation.blocks.checkpoint import finished_blocks
+        if checkpoint is not None:
+            from bioeval.evaluation.blocks.checkpoint import finished_blocks
 
-        kept = finished_blocks(checkpoint) if checkpoint is not None else 0
-        if kept:
-            logging.getLogger("bioeval").info(
-                "%s keeps %s: the same command goes on from there",
-                checkpoint, counted(kept, "finished blocks"),
-            )  # fmt: skip
+            if kept := finished_blocks(checkpoint):
+                logging.getLogger("bioeval").info(
+                    "%s keeps %s: the same command goes on from there",
+                    checkpoint, counted(kept, "finished blocks"),
+                )  # fmt: skip
         raise
-
-
-def _require_distributed() -> None:
-    from bioeval.base.errors import MissingDependencyError
-
-    try:
-        import distributed  # noqa: F401
-    except ImportError:
-        raise MissingDependencyError(
-            "a cluster needs dask.distributed: python -m pip install 'bioeval[distributed]'"
-        ) from None
 
 
 @contextlib.contextmanager
@@ -150,7 +131,7 @@ def started_cluster(workers: int) -> Iterator[Any]:
 
     settings = {
         "distributed.nanny.pre-spawn-environ": _ENVIRONMENT,
-        "distributed.scheduler.worker-ttl": f"{_SILENT}s",
+        "distributed.scheduler.worker-ttl": _SILENT,
     }
     started = contextlib.ExitStack()
     try:
@@ -210,8 +191,18 @@ def _connected(scheduler: str) -> Iterator[Any]:
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     address = _address_in(scheduler) if scheduler.endswith(".json") else scheduler
     found: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def connect() -> None:
+        from distributed import Client
+
+        try:
+            # One that never connects must not become what dask computes with.
+            found.put(Client(address, timeout=_CONNECT, set_as_default=False))
+        except Exception as error:  # of any class, where something else answers than a scheduler
+            found.put(error)
+
     # In a thread, since a client waits for ever where a connection is taken and nothing is said.
-    threading.Thread(target=_connect, args=(address, found), daemon=True).start()
+    threading.Thread(target=connect, daemon=True).start()
     try:
         client = found.get(timeout=_CONNECT + _ANSWER)
     except queue.Empty:
@@ -223,17 +214,6 @@ def _connected(scheduler: str) -> Iterator[Any]:
         raise EngineError(f"no cluster answers at {scheduler}: {reason}") from client
     with client:
         yield client
-
-
-def _connect(address: str, found: queue.SimpleQueue[Any]) -> None:
-    """Put a client, or the error of connecting, into a queue."""
-    from distributed import Client
-
-    try:
-        # One that never connects must not become what dask computes with.
-        found.put(Client(address, timeout=_CONNECT, set_as_default=False))
-    except Exception as error:  # of any class, where something else answers than a scheduler
-        found.put(error)
 
 
 def _address_in(file: str) -> str:

@@ -11,7 +11,7 @@ import click
 
 from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import card
-from bioeval.cli.cluster_options import cluster_options, placed
+from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.options import (
     Command,
     Output,
@@ -118,7 +118,7 @@ def command(
             scores.name = called or Path(file).stem
             read.append(scores)
         stages("counting")
-        with placed(options, stages) as place:
+        with executor_from_options(options, stages) as place:
             found = compare(read[0], read[1], **options, **place, progress=stages.counting)
             values = [found["value_a"], found["value_b"]]
             require_values(values, read, options["protocol"] or "auto")

@@ -8,7 +8,7 @@ import click
 
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import Thresholds, card
-from bioeval.cli.cluster_options import cluster_options, placed
+from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.options import (
     Command,
     Output,
@@ -92,7 +92,7 @@ def command(systems: tuple[str, ...], name: tuple[str, ...], **options: Any) -> 
         from bioeval.views.tables.gom import GomTable
 
         found = {}
-        with placed(options, stages) as place:
+        with executor_from_options(options, stages) as place:
             for file, called in zip(systems, names, strict=True):
                 stages(f"reading {file}")
                 scores = load(file, **reading)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import THRESHOLD
-from bioeval.cli.cluster_options import cluster_options, placed
+from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.documents import as_columns, attributes, rows_over
 from bioeval.cli.options import (
     Command,
@@ -90,7 +90,7 @@ def command(data: str, name: str | None, terms: str, **options: Any) -> None:
 
         scores = read_system(data, name, reading, stages)
         stages("counting")
-        with placed(options, stages) as place:
+        with executor_from_options(options, stages) as place:
             given = {**options, **place}
             ds = by_group(scores, given.pop("group"), **given, progress=stages.counting)
         document, shown = _document(ds, data), in_terms(ds, terms)

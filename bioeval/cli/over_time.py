@@ -10,7 +10,7 @@ import click
 from bioeval.base.errors import counted
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import BINS, THRESHOLD, WHOLE_NUMBERS
-from bioeval.cli.cluster_options import cluster_options, placed
+from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.documents import scalars
 from bioeval.cli.options import (
     Command,
@@ -90,7 +90,7 @@ def command(data: str, ages: Any, terms: str, **options: Any) -> None:
         stages("counting")
         shared = ("threshold", "confidence", "replicates", "random_state")
         given = {name: options[name] for name in shared}
-        with placed(options, stages) as place:
+        with executor_from_options(options, stages) as place:
             place["progress"] = stages.counting
             found = {"over_time": over_time(scores, **options, **place)}
             if ages is not None:

@@ -10,7 +10,7 @@ import click
 
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import Thresholds, card
-from bioeval.cli.cluster_options import cluster_options, placed
+from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.options import (
     Command,
     far_option,
@@ -142,7 +142,7 @@ def command(
                 read[called] = found[called] = read_scores(file, reading, stages)
                 read[called].name = called
                 named[called] = Named.of(read[called]) if len(data) > 1 else None
-        with placed(where, stages) as place:
+        with executor_from_options(where, stages) as place:
             points = _shared_points(found, options, place, stages)
             for called, (_, of_file) in zip(called_by, readings, strict=True):
                 if called in read:

@@ -9,7 +9,7 @@ import click
 
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import Thresholds, card
-from bioeval.cli.cluster_options import cluster_options, placed
+from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.experiment_options import experiment_options, resolve, take_experiment
 from bioeval.cli.options import (
     Command,
@@ -154,7 +154,7 @@ def command(
         # On a page all tasks share their thresholds; a checkpoint is the same with or without it.
         if output.page is not None and options["checkpoint"] is None:
             options["extra_thresholds"] = ()
-        with placed(options, stages) as place:
+        with executor_from_options(options, stages) as place:
             tree = evaluate(scores, resolved, **options, **place, progress=stages.counting)
         stages("checking the scores")
         given = options["thresholds"] is not None

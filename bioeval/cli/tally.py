@@ -8,7 +8,7 @@ import click
 
 from bioeval.base.errors import Argument, DataError
 from bioeval.cli.arguments import NUMBERS, Thresholds, card
-from bioeval.cli.cluster_options import cluster_options, placed
+from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.options import Command, far_option, read_scores, take_reading
 from bioeval.cli.site_options import secret, show_tally, site_options, take_out
 
@@ -113,7 +113,7 @@ def command(
         scores = read_scores(data, reading, stages)
         scores.name = name or scores.name
         stages("counting")
-        with placed(options, stages) as where:
+        with executor_from_options(options, stages) as where:
             found = tally(scores, protocol, **options, **where, progress=stages.counting)
         grid = {} if max_rank is None else {"max_rank": max_rank}
         if share:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.cluster_options import cluster_options, placed
+from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.documents import attributes
 from bioeval.cli.options import (
     Command,
@@ -86,7 +86,7 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
 
         scores = read_system(data, name, reading, stages)
         stages("counting")
-        with placed(options, stages) as place:
+        with executor_from_options(options, stages) as place:
             place["progress"] = stages.counting
             study = study_threshold(scores, target, **options, **place)
         require_values([study["optimistic_far"], study["optimistic_frr"]], [scores])

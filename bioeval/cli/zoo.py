@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import THRESHOLD
-from bioeval.cli.cluster_options import cluster_options, placed
+from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.documents import attributes
 from bioeval.cli.options import (
     Command,
@@ -88,7 +88,7 @@ def command(data: str, name: str | None, terms: str, **options: Any) -> None:
 
         scores = read_system(data, name, reading, stages)
         stages("counting")
-        with placed(options, stages) as place:
+        with executor_from_options(options, stages) as place:
             found = zoo(scores, **options, **place, progress=stages.counting)
         shown = in_terms(found, terms)
         table = ZooTable(shown, reword)

@@ -188,8 +188,10 @@ def test_an_interrupt_of_the_terminal_ends_workers_without_a_word(file):
     text = (
         "import os, signal, sys\n"
         "from bioeval.__main__ import main\n"
-        "from bioeval.evaluation.blocks.cluster import Cluster\n"
-        "Cluster.send = lambda *_: os.killpg(os.getpgid(0), signal.SIGINT) or signal.pause()\n"
+        "from bioeval.evaluation.blocks.cluster import ClusterExecutor\n"
+        "def interrupt(*_):\n"
+        "    os.killpg(os.getpgid(0), signal.SIGINT) or signal.pause()\n"
+        "ClusterExecutor._send = interrupt\n"
         "if __name__ == '__main__':\n"
         f"    sys.exit(main(['run', {file!r}, '--workers', '2']))\n"
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,41 +14,53 @@ from bioeval.scores.stored import StoredRows
 _STORES, _METADATA = ("LocalStore", "FsspecStore"), ("zarr.json", ".zarray")
 
 
-class FileElsewhere(Exception):  # noqa: N818 (no error: the rows are sent instead)
+class FileMissingOnWorker(Exception):  # noqa: N818 (no error: the rows are sent instead)
     """A file of the scores is not at the same path on a worker, or is another one."""
 
 
 def place_in_file(values: Any) -> tuple[Any, ...] | None:
-    """Return from which file an array is read, and where in it; None for any other array."""
+    """Return from which file an array is read, as :func:`opened` takes it; None for any other."""
+    stored = isinstance(values, StoredRows)
+    array = values.array if stored else values
+    kind, where = type(array).__module__.partition(".")[0], None
+    if type(array) in (np.ndarray, np.memmap):
+        where = _place_of_memmap(array)
+    elif kind == "h5py" and hasattr(array, "file") and array.file.mode == "r":
+        where = str(array.file.filename), array.name
+    elif kind == "zarr" and type(getattr(array, "store", None)).__name__ in _STORES:
+        where = array.store, array.path
     try:
-        if isinstance(values, StoredRows):
-            found = place_in_file(values.array)
-            return None if found is None else ("stored", values.what, *found)
-        if type(values) in (np.ndarray, np.memmap):
-            return _place_of_memmap(values)
-        library = type(values).__module__.partition(".")[0]
-        if library == "h5py" and hasattr(values, "file") and values.file.mode == "r":
-            path = str(values.file.filename)
-            return "hdf5", path, _stamp(path), values.name
-        if library == "zarr" and type(getattr(values, "store", None)).__name__ in _STORES:
-            return "zarr", values.store, values.path, _stamp_of_store(values.store, values.path)
-    except FileElsewhere:  # removed meanwhile
-        pass
-    return None
+        return where and (kind, values.what if stored else None, _stamp(*where[:2]), *where)
+    except FileMissingOnWorker:  # removed meanwhile
+        return None
 
 
-def opened(kind: str, *place: Any) -> Any:
+def opened(kind: str, what: str | None, stamp: Any, *where: Any) -> Any:
     """Return an array that :func:`place_in_file` has found.
 
     Raises
     ------
-    FileElsewhere
+    FileMissingOnWorker
         If the file is not there, or another one.
     """
+    if _stamp(*where[:2]) != stamp:
+        raise FileMissingOnWorker(f"{where[0]} is another file")
     try:
-        return _OPENERS[kind](*place)
+        array: Any
+        if kind == "h5py":
+            import h5py
+
+            array = h5py.File(where[0], "r")[where[1]]
+        elif kind == "zarr":
+            import zarr
+
+            array = zarr.open_array(where[0], path=where[1], mode="r")
+        else:
+            path, offset, dtype, shape = where
+            array = np.asarray(np.memmap(path, np.dtype(dtype), "r", offset, shape))
     except OSError as error:  # such as one that is locked
-        raise FileElsewhere(str(error)) from error
+        raise FileMissingOnWorker(str(error)) from error
+    return array if what is None else StoredRows(array, what)
 
 
 def _place_of_memmap(values: np.ndarray) -> tuple[Any, ...] | None:
@@ -65,65 +76,24 @@ def _place_of_memmap(values: np.ndarray) -> tuple[Any, ...] | None:
     start = np.frombuffer(mapped, dtype=np.uint8).ctypes.data
     first = whole.offset - whole.offset % mmap.ALLOCATIONGRANULARITY
     offset = first + values.ctypes.data - start
-    path = str(whole.filename)
-    return "memmap", path, _stamp(path), values.dtype.str, offset, tuple(values.shape)
+    return str(whole.filename), offset, values.dtype.str, tuple(values.shape)
 
 
-def _stamp(path: str) -> tuple[int, int]:
-    """Return size and time of a file, by which another one is noticed."""
+def _stamp(place: Any, inner: Any) -> Any:
+    """Return size and time of a file, by which another one is noticed.
+
+    Of a zarr array they are those of its metadata; at an address, the metadata themselves.
+    """
     try:
-        found = os.stat(path)
-    except OSError as error:
-        raise FileElsewhere(path) from error
-    return found.st_size, found.st_mtime_ns
+        if isinstance(place, str):
+            found = os.stat(place)
+        elif hasattr(place, "root"):
+            names = [os.path.join(place.root, inner, name) for name in _METADATA]
+            found = os.stat(next(filter(os.path.isfile, names), names[0]))
+        else:
+            import zarr
 
-
-def _stamp_of_store(store: Any, path: str) -> Any:
-    """Return size and time of the metadata of an array; at an address, the metadata."""
-    if hasattr(store, "root"):
-        names = [os.path.join(store.root, path, name) for name in _METADATA]
-        return _stamp(next(filter(os.path.isfile, names), names[0]))
-    import zarr
-
-    try:
-        return repr(zarr.open_array(store, path=path, mode="r").metadata)
+            return repr(zarr.open_array(place, path=inner, mode="r").metadata)
     except Exception as error:  # stores raise errors of any class
-        raise FileElsewhere(path) from error
-
-
-def _require_same(there: Any, here: Any) -> None:
-    if here != there:
-        raise FileElsewhere(f"{there} there, {here} here")
-
-
-def _open_memmap(
-    path: str, stamp: tuple[int, int], dtype: str, offset: int, shape: tuple[int, ...]
-) -> np.ndarray:
-    _require_same(stamp, _stamp(path))
-    return np.asarray(np.memmap(path, np.dtype(dtype), "r", offset, shape))
-
-
-def _open_hdf5(path: str, stamp: tuple[int, int], name: str) -> Any:
-    import h5py
-
-    _require_same(stamp, _stamp(path))
-    return h5py.File(path, "r")[name]
-
-
-def _open_zarr(store: Any, path: str, stamp: Any) -> Any:
-    import zarr
-
-    _require_same(stamp, _stamp_of_store(store, path))
-    return zarr.open_array(store, path=path, mode="r")
-
-
-def _open_stored(what: str, kind: str, *place: Any) -> StoredRows:
-    return StoredRows(_OPENERS[kind](*place), what)
-
-
-_OPENERS: dict[str, Callable[..., Any]] = {
-    "memmap": _open_memmap,
-    "hdf5": _open_hdf5,
-    "zarr": _open_zarr,
-    "stored": _open_stored,
-}
+        raise FileMissingOnWorker(str(place)) from error
+    return found.st_size, found.st_mtime_ns

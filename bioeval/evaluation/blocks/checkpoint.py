@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ import xxhash
 from bioeval.base.engine import RowWork
 from bioeval.base.errors import Argument, CheckpointError, DataError, counted
 from bioeval.base.version import __version__
-from bioeval.evaluation.blocks.rows import row_ranges
+from bioeval.evaluation.blocks.engine import row_ranges
 from bioeval.scores.formats.files import replacing
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
@@ -61,25 +61,22 @@ def digests_of(scores: Scores) -> dict[str, str]:
         return found
     found["labels"] = digest_of(scores.probe_labels, scores.gallery_labels)
     found["templates"] = digest_of(scores.probe_ids, scores.gallery_ids)
-    found["probe_meta"], found["gallery_meta"] = map(_of_columns, _columns(scores))
+    for side, columns in (("probe_meta", scores.probe_meta), ("gallery_meta", scores.gallery_meta)):
+        found[side] = " ".join(f"{name}:{digest_of(columns[name])}" for name in sorted(columns))
     if scores.has_mask:
         found["mask"] = digest_of(*(scores.read_mask(i, i + 1) for i in range(scores.shape[0])))
     if scores.streams:
         source = scores.base
-        name = source.metric if isinstance(source.metric, str) else repr(source.metric)
-        found["metric"] = name
-        rows, columns = (np.arange(x) for x in scores.shape)
-        rows, columns = scores.base_rows(rows), scores.base_columns(columns)
-        found["embeddings"] = digest_of(*source.unrounded(rows, columns))
+        metric = source.metric
+        found["metric"] = metric if isinstance(metric, str) else repr(metric)
+        found["embeddings"] = digest_of(*source.unrounded(*_places(scores)))
     return found
 
 
-def _columns(scores: Scores) -> tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]:
-    return scores.probe_meta, scores.gallery_meta
-
-
-def _of_columns(columns: Mapping[str, np.ndarray]) -> str:
-    return " ".join(f"{name}:{digest_of(columns[name])}" for name in sorted(columns))
+def _places(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+    """Return which rows and columns of its matrix some scores have."""
+    rows, columns = (np.arange(x) for x in scores.shape)
+    return scores.base_rows(rows), scores.base_columns(columns)
 
 
 def digest_of(*arrays: np.ndarray) -> str:
@@ -128,14 +125,9 @@ class DamagedPartError(CheckpointError):
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file that appears whole or not at all, and is on the disk when this returns."""
+    """Write a file that appears whole or not at all."""
     with replacing(path) as part:
         part.write_bytes(data)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def write_part(path: Path, part: Part, digest: str) -> None:
@@ -167,10 +159,7 @@ def read_part(path: Path) -> tuple[Part, str]:
     start = len(_MAGIC) + 8
     place = start + int.from_bytes(body[len(_MAGIC) : start], "little")
     header = json.loads(body[start:place])
-    if header["schema"] != SCHEMA:
-        raise CheckpointError(
-            f"{path}: is of layout {header['schema']}; this version reads {SCHEMA}"
-        )
+    _require_schema(path, header["schema"])
     arrays = []
     for one in header["arrays"]:
         dtype, count = np.dtype(one["dtype"]), int(np.prod(one["shape"], dtype=np.int64))
@@ -179,6 +168,11 @@ def read_part(path: Path) -> tuple[Part, str]:
         place += count * dtype.itemsize
     rows = tuple((int(low), int(high)) for low, high in header["rows"])
     return Part(rows, _unpack(header["counts"], arrays)), header["scores"]
+
+
+def _require_schema(path: Path, found: Any) -> None:
+    if found != SCHEMA:
+        raise CheckpointError(f"{path}: is of layout {found}; this version reads {SCHEMA}")
 
 
 def _pack(value: Any, arrays: list[np.ndarray]) -> Any:
@@ -211,8 +205,6 @@ def _unpack(value: Any, arrays: list[np.ndarray]) -> Any:
     return tuple(_unpack(x, arrays) for x in value["tuple"])
 
 
-_MANIFEST = "checkpoint.json"
-
 _LOG = logging.getLogger("bioeval")
 
 # What manifests say, by the words of a message.
@@ -226,27 +218,10 @@ _WORDS = {
 
 
 class Checkpoint:
-    """A folder with the counts of finished blocks of one evaluation.
+    """A folder, made if need be, with the counts of finished blocks of one evaluation.
 
-    Parameters
-    ----------
-    folder : path
-        It is made where it is not there.
-    call : str
-        The function that evaluates.
-    scores : mapping of str to Scores
-        All scores that it reads.
-    protocol : str
-        The whole card.
-    options : mapping
-        Everything else that the result depends on.
-    rows : int, optional
-        The rows of a block.
-
-    Raises
-    ------
-    CheckpointError
-        If the folder is no checkpoint, or one of another evaluation.
+    That is a function (`call`), all scores that it reads, the whole card, and everything else that
+    its result depends on. Another folder is a :class:`CheckpointError`.
     """
 
     def __init__(
@@ -257,12 +232,11 @@ class Checkpoint:
         scores: Mapping[str, Scores],
         protocol: str,
         options: Mapping[str, Any],
-        rows: int | None = None,
     ):
         if not isinstance(folder, (str, os.PathLike)) or not os.fspath(folder):
             raise DataError(f"{Argument('checkpoint')} is {folder!r}; expected a folder")
         self.folder = Path(folder)
-        self.rows, self.passes = rows, 0
+        self._passes = 0
         self._given = list(scores.values())
         self._digested: list[Scores] = []
         manifest = {
@@ -288,7 +262,7 @@ class Checkpoint:
 
     def _open(self, manifest: dict[str, Any]) -> None:
         """Make the folder, or see that it belongs to the same evaluation."""
-        path = self.folder / _MANIFEST
+        path = self.folder / "checkpoint.json"
         if self.folder.exists() and not self.folder.is_dir():
             raise CheckpointError(f"{self.folder}: is a file; give a new folder")
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -315,22 +289,20 @@ class Checkpoint:
 
     def begin(self, work: RowWork) -> Pass:
         """Return the next pass over the scores; an evaluation always makes the same ones."""
-        self.passes += 1
+        self._passes += 1
         scores = work.scores
         known = any(_covers(x, scores) for x in self._digested)
         if not known and any(_covers(scores, x) for x in self._given):
             self._digested.append(scores)
-        name = f"{self.passes:03d}-{work.what}"
+        name = f"{self._passes:03d}-{work.what}"
         self._require_same(name, work)
-        ranges = row_ranges(work, rows=self.rows)
-        return Pass(self.folder, name, work, ranges, digests=not known)
+        return Pass(self.folder, name, work, digests=not known)
 
     def _require_same(self, name: str, work: RowWork) -> None:
         """Raise unless a pass is over the same part of the scores, in the same folds, as before."""
         scores, arrays = work.scores, [*getattr(work, "depends_on", ())]
         if scores.selects_rows or scores.selects_columns:
-            rows, columns = (np.arange(x) for x in scores.shape)
-            arrays += [scores.base_rows(rows), scores.base_columns(columns)]
+            arrays += _places(scores)
         if not arrays:
             return
         path, digest = self.folder / f"{name}.digest", digest_of(*arrays).encode()
@@ -354,16 +326,9 @@ def finished_blocks(folder: str | os.PathLike[str]) -> int:
 class Pass:
     """The blocks of one pass over the scores: those that are done, and those that are not."""
 
-    def __init__(
-        self,
-        folder: Path,
-        name: str,
-        work: RowWork,
-        ranges: Sequence[tuple[int, int]],
-        *,
-        digests: bool,
-    ):
+    def __init__(self, folder: Path, name: str, work: RowWork, *, digests: bool):
         self.folder, self.name, self.work, self.digests = folder, name, work, digests
+        ranges = row_ranges(work)
         self.missing = [rows for rows in ranges if not self._path(*rows).exists()]
         left = set(self.missing)
         self._there = [rows for rows in ranges if rows not in left]
@@ -443,8 +408,7 @@ def _read_manifest(path: Path) -> dict[str, Any]:
         version = manifest["bioeval_checkpoint"]
     except (ValueError, KeyError, AttributeError, TypeError):
         raise CheckpointError(f"{path}: is damaged; remove the folder") from None
-    if version != SCHEMA:
-        raise CheckpointError(f"{path}: is of layout {version}; this version reads {SCHEMA}")
+    _require_schema(path, version)
     if checksum != _checksum(manifest):
         raise CheckpointError(f"{path}: is damaged (its checksum is another); remove the folder")
     return manifest

@@ -4,21 +4,40 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from bioeval.base.engine import Progress, RowWork, computed_by
 from bioeval.base.errors import Argument, EngineError
 from bioeval.base.progress import report
-from bioeval.evaluation.blocks.rows import row_ranges
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.parts import Part, merged_parts
 
 if TYPE_CHECKING:
     from bioeval.evaluation.blocks.checkpoint import Checkpoint
 
+# Comparisons of one block, about: a few tenths of a second of counting, against which sending and
+# merging are little; and of embeddings, of whose product each takes ten times as long.
+CELLS, CELLS_STREAMED = 1 << 28, 1 << 25
 
-class Computer(Protocol):
+
+def row_ranges(work: RowWork, workers: int = 4, rows: int | None = None) -> list[tuple[int, int]]:
+    """Return the blocks of rows of some work.
+
+    `rows` is how many rows a block has, rounded up to those that are read together; by default
+    as many as make a block worth sending, and few enough for four blocks a worker.
+    """
+    m, n = work.scores.shape[0], math.prod(work.scores.shape[1:])
+    step = work.step
+    if rows is None:
+        most = (CELLS_STREAMED if work.scores.streams else CELLS) // n
+        rows = min(most, -(-m // (4 * workers)))
+    size = max(1, -(-rows // step)) * step
+    return [(low, min(low + size, m)) for low in range(0, m, size)]
+
+
+class Executor(Protocol):
     """What computes blocks of rows."""
 
     distributes: bool
@@ -32,8 +51,11 @@ class Computer(Protocol):
     ) -> Iterator[Part]:
         """Yield the counts of blocks of rows, in any order."""
 
+    def close(self) -> None:
+        """Give free what was sent."""
 
-class Here:
+
+class LocalExecutor:
     """Computes blocks of rows in this process, one after the other."""
 
     distributes, workers = False, 1
@@ -47,22 +69,26 @@ class Here:
                 found = work.part(low, high)
             yield Part(((low, high),), found)
 
+    def close(self) -> None:
+        """Nothing was sent."""
+
 
 class BlockEngine:
-    """Counts blocks of rows by a computer, and merges them.
+    """Counts blocks of rows by a executor, and merges them.
 
     `rows` is how many a block has. With a checkpoint, each block that is done is kept there, and
     those that were kept before are not counted again.
     """
 
     def __init__(
-        self, computer: Computer, rows: int | None = None, checkpoint: Checkpoint | None = None
+        self, executor: Executor, rows: int | None = None, checkpoint: Checkpoint | None = None
     ):
-        self.computer, self.rows, self.checkpoint = computer, rows, checkpoint
-        self.distributes = computer.distributes
+        self.executor, self.rows, self.checkpoint = executor, rows, checkpoint
+        self.distributes = executor.distributes
 
     def close(self) -> None:
-        """Give the checkpoint free."""
+        """Give the checkpoint and what was sent free."""
+        self.executor.close()
         if self.checkpoint is not None:
             self.checkpoint.close()
 
@@ -78,12 +104,12 @@ class BlockEngine:
     def _parts(self, work: RowWork) -> Iterator[Part]:
         """Yield the counts of all blocks, in any order."""
         if self.checkpoint is None:
-            ranges = row_ranges(work, self.computer.workers, self.rows)
-            yield from self.computer.parts(work, ranges, merging=True)
+            ranges = row_ranges(work, self.executor.workers, self.rows)
+            yield from self.executor.parts(work, ranges, merging=True)
             return
         kept = self.checkpoint.begin(work)
         yield from kept.parts()
-        for part in self.computer.parts(work, kept.missing, merging=False):
+        for part in self.executor.parts(work, kept.missing, merging=False):
             kept.keep(part)
             yield part
 
@@ -121,11 +147,11 @@ def distributable(function: Callable[P, R]) -> Callable[P, R]:
 
 def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any]) -> BlockEngine:
     """Return the engine of a call."""
-    computer: Computer = Here()
+    executor: Executor = LocalExecutor()
     if client is not None:
-        from bioeval.evaluation.blocks.cluster import Cluster
+        from bioeval.evaluation.blocks.cluster import ClusterExecutor
 
-        computer = Cluster(client)
+        executor = ClusterExecutor(client)
     scores: dict[str, Scores] = {}
     options = {}
     for name, value in arguments.items():
@@ -134,10 +160,10 @@ def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any
             scores |= systems
         elif name not in _ASIDE and (name, value) != ("extra_thresholds", None):
             options[name] = value  # of the latter, checkpoints of before it was an option are read
-    if computer.distributes:
+    if executor.distributes:
         _refuse_lists(scores)
     if checkpoint is None:
-        return BlockEngine(computer)
+        return BlockEngine(executor)
     from bioeval.evaluation.blocks.checkpoint import Checkpoint
 
     card = arguments.get("protocol", "")
@@ -149,7 +175,7 @@ def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any
 
         text = repr(load(card))
     kept = Checkpoint(checkpoint, call=call, scores=scores, protocol=text, options=options)
-    return BlockEngine(computer, checkpoint=kept)
+    return BlockEngine(executor, checkpoint=kept)
 
 
 def _refuse_lists(scores: Mapping[str, Scores]) -> None:

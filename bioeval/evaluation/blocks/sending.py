@@ -1,21 +1,30 @@
-"""Work as it is sent to a cluster: large arrays once, files by their path, a matrix by its rows."""
+"""Work as it is sent to a cluster, and what a worker does with it.
+
+Large arrays are sent once, files by their path, and any other matrix by its rows.
+"""
 
 from __future__ import annotations
 
 import io
 import pickle
+import sys
+import threading
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from typing import Any
 
+import numba
 import numpy as np
 
-from bioeval.base.engine import RowWork
-from bioeval.evaluation.blocks.by_path import opened, place_in_file
-from bioeval.evaluation.blocks.rows import RowsHere
+from bioeval.base.engine import RowWork, computed_by
+from bioeval.base.errors import BioevalError
+from bioeval.base.progress import shown_by
+from bioeval.evaluation.blocks.by_path import FileMissingOnWorker, opened, place_in_file
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.matrix import Scores
+from bioeval.tallies.parts import Part, merged_parts
 
 # Bytes of an array that is sent by itself, once for all work.
 LARGE = 1 << 20
@@ -24,82 +33,114 @@ LARGE = 1 << 20
 Rows = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Packed:
-    """Work without its large arrays, which follow in the order of `arrays`."""
+    """Work as bytes, without its large arrays (by digest) and the matrices that are sent by rows.
+
+    Of each matrix these are the scores that read it.
+    """
 
     token: str
     data: bytes
-    arrays: tuple[int, ...]
-    matrices: tuple[str, ...]
+    arrays: dict[str, np.ndarray]
+    matrices: dict[str, tuple[Any, list[Scores]]]
 
 
-class Packer:
-    """Takes the large arrays out of work, and keeps them, so that each is sent once.
+def pack(work: RowWork, by_path: bool = True) -> Packed:
+    """Return work as it is sent; `by_path` says whether workers read files of scores themselves."""
+    import cloudpickle  # type: ignore[import-untyped]
 
-    `by_path` says whether workers read files of the scores themselves.
-    """
+    from bioeval.evaluation.blocks.checkpoint import digest_of
 
-    def __init__(self) -> None:
-        self.by_path = True
-        self.arrays: dict[int, np.ndarray] = {}
+    matrices = _matrices(work, by_path)
+    names = {id(values): name for name, (values, _) in matrices.items()}
+    arrays: dict[str, np.ndarray] = {}
 
-    def pack(self, work: RowWork) -> Packed:
-        """Return some work as bytes."""
-        import cloudpickle  # type: ignore[import-untyped]
-
-        matrices = self.matrices(work)
-        names = {id(values): name for name, values in matrices.items()}
-        found: dict[int, None] = {}
-        packer = self
-
-        class Pickler(cloudpickle.Pickler):
-            def persistent_id(self, value: Any) -> Any:
-                if isinstance(value, (str, int)):  # most of what there is
-                    return None
-                if (name := names.get(id(value))) is not None:
-                    return "rows", name, tuple(value.shape), np.dtype(value.dtype).str
-                if packer.by_path and (where := place_in_file(value)) is not None:
-                    return where
-                if type(value) is np.ndarray and value.nbytes >= LARGE:
-                    packer.arrays[id(value)] = value
-                    found[id(value)] = None
-                    return "array", list(found).index(id(value))
+    class Pickler(cloudpickle.Pickler):
+        def persistent_id(self, value: Any) -> Any:
+            if isinstance(value, (str, int)):  # most of what there is
                 return None
+            if (name := names.get(id(value))) is not None:
+                return "rows", name, tuple(value.shape), np.dtype(value.dtype).str
+            if by_path and (where := place_in_file(value)) is not None:
+                return where
+            if type(value) is np.ndarray and value.nbytes >= LARGE and not value.dtype.hasobject:
+                digest = digest_of(value)
+                arrays[digest] = value
+                return "array", list(arrays).index(digest)
+            return None
 
-        file = io.BytesIO()
-        Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(work)
-        return Packed(uuid.uuid4().hex, file.getvalue(), tuple(found), tuple(matrices))
-
-    def matrices(self, work: RowWork) -> dict[str, Any]:
-        """Return the matrices of some work that are sent by rows."""
-        return {name: values for name, (values, _) in self._matrices(work).items()}
-
-    def rows(self, work: RowWork, low: int, high: int) -> Rows:
-        """Return rows ``low:high`` of the matrices that are sent by rows."""
-        found = {}
-        for name, (values, readers) in self._matrices(work).items():
-            places = [scores.base_rows(np.arange(low, high)) for scores in readers]
-            numbers = np.unique(np.concatenate(places))
-            some: Any = numbers
-            if numbers[-1] - numbers[0] == len(numbers) - 1:
-                some = slice(int(numbers[0]), int(numbers[-1]) + 1)
-            found[name] = numbers, np.ascontiguousarray(values[some])
-        return found
-
-    def _matrices(self, work: RowWork) -> dict[str, tuple[Any, list[Scores]]]:
-        """Return the matrices that are sent by rows, each once, and the scores that read them."""
-        found: dict[int, tuple[str, Any, list[Scores]]] = {}
-        for k, scores in enumerate((work.scores, *getattr(work, "beside", ()))):
-            for name, values in (("values", scores.base), ("mask", scores._mask)):
-                computed = isinstance(values, EmbeddingSource) or not hasattr(values, "dtype")
-                shared = self.by_path and place_in_file(values) is not None
-                if values is not None and not (computed or shared):
-                    found.setdefault(id(values), (f"{name} {k}", values, []))[2].append(scores)
-        return {name: (values, readers) for name, values, readers in found.values()}
+    file = io.BytesIO()
+    Pickler(file, protocol=pickle.HIGHEST_PROTOCOL).dump(work)
+    return Packed(uuid.uuid4().hex, file.getvalue(), arrays, matrices)
 
 
-def unpack(packed: Packed, arrays: Sequence[np.ndarray]) -> tuple[RowWork, dict[str, RowsHere]]:
+def _matrices(work: RowWork, by_path: bool) -> dict[str, tuple[Any, list[Scores]]]:
+    """Return the matrices that are sent by rows, each once, and the scores that read them."""
+    found: dict[int, tuple[str, Any, list[Scores]]] = {}
+    for k, scores in enumerate((work.scores, *getattr(work, "beside", ()))):
+        for name, values in (("values", scores.base), ("mask", scores._mask)):
+            computed = isinstance(values, EmbeddingSource) or not hasattr(values, "dtype")
+            if values is not None and not (computed or by_path and place_in_file(values)):
+                found.setdefault(id(values), (f"{name} {k}", values, []))[2].append(scores)
+    return {name: (values, readers) for name, values, readers in found.values()}
+
+
+def sent_rows(packed: Packed, low: int, high: int) -> Rows:
+    """Return rows ``low:high`` of the matrices that are sent by rows."""
+    found = {}
+    for name, (values, readers) in packed.matrices.items():
+        numbers = np.unique(np.concatenate([x.base_rows(np.arange(low, high)) for x in readers]))
+        some: Any = numbers
+        if numbers[-1] - numbers[0] == len(numbers) - 1:
+            some = slice(int(numbers[0]), int(numbers[-1]) + 1)
+        found[name] = numbers, np.ascontiguousarray(values[some])
+    return found
+
+
+class RowsElsewhere(Exception):  # noqa: N818 (no error: who counts reads these rows where they are)
+    """Rows are read that were not sent."""
+
+
+@dataclass
+class RowsHere:
+    """A matrix of which some rows (`numbers`, increasing) are at hand, read by those numbers."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    numbers: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    values: np.ndarray = field(default_factory=lambda: np.empty(0))
+    ndim = 2
+
+    def __getitem__(self, rows: Any) -> np.ndarray:
+        if isinstance(rows, slice):
+            low, high, step = rows.indices(self.shape[0])
+            places = np.searchsorted(self.numbers, [low, high])
+            if step != 1 or places[1] - places[0] != high - low:
+                raise RowsElsewhere
+            return self.values[slice(*places)]
+        wanted = np.asarray(rows)
+        place = np.searchsorted(self.numbers, wanted)
+        if (place >= len(self.numbers)).any() or (self.numbers[place] != wanted).any():
+            raise RowsElsewhere
+        return self.values[place]
+
+
+# -- on a worker
+
+# Kernels run their own threads, and two kernels at a time would disturb each other.
+_ALONE = threading.Lock()
+
+# The work that was unpacked last, by its token.
+_unpacked: dict[str, tuple[RowWork, dict[str, RowsHere]]] = {}
+
+
+def returned(data: Any) -> Any:
+    """Return what was sent, so that it is the result of a task, which dask makes again if lost."""
+    return data
+
+
+def unpack(data: bytes, arrays: Sequence[np.ndarray]) -> tuple[RowWork, dict[str, RowsHere]]:
     """Return the work, and the matrices whose rows it is to be given."""
     matrices: dict[str, RowsHere] = {}
     # An array lies in its message at any byte, and a product would copy it for each block.
@@ -112,10 +153,47 @@ def unpack(packed: Packed, arrays: Sequence[np.ndarray]) -> tuple[RowWork, dict[
                 return aligned[rest[0]]
             if kind == "rows":
                 name, shape, dtype = rest
-                none = np.empty(0, dtype=np.int64)
-                empty = np.empty((0, *shape[1:]), dtype=dtype)
-                return matrices.setdefault(name, RowsHere(shape, np.dtype(dtype), none, empty))
+                return matrices.setdefault(name, RowsHere(shape, np.dtype(dtype)))
             return opened(kind, *rest)
 
     # From the process that started the work, through the cluster: never from a file.
-    return Unpickler(io.BytesIO(packed.data)).load(), matrices
+    return Unpickler(io.BytesIO(data)).load(), matrices
+
+
+def count_rows(
+    work: tuple[str, bytes], arrays: Sequence[np.ndarray], low: int, high: int, rows: Rows
+) -> Part | Exception:
+    """Return the counts of rows ``low:high``, or an error that another attempt would give, too."""
+    from distributed import get_worker
+
+    token, data = work
+    worker: Any = get_worker()
+    # One of several workers writes the line about compilation, and none into a terminal: names are
+    # numbers in a cluster that was started on this machine.
+    quiet = isinstance(worker.name, int) and worker.name > 0
+    quiet = quiet or sys.stderr is None or sys.stderr.isatty()
+    most = int(getattr(numba.config, "NUMBA_NUM_THREADS"))  # noqa: B009 (set when it is loaded)
+    with _ALONE, computed_by(None), shown_by(lambda *what: None) if quiet else nullcontext():
+        before = numba.get_num_threads()
+        matrices: dict[str, RowsHere] = {}
+        try:
+            if token not in _unpacked:
+                _unpacked.clear()
+                _unpacked[token] = unpack(data, arrays)
+            counted, matrices = _unpacked[token]
+            for name, (numbers, values) in rows.items():
+                matrices[name].numbers, matrices[name].values = numbers, values
+            numba.set_num_threads(min(int(worker.state.nthreads), most))
+            return Part(((low, high),), counted.part(low, high))
+        except (BioevalError, FileMissingOnWorker, RowsElsewhere) as error:
+            return error
+        finally:
+            numba.set_num_threads(before)
+            for matrix in matrices.values():
+                matrix.numbers, matrix.values = matrix.numbers[:0], matrix.values[:0]
+
+
+def merge_counts(parts: Sequence[Part | Exception]) -> Part | Exception:
+    """Return the counts of some blocks, in the order of their rows, or the error of one."""
+    wrong = [part for part in parts if isinstance(part, Exception)]
+    return wrong[0] if wrong else merged_parts([x for x in parts if isinstance(x, Part)])

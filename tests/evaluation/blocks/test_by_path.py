@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.evaluation.blocks.by_path import FileElsewhere, place_in_file
-from bioeval.evaluation.blocks.sending import Packer, unpack
+from bioeval.evaluation.blocks.by_path import FileMissingOnWorker, place_in_file
+from bioeval.evaluation.blocks.sending import pack, sent_rows, unpack
 from bioeval.scores.formats import archive
 from tests.optional import optional_import
 
@@ -53,20 +53,18 @@ KINDS = ("s.npy", "s.npz", "s.h5", "s.zarr", "zarr 2")
 def test_a_worker_reads_a_file_itself(tmp_path, kind, monkeypatch):
     monkeypatch.setattr(archive, "MAPPED_BYTES", 0)
     scores, dated = saved(tmp_path, kind)
-    packer = Packer()
-    assert packer.rows(work(scores), 3, 9) == {}
-    packed = packer.pack(work(scores))
-    assert packed.arrays == packed.matrices == ()
-    found, matrices = unpack(packed, [])
+    packed = pack(work(scores))
+    assert packed.arrays == packed.matrices == sent_rows(packed, 3, 9) == {}
+    found, matrices = unpack(packed.data, [])
     assert matrices == {}
     assert type(found.scores.base) is type(scores.base)
     np.testing.assert_array_equal(found.scores.base[3:9], scores.base[3:9])
     os.utime(dated, ns=(1, 1))
-    with pytest.raises(FileElsewhere):
-        unpack(packed, [])
+    with pytest.raises(FileMissingOnWorker):
+        unpack(packed.data, [])
     dated.rename(dated.with_name("elsewhere"))
-    with pytest.raises(FileElsewhere):
-        unpack(packed, [])
+    with pytest.raises(FileMissingOnWorker):
+        unpack(packed.data, [])
 
 
 def test_a_store_at_an_address_is_read_by_workers(tmp_path):
@@ -77,29 +75,27 @@ def test_a_store_at_an_address_is_read_by_workers(tmp_path):
         store = remote if address.startswith("memory") else str(tmp_path / "s.zarr")
         zarr.create_array(store, name="scores", shape=values.shape, dtype="f8")[:] = values
         array = zarr.open_array(remote, path="scores", mode="r")
-        packed = Packer().pack(work(be.Scores(array, np.repeat(np.arange(12), 3))))
-        assert packed.matrices == ()
-        found, _ = unpack(packed, [])
+        packed = pack(work(be.Scores(array, np.repeat(np.arange(12), 3))))
+        assert packed.matrices == {}
+        found, _ = unpack(packed.data, [])
         np.testing.assert_array_equal(found.scores.base[3:9], values[3:9])
     fsspec.filesystem("memory").rm("/s.zarr", recursive=True)
-    with pytest.raises(FileElsewhere):  # as in another process
-        unpack(packed, [])
+    with pytest.raises(FileMissingOnWorker):  # as in another process
+        unpack(packed.data, [])
 
 
 def test_arrays_that_arrive_at_any_byte_of_a_message_are_aligned():
     features = np.random.default_rng(1).normal(size=(2000, 70))
     scores = be.Scores.from_embeddings(features, np.repeat(np.arange(500), 4), memory_limit=1 << 20)
-    packer = Packer()
-    packed = packer.pack(work(scores))
+    packed = pack(work(scores))
     sent = []
-    for key in packed.arrays:
-        array = packer.arrays[key]
+    for array in packed.arrays.values():
         message = np.zeros(array.nbytes + 1, dtype=np.uint8)
         there = message[1:].view(array.dtype).reshape(array.shape)
         there[:] = array
         sent.append(there)
     assert sent and not any(array.flags.aligned for array in sent)
-    found, _ = unpack(packed, sent)
+    found, _ = unpack(packed.data, sent)
     assert all(x.flags.aligned for x in found.scores.base.given)
     np.testing.assert_array_equal(found.scores.base[3:9], scores.base[3:9])
 

@@ -15,7 +15,7 @@ import xxhash
 import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.evaluation.blocks.checkpoint import read_part, write_part
-from bioeval.evaluation.blocks.engine import BlockEngine, Here
+from bioeval.evaluation.blocks.engine import BlockEngine, LocalExecutor
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import Extent, Joined, KeptRows, NarrowCells, Part
 from bioeval.tallies.sweep import SweepWork
@@ -195,7 +195,7 @@ def test_blocks_may_have_any_size(tmp_path):
     scores = population()
     expected = be.evaluate(scores)
     for rows in (1, 7, 64, 500):
-        with computed_by(BlockEngine(Here(), rows=rows)):
+        with computed_by(BlockEngine(LocalExecutor(), rows=rows)):
             assert be.evaluate(scores).identical(expected)
 
 

@@ -16,12 +16,12 @@ from bioeval.base.engine import computed_by
 from bioeval.base.errors import EngineError
 from bioeval.cli import main
 from bioeval.cli.cluster_options import started_cluster
-from bioeval.evaluation.blocks.cluster import Cluster
+from bioeval.evaluation.blocks.cluster import ClusterExecutor
 from bioeval.evaluation.blocks.engine import BlockEngine
+from bioeval.tallies.sweep import SweepWork
 from tests.optional import optional_import
 
 distributed = optional_import("distributed")
-slow = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +100,7 @@ NAMES = (
 def test_a_card_on_a_cluster_is_that_of_one_process(client, tmp_path, name):
     scores = systems(tmp_path)[name]
     expected = be.evaluate(scores, thresholds=30)
-    with computed_by(BlockEngine(Cluster(client), rows=17)):
+    with computed_by(BlockEngine(ClusterExecutor(client), rows=17)):
         found = be.evaluate(scores, thresholds=30)
     assert found.identical(expected)
 
@@ -240,74 +240,60 @@ def test_a_gallery_in_parts_on_a_cluster_is_that_of_one_process(client, tmp_path
     assert all(list((tmp_path / step).glob("*.part")) for step in ("mates a", "tally b"))
 
 
-def test_workers_keep_the_arrays_of_the_last_two_works(client, monkeypatch):
+def test_large_arrays_are_sent_once_and_nothing_is_left_on_a_cluster(client, monkeypatch):
     monkeypatch.setattr("bioeval.evaluation.blocks.sending.LARGE", 1)
-    cluster, kept = Cluster(client), []
-    send = cluster.send
+    submit, keys = client.submit, []
 
-    def noted(work):
-        found = send(work)
-        kept.append((len(found[1]), len(cluster._sent), len(cluster._packer.arrays)))
-        return found
+    def noted(*given, key, **options):
+        if key.startswith("bioeval-array-"):
+            keys.append((key, key in client.futures))
+        return submit(*given, key=key, **options)
 
-    monkeypatch.setattr(cluster, "send", noted)
+    monkeypatch.setattr(client, "submit", noted)
     scores = be.simulate(30, 4)
     expected = be.cross_evaluate(scores, FOLDS, task="open_set")
-    with computed_by(BlockEngine(cluster)):
-        assert be.cross_evaluate(scores, FOLDS, task="open_set").identical(expected)
-    assert len(kept) == 6  # two parts of three folds
-    for (before, *_), (now, sent, packed) in itertools.pairwise(kept):
-        assert now <= sent == packed <= before + now
+    assert be.cross_evaluate(scores, FOLDS, task="open_set", client=client).identical(expected)
+    assert any(there for _, there in keys)  # in this case dask sends nothing
+    assert not client.futures
 
 
-def failing(call, times):
-    """Return a method of a client that fails as where a worker goes meanwhile."""
-    left = itertools.count(times, -1)
+@pytest.mark.parametrize("times", [2, 999])
+def test_counts_that_do_not_come_are_fetched_again(client, monkeypatch, times):
+    left, result = itertools.count(times, -1), distributed.Future.result
 
-    async def fail():
-        raise ValueError("Sample larger than population or is negative")
+    def fail(self, timeout=None):
+        if next(left) > 0:
+            raise OSError("the connection broke")
+        return result(self, timeout)
 
-    return lambda *given, **options: fail() if next(left) > 0 else call(*given, **options)
-
-
-@pytest.mark.parametrize(
-    ("method", "times", "said"),
-    [
-        ("replicate", 2, ""),
-        pytest.param("replicate", 999, "", marks=slow),  # workers fetch what they need
-        pytest.param("scatter", 3, "", marks=slow),
-        ("scatter", 999, "no worker of the cluster took what was sent, 8 times"),
-        pytest.param("gather", 3, "", marks=slow),
-        pytest.param("gather", 999, "were lost 8 times with the worker", marks=slow),
-    ],
-)
-def test_what_fails_with_a_worker_is_tried_again(client, monkeypatch, method, times, said):
     scores = be.simulate(30, 4)
     expected = be.tally(scores, points=True).tree()
-    monkeypatch.setattr(client, method, failing(getattr(client, method), times))
-    if not said:
+    monkeypatch.setattr(distributed.Future, "result", fail)
+    if times == 2:
         assert be.tally(scores, points=True, client=client).tree().identical(expected)
         return
-    with pytest.raises(EngineError, match=said):
+    with pytest.raises(EngineError, match="rows .* do not send the counts"):
         be.tally(scores, points=True, client=client)
 
 
-@pytest.mark.parametrize("times", [1, pytest.param(999, marks=slow)])
-def test_what_is_lost_with_its_only_holder_is_sent_again(client, monkeypatch, times):
-    left = itertools.count(times, -1)
+@pytest.mark.parametrize("times", [2, 999])
+def test_a_block_that_fails_on_a_worker_is_counted_again(client, monkeypatch, times):
+    left, part = itertools.count(times, -1), SweepWork.part
 
-    def lose(self, future):
+    def fail(self, low, high):
         if next(left) > 0:
-            future.cancel()
+            raise MemoryError("no room\nat all")
+        return part(self, low, high)
 
     scores = be.simulate(30, 4)
-    expected = be.tally(scores).tree()
-    monkeypatch.setattr(Cluster, "_replicate", lose)
-    if times == 1:
-        assert be.tally(scores, client=client).tree().identical(expected)
+    expected = be.tally(scores, points=True).tree()
+    monkeypatch.setattr(SweepWork, "part", fail)
+    if times == 2:
+        assert be.tally(scores, points=True, client=client).tree().identical(expected)
         return
-    with pytest.raises(EngineError, match="what was sent was lost with its worker, 8 times: the"):
-        be.tally(scores, client=client)
+    said = "rows .* failed on a worker: MemoryError: no room at all"
+    with pytest.raises(EngineError, match=said):
+        be.tally(scores, points=True, client=client)
 
 
 def test_a_cluster_without_workers_is_given_up(monkeypatch):

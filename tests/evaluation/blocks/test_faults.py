@@ -25,8 +25,8 @@ def whole():
 
 @pytest.fixture(autouse=True)
 def patience_is_short(monkeypatch):
-    """A worker is given up soon, though not while it loads its libraries."""
-    monkeypatch.setattr(cluster, "STILL", 10.0)
+    """A worker is removed soon, though not while it loads its libraries."""
+    monkeypatch.setattr(soak_study, "WORKER_TTL", "10s")
 
 
 @pytest.mark.parametrize("name", soak_study.DISTURBANCES)
@@ -51,7 +51,7 @@ def test_a_run_ends_with_an_error_when_its_only_worker_stands_still(monkeypatch)
     monkeypatch.setattr(cluster, "LOST", 5.0)
     found = soak_study.disturbed(soak_study.stop_worker, 1)
     assert isinstance(found, be.EngineError)
-    assert "all workers of the cluster stand still" in str(found)
+    assert "has had no worker for 5 seconds" in str(found)
 
 
 def test_without_a_scheduler_a_run_ends_with_an_error():
