@@ -123,7 +123,8 @@ _NAMES = {
     "bioeval.results.top_k": "top_k",
     "bioeval.scores.formats": "load save",
     "bioeval.scores.formats.image_names": "parse_names",
-    "bioeval.scores.matrix": "PairScores Scores",
+    "bioeval.scores.matrix": "Scores",
+    "bioeval.scores.pairs": "PairScores",
     "bioeval.scores.simulation.scores_of_people": "simulate simulate_embeddings",
     "bioeval.scores.top_k": "TopKScores",
     "bioeval.views.page.write": "report",
@@ -193,7 +194,8 @@ if TYPE_CHECKING:
     from bioeval.results.top_k import top_k
     from bioeval.scores.formats import load, save
     from bioeval.scores.formats.image_names import parse_names
-    from bioeval.scores.matrix import PairScores, Scores
+    from bioeval.scores.matrix import Scores
+    from bioeval.scores.pairs import PairScores
     from bioeval.scores.simulation.scores_of_people import simulate, simulate_embeddings
     from bioeval.scores.top_k import TopKScores
     from bioeval.views.page.write import report

@@ -30,7 +30,7 @@ from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.reid import camera_warnings, cameras_of, convention_of
 from bioeval.results.dataset import build
 from bioeval.scores.blocks import BlockReader, Progress, as_row
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.differences import (
@@ -177,7 +177,7 @@ def compare(
         rules = convention_of(protocol)
         a, b = (with_exclusions(scores, protocol) for scores in (a, b))
         _refuse_unused(options, targets, rules.name)
-        if rules.needs_cameras and not isinstance(a, PairScores):
+        if rules.needs_cameras and not are_pairs(a):
             _require_same_cameras(a, b)
         pair = ComparedRetrieval(a, rules, progress), ComparedRetrieval(b, rules, progress)
         measures += retrieval_measures(*pair, columns)
@@ -207,7 +207,7 @@ def require_same(a: Any, b: Any) -> None:
             f"the systems are not over the same data: the first is {a.layout} {a.shape}, the "
             f"second {b.layout} {b.shape}"
         )
-    if isinstance(a, PairScores) and isinstance(b, PairScores):
+    if are_pairs(a) and are_pairs(b):
         _require_equal(a.genuine, b.genuine, "genuine flags", "pair")
         if a.pair_subjects is not None and b.pair_subjects is not None:
             for k in (0, 1):
@@ -427,7 +427,7 @@ def _made_by_one(a: Scores, b: Scores) -> int:
         return 0
     if not any(s.nan == "exclude" or s.has_mask or s.exclude for s in (a, b)):
         return 0
-    if isinstance(a, PairScores):
+    if are_pairs(a):
         made = (~np.isnan(as_row(s.values, s.kind, s.nan)) for s in (a, b))
         return int((next(made) != next(made)).sum())
     return made_by_one(a, b)

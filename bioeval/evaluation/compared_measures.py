@@ -14,7 +14,7 @@ from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.results.support import support_warnings, supported
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.bootstrap import ROUNDING, sample_of
 from bioeval.stats.identification import identification_replicates, rank_one_decisions
 from bioeval.stats.options import IntervalOptions
@@ -113,7 +113,7 @@ class ComparedSystem:
             wanted = PointsWanted(targets, check_costs(()), True)
             self.verification.wanted = wanted
             jobs.append(self.verification)
-        self.identifies = not isinstance(scores, PairScores)
+        self.identifies = not are_pairs(scores)
         if self.identifies:
             jobs.append(
                 IdentificationJob(

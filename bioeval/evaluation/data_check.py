@@ -17,7 +17,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.findings import DataCheck, Finding
 from bioeval.results.support import KIND_DOUBT
 from bioeval.scores.blocks import Progress
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.data_scan import scan
 from bioeval.tallies.points import check_far_targets
 
@@ -130,7 +130,7 @@ def _findings(
     progress: Progress | None,
 ) -> Iterator[Finding]:
     """Yield the findings; those that take no score first."""
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         yield from labels(symmetric=False)
         yield from pair_checks(scores) if read_scores else ()
         return

@@ -16,7 +16,7 @@ from bioeval.base.errors import Argument, DataError
 from bioeval.base.variables import ERROR_DISCARD
 from bioeval.evaluation.chosen_threshold import chosen_threshold, rule_of
 from bioeval.kernels.discard import count_by_lower
-from bioeval.kernels.folds import Rows
+from bioeval.kernels.folds import FoldRows
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.about import About
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
@@ -69,7 +69,7 @@ def count_by_quality(
         for block in reader.blocks(progress):
             own = block.own_start, block.own_stop, block.self_position
             code = probe[block.low : block.low + len(block.values)]
-            count_by_lower(Rows(block.values, *own), code, template, threshold, tables)
+            count_by_lower(FoldRows(block.values, *own), code, template, threshold, tables)
             value, row, position = gather(block.values, *own)
             lower = np.minimum(code[row], template[position])
             np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)

@@ -26,7 +26,7 @@ from bioeval.results.groups import INEQUITY, Grouping, groups_dataset, inequity
 from bioeval.scores.about import disjoint_among, disjoint_pairs
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.template_columns import template_columns
 from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
 from bioeval.stats.interval_variables import Limits, by_subject, few_people, with_intervals
@@ -427,7 +427,7 @@ def by_group(
     attempts = SubjectAttempts(job, reader)
     of_person = of_code[np.unique(np.concatenate([codes.probe, codes.gallery]))]
     distance_rule = rule.as_distance(scores.kind)
-    if isinstance(scores, PairScores) or math.prod(scores.shape) <= LISTED:
+    if are_pairs(scores) or math.prod(scores.shape) <= LISTED:
         with threads_for(scores):
             tally = count_listed(attempts, of_person, distance_rule)
     else:
@@ -454,7 +454,7 @@ def by_group(
 
 def _subjects(scores: Scores) -> Codes:
     """Return the subjects of the attempts as codes."""
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         require_pair_subjects(scores, "verification by group")
         return codes_of_pairs(scores)
     require_subjects(scores, "verification by group")

@@ -13,7 +13,8 @@ from bioeval.results.findings import Finding, listed
 from bioeval.results.support import RULE_OF_3, RULE_OF_30, attempts_for, supported
 from bioeval.scores.description import attempts
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.pairs import PairScores
 from bioeval.tallies.points import per_cent
 
 # Labels that stand for no person, in lower case.
@@ -41,7 +42,7 @@ def label_checks(
     and cameras already; `self_compared` whether the scores on the diagonal are those of templates
     with themselves, None where no score was read.
     """
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         yield _pairs(scores)
         yield from (_labels(scores),) if scores.knows_subjects else ()
         yield from _list(scores)
@@ -140,7 +141,7 @@ def _layout(scores: Scores, self_compared: bool | None) -> Finding:
 
 def _labels(scores: Scores) -> Finding:
     """Labels that differ only in case or blanks, and those that stand for no person."""
-    codes = scores.pair_codes if isinstance(scores, PairScores) else scores.codes
+    codes = scores.pair_codes if are_pairs(scores) else scores.codes
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
     present = [plain(x) for x in codes.values[size > 0].tolist()]
@@ -276,7 +277,7 @@ def _list(scores: PairScores) -> Iterator[Finding]:
 
 def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
     """Whether there are enough people for the FAR that is wanted."""
-    named = isinstance(scores, PairScores) or scores.labelled
+    named = are_pairs(scores) or scores.labelled
     subjects = len(scores.subjects) if named else 0
     made = counted(impostors, "impostor pairs")
     message = f"{counted(subjects, 'subjects')}, {made}" if subjects else made

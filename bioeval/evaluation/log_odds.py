@@ -15,7 +15,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.several_systems import SeveralSystems, Spread
 
 #: Weight of the squared weights of standardised scores, where the classes are separable.
@@ -129,7 +129,7 @@ def _near(loss: _Loss, start: np.ndarray) -> np.ndarray:
     That saves most of the sweeps over the whole, and changes its minimum no more than rounding.
     """
     sample, first = copy(loss), loss.attempts.systems[0]
-    if isinstance(first, PairScores):
+    if are_pairs(first):
         return start
     sample.every = first.shape[0] // loss.attempts.rows_per_block // _SAMPLE
     if sample.every < 2:

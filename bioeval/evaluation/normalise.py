@@ -118,20 +118,20 @@ def normalise(
     return made
 
 
-class Moments(NamedTuple):
+class CohortMoments(NamedTuple):
     """Mean and standard deviation of cohort scores, one a template."""
 
     mean: np.ndarray
     sd: np.ndarray
 
 
-class Side(NamedTuple):
+class CohortSide(NamedTuple):
     """Scores of templates of the data against a cohort."""
 
     what: str
     scores: Scores
     rows: bool  # whether the templates are the rows
-    scale: Moments | None = None  # of the cohort's templates, of scores that are Z-normalised
+    scale: CohortMoments | None = None  # of the cohort's templates, of scores that are Z-normalised
 
     @property
     def cohort_labels(self) -> np.ndarray:
@@ -175,7 +175,7 @@ class Side(NamedTuple):
             )
 
 
-def _moments(side: Side, top: int | None) -> Moments:
+def _moments(side: CohortSide, top: int | None) -> CohortMoments:
     """Return mean and standard deviation of each template's finite scores, or of the closest."""
     closer = -1.0 if larger_is_closer(side.scores.kind) else 1.0
     labels = side.scores.probe_labels if side.rows else side.scores.gallery_labels
@@ -203,7 +203,7 @@ def _moments(side: Side, top: int | None) -> Moments:
         found.append((mean, sd))
         done += len(values)
     mean, sd = (np.concatenate(x) for x in zip(*found, strict=True))
-    return Moments(mean, sd)
+    return CohortMoments(mean, sd)
 
 
 def _refuse(wrong: np.ndarray, done: int, labels: np.ndarray, said: str) -> None:
@@ -242,7 +242,7 @@ def _refuse_unused(method: str, cohort: Scores | None, top: int | None) -> None:
             )
 
 
-def _side(scores: Scores, which: str, cohort: Scores | None, method: str) -> Side:
+def _side(scores: Scores, which: str, cohort: Scores | None, method: str) -> CohortSide:
     """Return the cohort scores of one side of the data, whichever of their sides it is."""
     what = f"{which}_cohort"
     if cohort is None:
@@ -254,7 +254,7 @@ def _side(scores: Scores, which: str, cohort: Scores | None, method: str) -> Sid
     return side
 
 
-def _cohort_moments(side: Side, scores: Scores, cohort: Scores | None) -> Moments:
+def _cohort_moments(side: CohortSide, scores: Scores, cohort: Scores | None) -> CohortMoments:
     """Return the moments by which the scores of the probes against the cohort are normalised."""
     assert cohort is not None
     found = _oriented("cohort", cohort, side.cohort_labels, "the cohort of probe_cohort")
@@ -263,12 +263,12 @@ def _cohort_moments(side: Side, scores: Scores, cohort: Scores | None) -> Moment
     return _moments(found, None)
 
 
-def _oriented(what: str, cohort: Scores, wanted: np.ndarray, over: str) -> Side:
+def _oriented(what: str, cohort: Scores, wanted: np.ndarray, over: str) -> CohortSide:
     labels = wanted.tolist()
     if cohort.probe_labels.tolist() == labels:
-        return Side(what, cohort, True)
+        return CohortSide(what, cohort, True)
     if cohort.gallery_labels.tolist() == labels:
-        return Side(what, cohort, False)
+        return CohortSide(what, cohort, False)
     sides = [side.tolist() for side in (cohort.probe_labels, cohort.gallery_labels)]
     near = next((side for side in sides if len(side) == len(labels)), None)
     if near is None:

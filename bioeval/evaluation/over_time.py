@@ -21,7 +21,8 @@ from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.scores.about import About
 from bioeval.scores.blocks import Progress, require_subjects
-from bioeval.scores.enrolment_times import NOT_ENROLLED, times_of
+from bioeval.scores.enrolment_times import times_of
+from bioeval.scores.labelled_matrix import NOT_ENROLLED
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.bootstrap import confidence_limits

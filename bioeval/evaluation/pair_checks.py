@@ -19,7 +19,7 @@ from bioeval.evaluation.copy_checks import (
 from bioeval.evaluation.distribution_checks import kind_finding, ties_finding
 from bioeval.evaluation.score_checks import end_finding, failures
 from bioeval.results.findings import Finding, listed
-from bioeval.scores.matrix import PairScores
+from bioeval.scores.pairs import PairScores
 from bioeval.scores.sentinels import end_values
 from bioeval.tallies.data_scan import SHOWN
 

@@ -12,7 +12,8 @@ import numpy as np
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.pairs import PairScores
 from bioeval.scores.top_k import TopKScores
 
 #: The metadata column that names the templates of a matrix.
@@ -33,7 +34,7 @@ class Named:
 
         Of pairs, `by` may be ``"subjects"``, where no two pairs have the same.
         """
-        if isinstance(scores, PairScores):
+        if are_pairs(scores):
             names = scores.templates
             if by == "subjects" and scores.pair_subjects is not None:
                 names = CodedSides.of(scores.pair_subjects, "subjects")
@@ -98,7 +99,7 @@ def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[str]]
                 f"{counted(apart[0], what)} of {called[0]} and {apart[1]:,} of {called[1]} are not "
                 "common to both systems, and are left out"
             )
-    if isinstance(a, PairScores) and isinstance(b, PairScores):
+    if are_pairs(a) and are_pairs(b):
         a, b = (_some(s, rows) for s, rows in zip((a, b), places[0], strict=True))
         if first.unordered and second.unordered:
             b = _turned_as(a, b)
@@ -121,7 +122,7 @@ def numbered_as(a: Scores, b: Scores) -> Scores:
     if isinstance(a, TopKScores) or isinstance(b, TopKScores):
         return b
     view = copy(b)
-    if isinstance(a, PairScores) and isinstance(b, PairScores):
+    if are_pairs(a) and are_pairs(b):
         if a.knows_subjects and b.knows_subjects:
             view.__dict__["pair_codes"] = a.pair_codes
         return view

@@ -16,10 +16,10 @@ from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions, with_pairs
 from bioeval.protocol.reid import camera_warnings, convention_of
-from bioeval.scores.blocks import BlockReader, Progress, is_small
+from bioeval.scores.blocks import BlockReader, Progress, is_small, reader_of
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.transactions import reader_of, refuse_claims
+from bioeval.scores.transactions import refuse_claims
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
 from bioeval.tallies.kept_points import holds_points

@@ -19,7 +19,7 @@ from bioeval.evaluation.evaluate import evaluate
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import build
 from bioeval.scores.embeddings import METRICS
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.working_memory import estimated_bytes
 
 DTYPES = ("float16", "float32", "float64")
@@ -106,7 +106,7 @@ def plan_run(
         features = 0 if dim is None else require_integer("dim", dim, low=1, high=1 << 16)
         square = probes is None
     else:
-        if isinstance(scores, PairScores) or not scores.labelled:
+        if are_pairs(scores) or not scores.labelled:
             raise DataError("a run is planned for a matrix or embeddings with labels")
         if any(x is not None for x in (templates, dim, subjects, probes)):
             raise DataError("the numbers of templates are those of the scores; give either")

@@ -13,7 +13,7 @@ from bioeval.base.errors import DataError
 from bioeval.evaluation.protocol_tally import Tally
 from bioeval.results.histogram import FAR_OFF, ScoreHistograms, is_coarse, score_histograms
 from bioeval.scores.blocks import BlockReader, as_row
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.matrix_image import matrix_image
 from bioeval.scores.sentinels import SAMPLE_ROWS, SAMPLE_VALUES
 from bioeval.scores.top_k import TopKScores
@@ -67,7 +67,7 @@ def _histograms(data: Any) -> ScoreHistograms:
 
 def _robust_grid(scores: Scores) -> CellGrid | None:
     """Return cells for the impostor scores that are not far from all others, by a sample."""
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         sample = as_row(scores.values[~scores.genuine], scores.kind, "exclude")[0]
     else:
         m, n = scores.shape
@@ -98,5 +98,5 @@ def _plotted(scores: Mapping[str, Scores]) -> Iterator[tuple[str, str, Any]]:
     for name, one in scores.items():
         if one.kind != "order":
             yield "score_distributions", name, _histograms(one)
-        if not isinstance(one, PairScores):
+        if not are_pairs(one):
             yield "matrix", name, matrix_image(one, PIXELS)

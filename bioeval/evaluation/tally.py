@@ -25,7 +25,7 @@ from bioeval.evaluation.task_counts import TaskCounts, with_notes
 from bioeval.protocol.card import Protocol
 from bioeval.scores.about import About
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.template_digests import CountedProbes, DigestKey, as_texts, gallery_keys
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import VerificationTally
@@ -160,7 +160,7 @@ def tally(
     if mates is not None:
         part = share_mates(plan, mates, scores, secret, site, card)
     digests = None
-    if mates is None and not isinstance(scores, PairScores):
+    if mates is None and not are_pairs(scores):
         digests = RowDigestJob(plan.scores, plan.reader, gallery_keys(scores, secret))
     beside = [] if digests is None else [digests]
     parts = plan.count(progress, points=bool(keep), keep=keep, beside=beside)

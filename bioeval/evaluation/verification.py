@@ -12,9 +12,8 @@ from bioeval.base.engine import Client, refuse_engine
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.results.verification import verification_dataset
-from bioeval.scores.blocks import Progress, threads_for
+from bioeval.scores.blocks import Progress, reader_of, threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.scores.transactions import reader_of, refuse_claims
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.look import PointsWanted
 from bioeval.tallies.look_work import ImpostorSweep
@@ -149,7 +148,10 @@ def verification(
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
     targets, weights = check_far_targets(far_targets), check_costs(costs)
-    refuse_claims(attempts, claims)
+    if attempts is not None:
+        from bioeval.scores.transactions import refuse_claims
+
+        refuse_claims(attempts, claims)
     if limits is not None and limits.needs_all_pairs:
         refuse_engine()  # before anything is counted
     reader = reader_of(scores, attempts, fusion if templates == "multi" else "min")

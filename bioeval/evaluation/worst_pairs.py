@@ -17,7 +17,7 @@ from bioeval.evaluation.reid import apply_convention
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.label_medians import block_medians
 from bioeval.tallies.look import Look
 from bioeval.tallies.thresholds import require_values
@@ -187,7 +187,7 @@ def worst_pairs(
     n = require_integer("n", n, low=1)
     require_choice("templates", templates, ("single", "multi"))
     require_values(scores, "the list of worst pairs")
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         raise ProtocolError("worst pairs are of a matrix; a list of pairs can be sorted by score")
     if not scores.labelled:
         raise ProtocolError(

@@ -17,7 +17,7 @@ from bioeval.kernels.side_by_side import side_by_side
 PIECE = 64
 
 
-class Rows(NamedTuple):
+class FoldRows(NamedTuple):
     """Rows of distances.
 
     Attributes

@@ -10,7 +10,7 @@ from numba.extending import register_jitable
 from bioeval.kernels.compiled import compiled
 
 
-class Attempts(NamedTuple):
+class OrderedAttempts(NamedTuple):
     """Attempts of two systems.
 
     Attributes

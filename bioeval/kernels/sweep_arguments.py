@@ -39,7 +39,7 @@ class Matrix(NamedTuple):
     key_shift: Any
 
 
-class Gallery(NamedTuple):
+class GalleryColumns(NamedTuple):
     """The gallery in the order in which it is counted: the templates of a subject side by side.
 
     Attributes
@@ -74,7 +74,7 @@ class Probes(NamedTuple):
     offsets: np.ndarray
 
 
-class Wanted(NamedTuple):
+class TaskFlags(NamedTuple):
     """What to count: verification by templates, by subjects, and ranks among subjects."""
 
     single: bool
@@ -193,7 +193,7 @@ class VerificationTables(NamedTuple):
     points: PointTables
 
 
-class Found(NamedTuple):
+class SweepOutput(NamedTuple):
     """What is found of all tasks.
 
     Attributes

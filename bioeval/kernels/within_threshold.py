@@ -13,7 +13,7 @@ from bioeval.kernels.side_by_side import side_by_side
 CHUNK = 256
 
 
-class Thresholds(NamedTuple):
+class GuidedThresholds(NamedTuple):
     """Thresholds, and a guide that finds the place of a value among them.
 
     The place of a value is ``(value - base) * scale``, clipped to ``0 ... last``; ``guide[p]`` is

@@ -14,7 +14,7 @@ from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit
 from bioeval.partition.experiment import Experiment
 from bioeval.partition.samples import LabelCodes
 from bioeval.partition.shuffle_splits import TrainValidationTest
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 
 
 def fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = None) -> np.ndarray:
@@ -105,7 +105,7 @@ def _splits(splitter: Any, labels: Any, meta: Mapping | None) -> Iterable:
             return splitter.split(labels, meta=meta)
         return splitter.split(None, labels, meta=meta)
     if isinstance(labels, Scores):
-        labels = labels.genuine if isinstance(labels, PairScores) else labels.probe_labels
+        labels = labels.genuine if are_pairs(labels) else labels.probe_labels
     codes = LabelCodes(labels, "labels").codes
     return splits_of_other(splitter, codes, codes)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.scores.labels import Codes, as_labels, as_meta
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 
 _NUMBERS = (bool, int, float)
 
@@ -193,7 +193,7 @@ class SplitInput:
 
 
 def _of_scores(who: str, scores: Scores, y: Any, groups: Any, meta: Any) -> tuple:
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         groups = scores.pair_subjects if groups is None else groups
         return y, groups, {"genuine": scores.genuine} if meta is None else meta
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):

@@ -17,7 +17,7 @@ from bioeval.protocol.fields import (
     SQUARE,
     Choice,
     Field,
-    Interval,
+    NumberRange,
     Section,
     Size,
     Task,
@@ -47,7 +47,7 @@ class Source(Section):
     required = True
 
     text: str = card_field("the paper, standard or lecture that defines it")
-    year: int | None = card_field("its year", interval=Interval(1800, 2200), default=None)
+    year: int | None = card_field("its year", interval=NumberRange(1800, 2200), default=None)
     section: str | None = card_field("the section, chapter or part of it", default=None)
     url: str | None = card_field("where to read it", default=None)
 
@@ -104,18 +104,18 @@ class Partition(Section):
     by: str = card_field("how the data are divided", choices=_BY)
     folds: int = card_field(
         "the number of folds (not with given folds, dev-eval or an experiment)",
-        interval=Interval(2),
+        interval=NumberRange(2),
         default=10,
     )
     repeats: int = card_field(
         "how often the folds are drawn (not with given folds)",
-        interval=Interval(1, 10_000),
+        interval=NumberRange(1, 10_000),
         default=1,
     )
-    seed: int = card_field("the seed of the draws", interval=Interval(0), default=0)
+    seed: int = card_field("the seed of the draws", interval=NumberRange(0), default=0)
     test_size: float = card_field(
         "with dev-eval: the proportion of subjects in the evaluation part",
-        interval=Interval(0.01, 0.99),
+        interval=NumberRange(0.01, 0.99),
         default=0.5,
     )
     stratify: str | None = card_field(
@@ -151,7 +151,7 @@ class Partition(Section):
     probe_templates: int | None = _of_experiment(
         "with an experiment: at most so many other templates of an enrolled subject probe, drawn "
         "at random (left out: all of them)",
-        interval=Interval(1),
+        interval=NumberRange(1),
     )
     too_few: str = card_field(
         "with an experiment: what becomes of a subject that has too few templates to be enrolled "
@@ -196,14 +196,14 @@ class Claims(Section):
     layouts = SEARCHABLE
 
     per_probe: int = card_field(
-        "the different subjects that each probe claims", interval=Interval(1), default=1
+        "the different subjects that each probe claims", interval=NumberRange(1), default=1
     )
     genuine: float = card_field(
         "the proportion of genuine claims among those of enrolled probes",
-        interval=Interval(0, 1),
+        interval=NumberRange(0, 1),
         default=0.5,
     )
-    seed: int = card_field("the seed of the draws", interval=Interval(0), default=0)
+    seed: int = card_field("the seed of the draws", interval=NumberRange(0), default=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,12 +232,12 @@ class Threshold(Section):
     )
     far: float | None = card_field(
         "the largest FAR allowed on the training part",
-        interval=Interval(0, 1),
+        interval=NumberRange(0, 1),
         only_if=("rule", "far"),
         default=None,
     )
     cost: tuple[float, ...] | None = card_field(
-        "prior, c_miss, c_fa", interval=Interval(0), only_if=("rule", "cost"), default=None
+        "prior, c_miss, c_fa", interval=NumberRange(0), only_if=("rule", "cost"), default=None
     )
     value: float | None = card_field(
         "the threshold, in the units of the scores", only_if=("rule", "fixed"), default=None
@@ -267,7 +267,9 @@ class Uncertainty(Section):
         default="nadeau-bengio",
     )
     confidence: float = card_field(
-        "confidence level of the two-sided interval", interval=Interval(0.5, 0.9999), default=0.95
+        "confidence level of the two-sided interval",
+        interval=NumberRange(0.5, 0.9999),
+        default=0.95,
     )
 
 
@@ -280,7 +282,7 @@ class Thresholds(Section):
 
     count: int | None = card_field(
         "about this many thresholds, from the smallest to the largest finite score",
-        interval=Interval(2, 1_000_000),
+        interval=NumberRange(2, 1_000_000),
         default=1000,
     )
     values: tuple[float, ...] | None = card_field(
@@ -303,20 +305,20 @@ class Report(Section):
     far_targets: tuple[float, ...] = card_field(
         "FRR and DIR are given where FAR is at most each of these",
         distinct=True,
-        interval=Interval(0, 1, low_open=True),
+        interval=NumberRange(0, 1, low_open=True),
         default=(0.1, 0.01, 0.001, 0.0001),
     )
     priors: tuple[float, ...] = card_field(
         "the least expected cost of decisions (minDCF) of verification is given for each of "
         "these proportions of genuine attempts, both errors costing 1",
         distinct=True,
-        interval=Interval(0, 1, low_open=True, high_open=True),
+        interval=NumberRange(0, 1, low_open=True, high_open=True),
         default=(0.5,),
     )
     ranks: tuple[int, ...] = card_field(
         "the ranks shown in tables",
         distinct=True,
-        interval=Interval(1),
+        interval=NumberRange(1),
         default=(1, 5, 10),
         layouts=SEARCHABLE,
     )
@@ -483,7 +485,7 @@ HEAD: Mapping[str, Field] = MappingProxyType(
         "schema": Field(
             "integer",
             "the version of the card format",
-            interval=Interval(SCHEMA_VERSION, SCHEMA_VERSION),
+            interval=NumberRange(SCHEMA_VERSION, SCHEMA_VERSION),
             required=True,
         ),
         **fields_of(Protocol),

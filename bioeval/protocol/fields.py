@@ -22,7 +22,7 @@ KINDS = {"str": "text", "int": "integer", "float": "number", "Size": "size"}
 
 
 @dataclass(frozen=True)
-class Interval:
+class NumberRange:
     """Interval of the accepted numbers of a field."""
 
     low: float | None = None
@@ -66,7 +66,7 @@ class Field:
     doc: str  # what the field decides, in one line
     many: bool = False  # whether the value is a list
     choices: Mapping[str, Choice] = field(default_factory=dict)  # kth:K is kth:1, kth:2, ...
-    interval: Interval | None = None
+    interval: NumberRange | None = None
     pattern: str | None = None  # the accepted form of a text, a regular expression
     pattern_words: str = ""  # the same in words
     default: object = None  # where a card leaves the field out; None: nothing is fixed

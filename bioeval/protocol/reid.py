@@ -23,7 +23,7 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.fields import fields_of
 from bioeval.protocol.tasks import Reid
 from bioeval.scores.labels import missing_values
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 
 FIELDS = fields_of(Reid)
 
@@ -185,7 +185,7 @@ def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def camera_warnings(scores: Scores) -> list[str]:
     """Return a warning if the data have cameras, where no convention says what they are for."""
-    if isinstance(scores, PairScores) or not scores.labelled or scores.has_mask:
+    if are_pairs(scores) or not scores.labelled or scores.has_mask:
         return []
     cameras = scores.probe_meta.get("camera")
     if cameras is None or "camera" not in scores.gallery_meta or "camera" in scores.exclude:

@@ -11,7 +11,7 @@ from bioeval.protocol.fields import (
     SEARCHABLE,
     SQUARE,
     Choice,
-    Interval,
+    NumberRange,
     Task,
     card_field,
 )
@@ -225,7 +225,7 @@ class OpenSet(Identification):
     )
     max_rank: int | None = card_field(
         "the last rank of DIR (left out: every rank, while the table stays small)",
-        interval=Interval(1),
+        interval=NumberRange(1),
         default=None,
     )
 
@@ -257,7 +257,7 @@ class ClosedSet(Identification):
         "RR": "the recognition rate, CMS(1)",
     }
     max_rank: int | None = card_field(
-        "the last rank of CMS (left out: every rank)", interval=Interval(1), default=None
+        "the last rank of CMS (left out: every rank)", interval=NumberRange(1), default=None
     )
     unmated: str = card_field(
         "what to do with a probe that has no mate in the gallery",
@@ -387,7 +387,7 @@ class Reid(Retrieval):
     )
     rank_k: int | None = card_field(
         "also report the mean average precision of lists cut at this rank",
-        interval=Interval(1),
+        interval=NumberRange(1),
         default=None,
     )
     rank_k_over: str = card_field(
@@ -398,7 +398,7 @@ class Reid(Retrieval):
         },
         default="positives",
     )
-    max_rank: int = card_field("the last rank of the CMC", interval=Interval(1), default=50)
+    max_rank: int = card_field("the last rank of the CMC", interval=NumberRange(1), default=50)
     ties: str = card_field(
         "where a non-match exactly as close as a match ranks", choices=TIES, default="stable"
     )
@@ -447,7 +447,7 @@ class Gom(Retrieval):
     )
     budget: int = card_field(
         "B, the number of false retrievals at which FR reaches 1",
-        interval=Interval(1),
+        interval=NumberRange(1),
         default=3000,
     )
     variant: str = card_field(
@@ -461,7 +461,7 @@ class Gom(Retrieval):
         default="paper",
     )
     max_rank: int = card_field(
-        "the last rank of the CMC and of DIR", interval=Interval(1), default=10
+        "the last rank of the CMC and of DIR", interval=NumberRange(1), default=10
     )
     ties: str = card_field(
         "where a non-match exactly as close as a match ranks",

@@ -19,8 +19,8 @@ from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.points import (
     FAR_TARGETS,
-    Curve,
     EqualError,
+    ErrorCurve,
     allowed_false_accepts,
     check_far_targets,
     equal_error,
@@ -71,7 +71,7 @@ class OpenSetPoints:
         threshold = np.union1d(mate, self.other)
         taken = np.concatenate([[0.0], np.cumsum(weights)])
         found = taken[np.searchsorted(mate, threshold, side="right")]
-        curve = Curve(
+        curve = ErrorCurve(
             np.concatenate([[self.reject_all(threshold)], threshold]),
             np.concatenate([[0], np.searchsorted(self.other, threshold, side="right")]),
             np.concatenate([[self.genuine], np.maximum(self.genuine - found, 0.0)]),

@@ -12,7 +12,7 @@ from bioeval.base.errors import MergeError, short_name
 from bioeval.kernels.matching import match_in_order, match_most
 from bioeval.scores.growing_column import PIECE
 from bioeval.scores.labels import digest, present
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 
 # How the note begins that a part of a gallery has no mate of any probe.
 _NO_MATE = "no probe's subject is in the gallery"
@@ -28,7 +28,7 @@ def describe(
     naming: Callable[[np.ndarray, np.ndarray], list[str]] = _representations,
 ) -> About:
     """Return the provenance of counts of these scores; `naming` gives names of chosen labels."""
-    pairs = isinstance(scores, PairScores)
+    pairs = are_pairs(scores)
     names: list[str] = []
     enrolled = probing = np.zeros(0, dtype=bool)
     if not pairs and scores.labelled:
@@ -57,7 +57,7 @@ def describe(
 def _notes(scores: Scores) -> list[str]:
     """Return remarks on what is valid but often a mistake."""
     notes = list(scores.remarks)
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         if scores.missing:
             listed = scores.missing + scores.shape[0]
             notes.append(

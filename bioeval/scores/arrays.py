@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.embeddings import EmbeddingSource
-from bioeval.scores.spooled import SpooledRows
-from bioeval.scores.stored import StoredRows, is_stored
 
 IGNORE, IMPOSTOR, GENUINE = 0, 1, 2
+
+#: Libraries whose arrays are read in blocks of rows.
+LIBRARIES = ("zarr", "h5py", "dask")
 
 
 def as_array(values: Any, what: str) -> np.ndarray:
@@ -30,11 +30,21 @@ def as_array(values: Any, what: str) -> np.ndarray:
     return array
 
 
+def rows_of(values: Any) -> str:
+    """Return what a matrix is read by rows from, as ``"embeddings"``; empty for an array."""
+    return str(getattr(values, "rows_of", ""))
+
+
+def is_stored(values: Any) -> bool:
+    """Say whether values are an array that a library keeps in chunks."""
+    library = type(values).__module__.partition(".")[0]
+    return rows_of(values) == "container" or library in LIBRARIES
+
+
 def as_values(values: Any) -> Any:
     """Return a checked matrix of scores; an array stored in chunks is not read."""
     stored = is_stored(values)
-    known = stored or isinstance(values, (EmbeddingSource, SpooledRows))
-    base = values if known else as_array(values, "the scores")
+    base = values if stored or rows_of(values) else as_array(values, "the scores")
     if np.dtype(base.dtype).kind not in "biuf":
         raise DataError(f"the scores have dtype {base.dtype}; expected an integer or float dtype")
     if len(base.shape) != 2:
@@ -45,7 +55,11 @@ def as_values(values: Any) -> Any:
     if 0 in base.shape:
         empty = "there are no probes" if base.shape[1] else "the gallery is empty"
         raise DataError(f"{empty}: the scores have shape {tuple(base.shape)}")
-    return StoredRows(base) if stored and not isinstance(base, StoredRows) else base
+    if not stored or rows_of(base):
+        return base
+    from bioeval.scores.stored import StoredRows
+
+    return StoredRows(base)
 
 
 def as_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:

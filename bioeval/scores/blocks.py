@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numba
 import numpy as np
@@ -27,12 +27,14 @@ from bioeval.kernels import fuse as kernel_fuse
 from bioeval.scores.about import About, describe
 from bioeval.scores.aliases import writable_alias
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
-from bioeval.scores.enrolment_times import EnrolmentTimes
 from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import PairScores, Scores, require_scores
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.sentinels import SentinelWatch, notes_of_pairs
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.scores.working_memory import give_back, rows_within
+
+if TYPE_CHECKING:
+    from bioeval.scores.enrolment_times import EnrolmentTimes
 
 Progress = Callable[[int, int], None]
 
@@ -201,7 +203,7 @@ class BlockReader:
         """Add what was seen of sentinels to the provenance; computed distances have none."""
         if self.scores.streams:
             return
-        if isinstance(self.scores, PairScores):
+        if are_pairs(self.scores):
             found = notes_of_pairs(self.scores)
         else:
             found = self.watch.notes()
@@ -509,3 +511,12 @@ def require_subjects(scores: Scores, what: str) -> None:
             f"{what} needs the subjects of probes and gallery; a mask alone does not say which "
             "templates belong together. Give labels"
         )
+
+
+def reader_of(scores: Scores, attempts: str | None, fusion: str = "min") -> BlockReader:
+    """Return what reads the attempts of verification: rows, or transactions of a column."""
+    if attempts is None:
+        return BlockReader(scores)
+    from bioeval.scores.transactions import TransactionReader
+
+    return TransactionReader(scores, attempts, fusion)

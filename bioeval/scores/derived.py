@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT, SelectedRows
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 
 #: New scores, from the float64 scores of each system and from the rows that they are of.
 Rule = Callable[[list[np.ndarray], np.ndarray], np.ndarray]
@@ -73,7 +73,7 @@ def derived(
     first = systems[0]
     rows = DerivedRows(systems, rule, kind)
     made: Scores
-    if isinstance(first, PairScores):
+    if are_pairs(first):
         made = first.with_values(
             rows.of([scores.values for scores in systems], np.arange(first.shape[0])), kind
         )

@@ -97,6 +97,8 @@ class EmbeddingSource:
     and ``(n, f)``, and returns ``(b, n)`` distances; they are computed and given in `dtype`.
     """
 
+    rows_of = "embeddings"
+
     ndim = 2
 
     def __init__(

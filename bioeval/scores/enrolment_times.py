@@ -14,13 +14,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.scores.labelled_matrix import NOT_ENROLLED
 from bioeval.scores.labels import plain
 
 #: The columns of times; the last one belongs to the probes.
 COLUMNS = ("enrolled_at", "withdrawn_at", "seen_at")
 
-#: What `exclude` names: comparisons with templates that are not enrolled when the probe is seen.
-NOT_ENROLLED = "not-enrolled"
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf", re.IGNORECASE | re.ASCII)

@@ -13,58 +13,62 @@ from bioeval.base.errors import DataError
 #: Bytes of a column that are held in memory; more are written to a temporary file and mapped.
 MOST_BYTES = 1 << 25
 
-#: Values of a column that are worked on together.
-PIECE = 1 << 21
+#: Values of a column that are worked on together, so few that their memory is taken but once.
+PIECE = 1 << 17
 
 
 class GrowingColumn:
     """Numbers of one type, appended piece by piece."""
 
     def __init__(self, dtype: Any):
-        self._dtype = np.dtype(dtype)
-        self._parts: list[np.ndarray] = []
+        self._held = np.empty(0, dtype)
+        self._waiting = self._written = 0
         self._file: Any = None
-        self._waiting = 0
-        self._count = 0
         self._array: np.ndarray | None = None
 
     def __len__(self) -> int:
-        return self._count
+        return self._written + self._waiting
 
     def append(self, values: np.ndarray) -> None:
-        """Append values, which must be kept as they are by whoever gives them."""
-        values = np.ascontiguousarray(values, dtype=self._dtype)
-        self._parts.append(values)
-        self._count += len(values)
-        self._waiting += values.nbytes
-        if self._waiting > MOST_BYTES:
+        """Append a copy of values."""
+        most = MOST_BYTES // self._held.itemsize
+        if self._waiting + len(values) > len(self._held):
+            self._spool()
+            if len(values) > len(self._held):
+                # The system gives the memory as it is filled, and not at once.
+                self._held = np.empty(max(most, len(values)), self._held.dtype)
+        self._held[self._waiting : self._waiting + len(values)] = values
+        self._waiting += len(values)
+        if self._waiting > most:
             self._spool()
 
     def _spool(self) -> None:
-        folder = tempfile.gettempdir()
+        if not self._waiting:
+            return
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile()  # noqa: SIM115 - mapped by `array`
-            for part in self._parts:
-                self._file.write(part)
+            self._file.write(self._held[: self._waiting])
             self._file.flush()
         except OSError as error:
             raise DataError(
-                f"what is read is kept in a temporary file in {folder}, which failed: "
-                f"{error.strerror or error}; name a folder with room in TMPDIR"
+                f"what is read is kept in a temporary file in {tempfile.gettempdir()}, which "
+                f"failed: {error.strerror or error}; name a folder with room in TMPDIR"
             ) from error
-        self._parts, self._waiting = [], 0
+        self._written, self._waiting = len(self), 0
 
     def array(self) -> np.ndarray:
         """Return all values; of a long column, mapped from a temporary file without a name."""
         if self._array is None:
             if self._file is None:
-                self._array = np.concatenate([np.empty(0, self._dtype), *self._parts])
+                self._held.resize(self._waiting, refcheck=False)
+                self._array = self._held
             else:
                 self._spool()
-                self._array = np.memmap(self._file, self._dtype, "r+", shape=(self._count,))
+                shape = (self._written,)
+                self._array = np.memmap(self._file, self._held.dtype, "r+", shape=shape)
                 self._file.close()
-            self._parts = []
+            self._held = np.empty(0, self._held.dtype)
         return self._array
 
 

@@ -7,18 +7,15 @@ and in any selection of one.
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from threading import Thread
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from bioeval.base.errors import (
     Argument,
-    BioevalError,
     DataError,
     nearest_name,
     require_choice,
@@ -26,59 +23,25 @@ from bioeval.base.errors import (
 )
 from bioeval.base.kinds import KINDS, larger_is_closer
 from bioeval.base.memory import require_bytes
-from bioeval.scores.arrays import as_index, as_mask, as_values, read_block, subjects_of_mask
-from bioeval.scores.embeddings import EmbeddingSource
-from bioeval.scores.enrolment_times import NOT_ENROLLED, EnrolmentTimes
+from bioeval.scores.arrays import (
+    as_index,
+    as_mask,
+    as_values,
+    read_block,
+    rows_of,
+    subjects_of_mask,
+)
 from bioeval.scores.labels import Codes, as_labels, as_meta, digest
-from bioeval.scores.stored import StoredRows
 
-
-class Verification:
-    """Work in the background that shows whether a file is whole."""
-
-    def __init__(self, what: str, work: Callable[[], None]):
-        self._error: BioevalError | None = DataError(f"{what}: was not read to its end")
-        self._thread: Thread | None = Thread(target=self._run, args=(work,), daemon=True)
-        self._thread.start()
-
-    def _run(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-            self._error = None
-        except BioevalError as error:
-            self._error = error
-
-    def verify(self) -> None:
-        """Wait for the work; raise the :class:`DataError` that it ended with, if any."""
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
-        if self._error is not None:
-            raise self._error
-
-    def __getstate__(self) -> dict[str, None]:
-        self.verify()  # a copy in another process has nothing left to verify
-        return {"_thread": None, "_error": None}
-
-
-def checksum(what: str, data: np.ndarray, expected: int) -> Verification:
-    """Verify the checksum of the bytes of a mapped array.
-
-    All in one call, during which other threads run: between two calls it would wait for a kernel.
-    """
-
-    def compute() -> None:
-        if zlib.crc32(data) != expected:
-            raise DataError(
-                f"{what} is truncated or damaged (its checksum is not that of the archive); write "
-                "the file again"
-            )
-
-    return Verification(what, compute)
-
+if TYPE_CHECKING:
+    from bioeval.scores.enrolment_times import EnrolmentTimes
+    from bioeval.scores.spooled import FileCheck
 
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30
+
+#: What `exclude` names: comparisons with templates that are not enrolled when the probe is seen.
+NOT_ENROLLED = "not-enrolled"
 
 NAN_POLICIES = ("raise", "reject", "exclude")
 
@@ -86,7 +49,7 @@ NAN_POLICIES = ("raise", "reject", "exclude")
 class LabelledMatrix:
     """What :class:`bioeval.Scores` knows of itself; its parameters are described there."""
 
-    verification: Verification | None = None
+    verification: FileCheck | None = None
     origin = ""
     memory_limit = MEMORY_LIMIT
     keep_embeddings = False  # whether embeddings are saved, where the scores are computed of them
@@ -157,6 +120,8 @@ class LabelledMatrix:
         known = [name for name in self.probe_meta if name in self.gallery_meta]
         for name in names:
             if name == NOT_ENROLLED:
+                from bioeval.scores.enrolment_times import EnrolmentTimes
+
                 EnrolmentTimes(self.probe_meta, self.gallery_meta, *self.shape)
             elif name not in known:
                 side = "gallery" if name in self.probe_meta else "probe"
@@ -295,6 +260,8 @@ class LabelledMatrix:
         """The times by which templates are left out; None where the gallery is always the same."""
         if NOT_ENROLLED not in self.exclude:
             return None
+        from bioeval.scores.enrolment_times import EnrolmentTimes
+
         return EnrolmentTimes(self.probe_meta, self.gallery_meta, *self.shape)
 
     @property
@@ -440,9 +407,9 @@ class LabelledMatrix:
         if columns is None or self._mask is not None or 2 * len(columns) > base.shape[1]:
             return self
         view = copy(self)
-        if isinstance(base, EmbeddingSource):
+        if rows_of(base) == "embeddings":
             view._base, view._columns = base.of_columns(columns), None
-        elif isinstance(base, StoredRows) and not base.is_graph:
+        elif rows_of(base) == "container" and not base.is_graph:
             low = int(columns.min())
             view._base = base.of_columns(low, int(columns.max()) + 1)
             view._columns = columns - low
@@ -482,7 +449,7 @@ class LabelledMatrix:
     @property
     def streams(self) -> bool:
         """Whether the rows are computed from embeddings each time they are read."""
-        return isinstance(self._base, EmbeddingSource)
+        return rows_of(self._base) == "embeddings"
 
     @property
     def embedded(self) -> bool:
@@ -498,7 +465,7 @@ class LabelledMatrix:
     @property
     def is_stored(self) -> bool:
         """Whether the values are in a container, whose chunks are inflated as they are read."""
-        return isinstance(self._base, StoredRows)
+        return rows_of(self._base) == "container"
 
     @property
     def in_memory(self) -> bool:
@@ -559,7 +526,7 @@ class LabelledMatrix:
     @property
     def row_chunk(self) -> int:
         """The number of rows that a chunked source stores together; 1 for arrays."""
-        if not isinstance(self._base, StoredRows) or self._rows is not None:
+        if rows_of(self._base) != "container" or self._rows is not None:
             return 1
         return self._base.chunk_rows
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 
@@ -19,8 +20,9 @@ from bioeval.scores.growing_column import PIECE, GrowingColumn, release
 #: Lines of a list that are left out unless they are to be kept.
 KEEP = ("self", "repeated")
 
-# Pairs that are sorted together, and the examples that a message has.
-_SORTED, _EXAMPLES = 1 << 22, 3
+# Pairs that are sorted together, the most cells a pair of a table that shows without sorting that
+# nothing is wrong, its rows that are compared together, and the examples that a message has.
+_SORTED, _CELLS, _TILE, _EXAMPLES = 1 << 22, 8, 256, 3
 
 # Scores of both orders of a pair within this part of the largest score differ by rounding.
 _ROUNDING = 1e-5
@@ -121,8 +123,9 @@ class ListedTemplates:
             If a pair is both genuine and impostor, or has several scores.
         """
         found = _Found(np.ones(len(self.names), dtype=bool))
-        for number, keys in enumerate(self._sorted()):
-            self._look(found, number, keys, rules)
+        if not self._plain(found, rules):
+            for number, keys in enumerate(self._sorted()):
+                self._look(found, number, keys, rules)
         self._refuse(found, rules)
         notes = []
         if found.repeated:
@@ -146,49 +149,91 @@ class ListedTemplates:
         notes += _notes_on_orders(found, found.distinct - own, rules)
         return (None if found.keep.all() else found.keep), notes
 
+    def _plain(self, found: _Found, rules: ListRules) -> bool:
+        """Count the pairs in a table of all templates; False where some are to be looked at."""
+        size = len(self.names.values)
+        if size * size > _CELLS * len(self.names):
+            return False
+        cells = np.zeros(size * size, dtype=np.uint8)
+        for some in self._slices():
+            key = self.names.a[some].astype(np.int64)
+            key *= size
+            key += self.names.b[some]
+            cells[key] = 1 + self.genuine[some]
+        if np.count_nonzero(cells) < len(self.names):
+            return False
+        table = cells.reshape(size, size)
+        both, tiles = -int(np.count_nonzero(table.diagonal())), range(0, size, _TILE)
+        for i, j in product(tiles, tiles):
+            one, other = table[i : i + _TILE, j : j + _TILE], table[j : j + _TILE, i : i + _TILE].T
+            if ((one | other) == 3).any():
+                return False
+            both += int(np.count_nonzero(one & other))
+        if both and rules.unordered:
+            return False
+        found.both = both // 2
+        found.distinct = len(self.names) - found.both
+        return True
+
     # ------------------------------------------------------------------------- keys
 
-    def _keys(self, rows: slice | np.ndarray) -> np.ndarray:
+    def _keys(self, some: slice) -> np.ndarray:
         """Return a number for each pair: both templates, whether in falling order, the class."""
-        a, b = (side[rows].astype(np.int64) for side in (self.names.a, self.names.b))
-        key = np.minimum(a, b) * len(self.names.values) + np.maximum(a, b)
-        return 4 * key + 2 * (a > b) + self.genuine[rows]
+        a, b = self.names.a[some], self.names.b[some]
+        key = np.minimum(a, b).astype(np.int64)
+        for factor, term in (
+            (len(self.names.values), np.maximum(a, b)), (2, a > b), (2, self.genuine[some]),
+        ):  # fmt: skip
+            key *= factor
+            key += term
+        return key
+
+    def _slices(self) -> Iterator[slice]:
+        """Yield the pieces of the list."""
+        for low in range(0, len(self.names), PIECE):
+            yield slice(low, low + PIECE)
+            release(self.names.a, self.names.b)
+
+    def _all_keys(self) -> np.ndarray:
+        keys = np.empty(len(self.names), dtype=np.int64)
+        for some in self._slices():
+            keys[some] = self._keys(some)
+        return keys
 
     def _bucket_of(self, keys: np.ndarray) -> np.ndarray:
         mixed = (keys >> 2).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         return ((mixed >> np.uint64(40)) % np.uint64(self._buckets)).astype(np.uint16)
 
-    def _pieces(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield the first row of each piece of the list, and its keys."""
-        for low in range(0, len(self.names), PIECE):
-            yield low, self._keys(slice(low, low + PIECE))
-            release(self.names.a, self.names.b)
-
     def _sorted(self) -> Iterator[np.ndarray]:
         """Yield the keys of each bucket in increasing order; no pair is in two buckets."""
         if self._buckets == 1:
-            yield np.sort(self._keys(slice(None)))
+            keys = self._all_keys()
+            keys.sort()
+            yield keys
             return
         column, cuts = GrowingColumn(np.int64), []
-        for low, keys in self._pieces():
+        for some in self._slices():
+            keys = self._keys(some)
             bucket = self._bucket_of(keys)
             column.append(keys[np.argsort(bucket, kind="stable")])
             sizes = np.bincount(bucket, minlength=self._buckets)
-            cuts.append(low + np.append(0, np.cumsum(sizes)))
+            cuts.append(some.start + np.append(0, np.cumsum(sizes)))
         spooled = column.array()
         for number in range(self._buckets):
-            parts = [spooled[cut[number] : cut[number + 1]] for cut in cuts]
-            yield np.sort(np.concatenate(parts))
+            keys = np.concatenate([spooled[cut[number] : cut[number + 1]] for cut in cuts])
             release(spooled)
+            keys.sort()
+            yield keys
 
     def _of_bucket(self, number: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of a bucket, increasing, and their keys."""
         if self._buckets == 1:
-            return np.arange(len(self.names)), self._keys(slice(None))
+            return np.arange(len(self.names)), self._all_keys()
         rows, found = [], []
-        for low, keys in self._pieces():
+        for some in self._slices():
+            keys = self._keys(some)
             chosen = np.flatnonzero(self._bucket_of(keys) == number)
-            rows.append(low + chosen)
+            rows.append(some.start + chosen)
             found.append(keys[chosen])
         return np.concatenate(rows), np.concatenate(found)
 
@@ -243,15 +288,13 @@ class ListedTemplates:
         """Find comparisons of a template with itself; return the number of these templates."""
         templates: set[int] = set()
         impostors: list[int] = []
-        for low in range(0, len(self.names), PIECE):
-            some = slice(low, low + PIECE)
-            itself = low + np.flatnonzero(self.names.a[some] == self.names.b[some])
+        for some in self._slices():
+            itself = some.start + np.flatnonzero(self.names.a[some] == self.names.b[some])
             itself = itself[found.keep[itself]]
             impostors += itself[~self.genuine[itself]].tolist()
             templates.update(self.names.a[itself].tolist())
             found.itself += len(itself)
             found.keep[itself] = keep
-        release(self.names.a, self.names.b)
         if impostors:
             number = len(impostors)
             raise DataError(

@@ -1,39 +1,28 @@
 """What was compared with what: scores with labels and metadata, as a matrix or as pairs.
 
 A :class:`Scores` is made from a matrix, from embeddings or from pairs; protocols read it in blocks
-of rows. :class:`PairScores` is in the same file, since each of the two makes the other.
+of rows.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
-from functools import cached_property
-from typing import Any, NoReturn, Self
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
-from bioeval.base.kinds import KINDS
+from bioeval.base.errors import DataError
 from bioeval.base.memory import require_bytes
 from bioeval.base.panels import panel
-from bioeval.scores.arrays import IGNORE, as_array, as_index
-from bioeval.scores.coded_sides import CodedSides
-from bioeval.scores.description import lines_of_matrix, lines_of_pairs
-from bioeval.scores.embeddings import EmbeddingSource, Metric, as_embeddings, describe_metric
-from bioeval.scores.growing_column import PIECE, release, taken
-from bioeval.scores.labelled_matrix import MEMORY_LIMIT, NAN_POLICIES, LabelledMatrix
-from bioeval.scores.labels import Codes, as_labels, as_meta, digest
-from bioeval.scores.listed_templates import (
-    ListedTemplates,
-    ListRules,
-    Where,
-    note_on_infinite,
-    places,
-    require_classes,
-)
-from bioeval.scores.template_averages import average_embeddings
+from bioeval.scores.arrays import IGNORE, as_index
+from bioeval.scores.description import lines_of_matrix
+from bioeval.scores.labelled_matrix import MEMORY_LIMIT, LabelledMatrix
+from bioeval.scores.labels import as_labels, as_meta
+
+if TYPE_CHECKING:
+    from bioeval.scores.embeddings import Metric
+    from bioeval.scores.pairs import PairScores
 
 
 class Scores(LabelledMatrix):
@@ -152,6 +141,8 @@ class Scores(LabelledMatrix):
                [0.1 , 0.  , 1.35],
                [1.41, 1.35, 0.  ]])
         """
+        from bioeval.scores.embeddings import EmbeddingSource, as_embeddings, describe_metric
+
         left = as_embeddings(probe, "probe embeddings")
         if (gallery is None) != (gallery_labels is None):
             given = "gallery_labels" if gallery is None else "gallery"
@@ -248,6 +239,9 @@ class Scores(LabelledMatrix):
         >>> be.Scores.from_pairs([0.1, 0.8, 0.4], [True, False, True]).genuine.sum()
         np.int64(2)
         """
+        from bioeval.scores.listed_templates import ListRules, places
+        from bioeval.scores.pairs import PairScores
+
         rules = ListRules.parse(keep, unordered)
         found = PairScores(
             scores, genuine, kind=kind, nan=nan, subjects=subjects, folds=folds, name=name,
@@ -273,6 +267,9 @@ class Scores(LabelledMatrix):
         -------
         PairScores
         """
+        from bioeval.scores.listed_templates import places, require_classes
+        from bioeval.scores.pairs import PairScores
+
         i = as_index(probe_index, self.shape[0], "probe_index")
         j = as_index(gallery_index, self.shape[1], "gallery_index")
         if len(i) != len(j):
@@ -322,233 +319,11 @@ def _averaged(
     values: np.ndarray, labels: np.ndarray, meta: Any, names: tuple[str, ...], side: str
 ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Return the templates that embeddings are averaged to, their labels and their metadata."""
+    from bioeval.scores.template_averages import average_embeddings
+
     columns = {"": labels, **as_meta(meta, len(values), f"{side}_meta")}
     found, shared = average_embeddings(values, columns, names, side)
     return found, shared.pop(""), shared
-
-
-class PairScores(Scores):
-    """Fixed trials: one score a pair; see :meth:`Scores.from_pairs`.
-
-    Attributes
-    ----------
-    genuine : ndarray of bool, shape (p,)
-    pair_subjects : ndarray, shape (p, 2), or None
-    pair_folds : ndarray, shape (p,), or None
-    pair_ids : int64 array, shape (p, 1) or (p, 2)
-        The position of each pair in the list, or the identities of its two templates.
-    templates : CodedSides or None
-        The names of the templates of both sides.
-    unordered : bool
-        Whether both orders of two templates were merged.
-    missing : int
-        Pairs of a published list that are not among these, since one of their templates is missing.
-    """
-
-    missing = 0
-    labelled = False
-    unordered = False
-
-    def __init__(
-        self,
-        scores: Any,
-        genuine: Any,
-        *,
-        kind: str = "distance",
-        nan: str = "raise",
-        subjects: Any = None,
-        folds: Any = None,
-        name: str | None = None,
-        templates: Any = None,
-    ):
-        require_choice("kind", kind, KINDS)
-        require_choice("nan", nan, NAN_POLICIES)
-        self.kind, self.nan, self.name = kind, nan, name
-        array = as_array(scores, "scores")
-        if array.ndim != 1 or len(array) == 0:
-            raise DataError(f"scores has shape {array.shape}; expected one score a pair")
-        flags = np.asarray(genuine)
-        if flags.shape != array.shape:
-            raise DataError(
-                f"genuine has shape {flags.shape}; expected {array.shape}, one value a pair"
-            )
-        known = flags.dtype == bool
-        if not known and (flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all()):
-            raise DataError("genuine has values other than 0 and 1 (or False and True)")
-        self._base = array
-        self.layout = "pairs"
-        self.genuine = flags.astype(bool)
-        self._subjects = _both_sides(subjects, "subjects", len(array))
-        self.templates = _both_sides(templates, "templates", len(array))
-        if isinstance(self.templates, np.ndarray):
-            self.templates = CodedSides.of(self.templates, "templates")
-        self.pair_folds = None if folds is None else as_labels(folds, "folds")
-        if self.pair_folds is not None and len(self.pair_folds) != len(array):
-            raise DataError(
-                f"folds has {len(self.pair_folds)} values; expected {len(array)}, one a pair"
-            )
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of pairs."""
-        return self._base.shape
-
-    @property
-    def knows_subjects(self) -> bool:
-        """Whether the subjects of the pairs are known."""
-        return self._subjects is not None
-
-    @cached_property
-    def pair_subjects(self) -> np.ndarray | None:
-        """The subjects of both sides of each pair."""
-        coded = isinstance(self._subjects, CodedSides)
-        return self._subjects.objects() if coded else self._subjects
-
-    @property
-    def pair_templates(self) -> np.ndarray | None:
-        """The names of the templates of both sides of each pair."""
-        return None if self.templates is None else self.templates.objects()
-
-    @cached_property
-    def pair_codes(self) -> Codes:
-        """The subjects as codes: side a as probes, side b as the gallery."""
-        if isinstance(self._subjects, CodedSides):
-            return self._subjects.codes()
-        a, b = (as_labels(side, "subjects") for side in self._subjects.T.tolist())
-        return Codes(a, b)
-
-    @cached_property
-    def pair_ids(self) -> np.ndarray:
-        """The position of each pair in the list."""
-        return np.arange(len(self._base), dtype=np.int64)[:, None]
-
-    def pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the scores of some pairs, and which are genuine, until the end of the list."""
-        for low in range(0, len(self._base), PIECE):
-            yield self._base[low : low + PIECE], self.genuine[low : low + PIECE]
-            release(self._base)
-
-    @property
-    def subjects(self) -> np.ndarray:
-        """The distinct subjects of both sides; empty where they were not given."""
-        if self.pair_subjects is None:
-            return np.array([])
-        distinct = list(dict.fromkeys(self.pair_subjects.ravel().tolist()))
-        found = np.empty(len(distinct), dtype=object)
-        found[:] = distinct
-        return found
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Number of pairs, dtype, kind and a digest of the genuine flags."""
-        flags = digest(self.genuine.view(np.uint8))
-        return f"{len(self._base)} pairs {self.dtype.name} {self.kind} genuine:{flags}"
-
-    def __repr__(self) -> str:
-        return (
-            f"<PairScores {len(self._base)} pairs, {int(self.genuine.sum())} genuine, "
-            f"{self.dtype} {self.kind}, nan={self.nan!r}>"
-        )
-
-    def _repr_html_(self) -> str:
-        return panel(type(self).__name__, lines_of_pairs(self))
-
-    def excluding(self, *columns: str) -> NoReturn:
-        """Refuse: pairs have no metadata."""
-        raise ProtocolError("a pair list has no metadata to exclude by; leave the pairs out")
-
-    def select(self, probes: Any = None, gallery: Any = None) -> Self:
-        """Take some pairs (`probes` indexes them); pairs have no gallery."""
-        if gallery is not None:
-            raise ProtocolError("a pair list has no gallery to select from; give probes= alone")
-        if probes is None:
-            return self
-        index = as_index(probes, len(self._base), "probes")
-        view = self.taking(index)
-        view.pair_ids = self.pair_ids[index]
-        return view
-
-    def taking(self, rows: np.ndarray) -> Self:
-        """Return some pairs, by their places or as a choice, without remarks on all."""
-        who, folds = self._subjects, self.pair_folds
-        if who is not None:
-            who = who.take(rows) if isinstance(who, CodedSides) else who[rows]
-        view = type(self)(
-            taken(self._base, rows),
-            self.genuine[rows],
-            kind=self.kind,
-            nan=self.nan,
-            subjects=who,
-            folds=None if folds is None else folds[rows],
-            name=self.name,
-            templates=None if self.templates is None else self.templates.take(rows),
-        )
-        view.unordered, view.origin, view.reading = self.unordered, self.origin, self.reading
-        if "pair_ids" in self.__dict__:
-            view.pair_ids = self.pair_ids[rows]
-        return view
-
-    def with_sides_exchanged(self, turned: np.ndarray) -> Self:
-        """Return a view in which the two sides of some pairs have changed places."""
-        view = copy(self)
-        for name in ("pair_subjects", "pair_codes", "fingerprint"):  # cached, of the others
-            view.__dict__.pop(name, None)
-        view.templates = None if self.templates is None else self.templates.exchanged(turned)
-        if isinstance(self._subjects, CodedSides):
-            view._subjects = self._subjects.exchanged(turned)
-        elif self._subjects is not None:
-            view._subjects = np.where(turned[:, None], self._subjects[:, ::-1], self._subjects)
-        return view
-
-    def attempts(self, rules: ListRules, where: Where) -> Self:
-        """Return the pairs that are attempts, with remarks on the others; see :meth:`examined`."""
-        keep, notes = self.examined(rules, where)
-        found = self if keep is None else self.taking(keep)
-        found.remarks = tuple(notes)
-        return found
-
-    def examined(
-        self, rules: ListRules, where: Where, classes: bool = True
-    ) -> tuple[np.ndarray | None, list[str]]:
-        """Return which pairs are attempts (None: all), and notes on the others.
-
-        `where` names the places of pairs, for messages; without `classes`, an impostor pair of one
-        subject is none that contradicts its subjects.
-
-        Raises
-        ------
-        DataError
-            If a pair contradicts its subjects or another pair.
-        """
-        who = self._subjects
-        if who is not None and classes:
-            a, b = (who.a, who.b) if isinstance(who, CodedSides) else (who[:, 0], who[:, 1])
-            require_classes(self.genuine, a, b, where)
-        notes = note_on_infinite(self._base, self.kind, where)
-        keep = None
-        if self.templates is not None:
-            listed = ListedTemplates(self.templates, self._base, self.genuine, where)
-            keep, found = listed.kept(rules)
-            notes += found
-            self.unordered = rules.unordered
-        elif rules.unordered:
-            raise DataError(
-                f"{Argument('unordered')} needs the names of the templates of both sides of each "
-                "pair, such as columns template_a and template_b"
-            )
-        return keep, notes
-
-
-def _both_sides(names: Any, what: str, length: int) -> Any:
-    """Return names of both sides as they are coded, or as an array, (p, 2)."""
-    if names is None or isinstance(names, CodedSides):
-        return names
-    array = np.asarray(names)
-    if array.shape != (length, 2):
-        raise DataError(
-            f"{what} has shape {array.shape}; expected ({length}, 2), both sides of each pair"
-        )
-    return array
 
 
 def require_scores(scores: Any, what: str = "scores") -> None:
@@ -558,3 +333,8 @@ def require_scores(scores: Any, what: str = "scores") -> None:
             f"{what} is {type(scores).__name__}; expected bioeval.Scores, which says what the "
             "values are: bioeval.Scores(values, probe_labels, gallery_labels)"
         )
+
+
+def are_pairs(scores: Any) -> TypeGuard[PairScores]:
+    """Return whether scores are a list of pairs."""
+    return isinstance(scores, Scores) and scores.layout == "pairs"

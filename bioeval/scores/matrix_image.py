@@ -8,7 +8,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.scores.arrays import IGNORE
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 
 # Values read at a time.
 BLOCK_VALUES = 1 << 19
@@ -42,7 +42,7 @@ class MatrixImage:
 
 def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
     """Reduce a matrix to at most `pixels` a side, reading it once in blocks of rows."""
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         raise ProtocolError("be.plot.matrix needs a matrix; these are fixed pairs")
     if not isinstance(scores, Scores):
         raise DataError(f"be.plot.matrix got {type(scores).__name__}; expected Scores")

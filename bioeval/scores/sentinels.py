@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -18,7 +18,10 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.kernels.constant_rows import constant_rows
 from bioeval.scores.arrays import IGNORE
 from bioeval.scores.growing_column import release
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores
+
+if TYPE_CHECKING:
+    from bioeval.scores.pairs import PairScores
 
 # Sampled values, about, and the least and the largest number of sampled rows.
 SAMPLE_VALUES, SAMPLE_ROWS = 1 << 16, (8, 128)

@@ -1,19 +1,63 @@
-"""A compressed matrix, inflated ahead of the counting into a temporary file."""
+"""A compressed matrix, inflated ahead of the counting into a temporary file, and its check."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from math import prod
-from threading import Condition
+from threading import Condition, Thread
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError
-from bioeval.scores.labelled_matrix import Verification
+from bioeval.base.errors import BioevalError, DataError
+
+
+class FileCheck:
+    """Work in the background that shows whether a file is whole."""
+
+    def __init__(self, what: str, work: Callable[[], None]):
+        self._error: BioevalError | None = DataError(f"{what}: was not read to its end")
+        self._thread: Thread | None = Thread(target=self._run, args=(work,), daemon=True)
+        self._thread.start()
+
+    def _run(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+            self._error = None
+        except BioevalError as error:
+            self._error = error
+
+    def verify(self) -> None:
+        """Wait for the work; raise the :class:`DataError` that it ended with, if any."""
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        if self._error is not None:
+            raise self._error
+
+    def __getstate__(self) -> dict[str, None]:
+        self.verify()  # a copy in another process has nothing left to verify
+        return {"_thread": None, "_error": None}
+
+
+def checksum(what: str, data: np.ndarray, expected: int) -> FileCheck:
+    """Verify the checksum of the bytes of a mapped array.
+
+    All in one call, during which other threads run: between two calls it would wait for a kernel.
+    """
+
+    def compute() -> None:
+        if zlib.crc32(data) != expected:
+            raise DataError(
+                f"{what} is truncated or damaged (its checksum is not that of the archive); write "
+                "the file again"
+            )
+
+    return FileCheck(what, compute)
 
 
 class SpooledRows:
@@ -36,6 +80,8 @@ class SpooledRows:
         If there can be no temporary file of this size.
     """
 
+    rows_of = "temporary file"
+
     ndim = 2
 
     def __init__(self, what: str, shape: tuple[int, ...], dtype: np.dtype, pieces: Iterator[bytes]):
@@ -44,7 +90,7 @@ class SpooledRows:
         # Writable, since kernels would copy read-only rows.
         self._values = np.memmap(arriving.file, dtype, "r+", shape=shape)
         self._arriving = arriving
-        self.verification = Verification(what, lambda: arriving.write(pieces))
+        self.verification = FileCheck(what, lambda: arriving.write(pieces))
         weakref.finalize(self, arriving.stop)  # whoever drops the matrix needs no more of it
 
     def __getitem__(self, rows: Any) -> np.ndarray:

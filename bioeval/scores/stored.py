@@ -16,14 +16,6 @@ import numpy as np
 
 from bioeval.base.errors import BioevalError, DataError
 
-#: Libraries whose arrays are read in blocks of rows.
-LIBRARIES = ("zarr", "h5py", "dask")
-
-
-def is_stored(values: Any) -> bool:
-    """Say whether values are an array that a library keeps in chunks."""
-    return isinstance(values, StoredRows) or type(values).__module__.partition(".")[0] in LIBRARIES
-
 
 class StoredRows:
     """A matrix of a zarr, HDF5, dask or Parquet container, read by rows like an array.
@@ -37,6 +29,7 @@ class StoredRows:
     """
 
     ndim = 2
+    rows_of = "container"
 
     def __init__(self, array: Any, what: str = ""):
         self.array, self.what = array, what or _described(array)

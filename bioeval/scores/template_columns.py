@@ -8,7 +8,7 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted, nearest_name
 from bioeval.scores.labels import missing_values, one_dimensional
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 
 Sides = tuple[np.ndarray, np.ndarray]
 
@@ -30,7 +30,7 @@ def template_columns(scores: Scores, given: Any, what: str) -> Sides:
     elif _is_pair(given):
         m, n = scores.shape[0], scores.shape[-1]
         sides = _values(given[0], what, m), _values(given[1], what, n)
-    elif isinstance(scores, PairScores) or scores.probe_ids is not scores.gallery_ids:
+    elif are_pairs(scores) or scores.probe_ids is not scores.gallery_ids:
         raise DataError(
             f"{Argument(what)} is {type(given).__name__}; expected the name of a metadata column, "
             f"or a pair of arrays: {_lengths(scores)}"
@@ -51,7 +51,7 @@ def _is_pair(given: Any) -> bool:
 
 
 def _column(scores: Scores, name: str, what: str) -> Sides:
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         raise DataError(
             f"{Argument(what)} is {name!r}, but a list of pairs has no metadata; in Python, give a "
             f"pair of arrays: {_lengths(scores)}"
@@ -69,7 +69,7 @@ def _column(scores: Scores, name: str, what: str) -> Sides:
 
 
 def _lengths(scores: Scores) -> str:
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         return f"of both sides of the {counted(scores.shape[0], 'pairs')}"
     m, n = scores.shape
     return f"of the {counted(m, 'probes')} and of the {counted(n, 'gallery templates')}"

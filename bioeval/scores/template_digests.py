@@ -11,13 +11,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, MergeError, counted
 from bioeval.scores.labels import plain, present
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
+
+if TYPE_CHECKING:
+    from bioeval.scores.pairs import PairScores
 
 # The default key: it separates probes, but names can be tried against it.
 PUBLIC_KEY = "bioeval"
@@ -161,7 +164,7 @@ class CountedProbes:
         """
         where = key.digest("site", site)
         check = key.hexadecimal("key", "")
-        if isinstance(scores, PairScores):
+        if are_pairs(scores):
             return cls(_mixed(_pairs(scores, key), where), "", check)
         codes, labels = scores.codes, scores.codes.values
         gallery = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)

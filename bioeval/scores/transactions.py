@@ -95,11 +95,6 @@ class _Reordered(BlockReader):
             raise
 
 
-def reader_of(scores: Scores, attempts: str | None, fusion: str = "min") -> BlockReader:
-    """Return what reads the attempts of verification: rows, or transactions of a column."""
-    return BlockReader(scores) if attempts is None else TransactionReader(scores, attempts, fusion)
-
-
 def _transactions(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the first probe of each transaction, and the number of each probe's transaction."""
     known = list(scores.probe_meta)

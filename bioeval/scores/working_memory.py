@@ -15,7 +15,7 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.memory import in_words
-from bioeval.scores.stored import StoredRows
+from bioeval.scores.arrays import rows_of
 
 if TYPE_CHECKING:
     from bioeval.scores.labelled_matrix import LabelledMatrix
@@ -54,7 +54,7 @@ def fixed_bytes(scores: LabelledMatrix) -> int:
         own = scores.codes.probe
         genuine = int(size[own[own >= 0]].sum())
     held = 0 if scores._mask is None else getattr(scores._mask, "nbytes", 0)
-    if isinstance(scores.base, StoredRows):
+    if rows_of(scores.base) == "container":
         held += scores.base.held_bytes + _GRAPH * scores.base.is_graph
     return estimated_bytes(m, n, genuine) + held
 
@@ -71,7 +71,7 @@ def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
     if in_place:
         return n * own
     copies = _COMPUTED if scores.streams else 1
-    if isinstance(scores.base, StoredRows):
+    if rows_of(scores.base) == "container":
         copies = _DASK if scores.base.is_graph else _STORED
     return n * (copies * own + 3 * counted_size(scores.dtype) + _CELL)
 
@@ -96,7 +96,7 @@ def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -
     least = (fixed + each * chunk) / _SHARE
     why = f"chunks of {chunk:,} rows are read whole" if chunk > 1 else "a row is read whole"
     less = "; chunks of fewer rows would need less" if chunk > 1 else ""
-    held = scores.base.held_bytes if isinstance(scores.base, StoredRows) else 0
+    held = scores.base.held_bytes if rows_of(scores.base) == "container" else 0
     if held > each * chunk:
         less = (
             f"; {in_words(held)} are held of the file, which has many columns in many groups of "

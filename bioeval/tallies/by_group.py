@@ -14,7 +14,7 @@ import numpy as np
 
 from bioeval.scores.about import About
 from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.tallies.by_fold.partition import Groups, Partition, Tick
+from bioeval.tallies.by_fold.partition import DivisionIntoFolds, Groups, Tick
 from bioeval.tallies.by_fold.sweep import FoldSweep
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.cells import is_accepted
@@ -51,7 +51,7 @@ class GroupTally:
 class _Needed:
     """Scores within a group, and those where the threshold of all groups can lie: in some bins."""
 
-    groups: Partition
+    groups: DivisionIntoFolds
     edges: np.ndarray
     bins: np.ndarray
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from bioeval.kernels import count as kernel
 from bioeval.scores.about import disjoint_among, disjoint_pairs
 from bioeval.scores.blocks import Block, BlockReader, as_row
 from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.block_work import counts_of
 from bioeval.tallies.counters import gather, gather_claims, guide_to, impostor_scores
 from bioeval.tallies.counts import VerificationTally
@@ -23,6 +23,9 @@ from bioeval.tallies.pair_counts import MergingSink, PairCounts, Sink
 from bioeval.tallies.parts import Joined
 from bioeval.tallies.points import EqualError
 from bioeval.tallies.verification_job import VerificationJob
+
+if TYPE_CHECKING:
+    from bioeval.scores.pairs import PairScores
 
 # Up to this many distinct scores, each is a threshold, and nothing is interpolated.
 EXACT = 512
@@ -57,7 +60,7 @@ def require_people(scores: Scores, method: str | None = None) -> None:
 
     if knows_people(scores):
         return
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         require_pair_subjects(scores, what, instead("pairs"))
     raise ProtocolError(
         f"{what} needs the subjects of probes and gallery; a mask alone does not say which "
@@ -92,7 +95,7 @@ def codes_of_pairs(scores: PairScores) -> Codes:
 
 def knows_people(scores: Scores) -> bool:
     """Return whether the subjects of all attempts are known."""
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         return scores.knows_subjects
     return scores.labelled
 
@@ -120,8 +123,8 @@ class SubjectAttempts:
         scores = job.scores
         self.scores, self.job, self.reader = scores, job.fresh(), reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
-        known = codes_of_pairs(scores) if isinstance(scores, PairScores) else scores.codes
-        if isinstance(scores, PairScores):
+        known = codes_of_pairs(scores) if are_pairs(scores) else scores.codes
+        if are_pairs(scores):
             self._pairs = codes = known.probe, known.gallery
         elif job.claims is not None:
             probes, groups = job.claims

@@ -20,7 +20,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, require_choi
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, Progress
 from bioeval.scores.enrolment_times import as_times, missing
-from bioeval.tallies.by_fold.partition import Part
+from bioeval.tallies.by_fold.partition import Subset
 from bioeval.tallies.by_fold.sweep import FoldSweep
 from bioeval.tallies.by_fold.thresholds import judge_folds
 from bioeval.tallies.counters import gather, guide_to
@@ -265,7 +265,7 @@ def _by_rule(
         reader.jobs = jobs
     else:
         run_jobs(reader.scores, reader, jobs)
-    parts = [(Part(everything, inside=False), Part(b, inside=False)) for b in range(bins)]
+    parts = [(Subset(everything, inside=False), Subset(b, inside=False)) for b in range(bins)]
     judged = judge_folds(sweep, counting.rule, [parts])[0]
     reader.note_sentinels()
     chosen, whole = judged[0].chosen, judged[0].train

@@ -146,9 +146,9 @@ class OrderChanges:
             genuine, impostor = genuine[::-1], impostor[::-1]
         owner = owner.astype(np.int64)
         sides = np.minimum(*between).astype(np.int64), np.maximum(*between).astype(np.int64)
-        own = kernel.Attempts(genuine[0], genuine[1], owner, owner)
+        own = kernel.OrderedAttempts(genuine[0], genuine[1], owner, owner)
         self._own = _chosen(own, np.lexsort((own.second, own.first)))
-        self._others = kernel.Attempts(impostor[0], impostor[1], *sides)
+        self._others = kernel.OrderedAttempts(impostor[0], impostor[1], *sides)
         by_owner = _chosen(self._own, np.argsort(self._own.left, kind="stable"))
         near = _marked(by_owner, np.bincount(owner, minlength=people), self._others)
         self.pairs = sides[0][near], sides[1][near]
@@ -171,15 +171,17 @@ class OrderChanges:
         return units[: kernel.take_order_changes(own, others, alive, units)]
 
 
-def _marked(genuine: kernel.Attempts, sizes: np.ndarray, impostor: kernel.Attempts) -> np.ndarray:
+def _marked(
+    genuine: kernel.OrderedAttempts, sizes: np.ndarray, impostor: kernel.OrderedAttempts
+) -> np.ndarray:
     """Mark the impostor attempts in another order with a genuine one of a group of these sizes."""
     found = np.empty(len(impostor.left), dtype=np.bool_)
     kernel.mark_order_changes(genuine, np.append(0, np.cumsum(sizes)), impostor, found)
     return found
 
 
-def _chosen(attempts: kernel.Attempts, places: np.ndarray) -> kernel.Attempts:
-    return kernel.Attempts(*(np.ascontiguousarray(x[places]) for x in attempts))
+def _chosen(attempts: kernel.OrderedAttempts, places: np.ndarray) -> kernel.OrderedAttempts:
+    return kernel.OrderedAttempts(*(np.ascontiguousarray(x[places]) for x in attempts))
 
 
 def layers(values: np.ndarray, genuine: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -11,11 +11,13 @@ from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.kernels import ranks as kernel
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.scores.blocks import Block, BlockReader, require_subjects
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.left_out import LeftOut
 from bioeval.tallies.parts import Joined
+
+if TYPE_CHECKING:
+    from bioeval.tallies.left_out import LeftOut
 
 RANK_UNITS = ("template", "subject")
 
@@ -64,7 +66,7 @@ class IdentificationJob:
         parse_fusion(fusion)
         if rank_unit == "subject":
             require_subjects(scores, "a rank among subjects")
-        elif isinstance(scores, PairScores):
+        elif are_pairs(scores):
             require_subjects(scores, "identification")
         elif not scores.derives_subjects:
             raise ProtocolError(

@@ -16,7 +16,7 @@ from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.look import PointsWanted
 from bioeval.tallies.point_search import add_optima, undefined_points
 from bioeval.tallies.points import (
-    Curve,
+    ErrorCurve,
     VerificationPoints,
     d_prime,
     moments_of,
@@ -187,13 +187,13 @@ class _Bins:
         else:
             yield "min_cost", self._least_costs(points.costs)
 
-    def _corners(self, wanted: np.ndarray) -> Curve:
+    def _corners(self, wanted: np.ndarray) -> ErrorCurve:
         """Return reject-all, and the points at genuine scores in some bins."""
         attempts = self.attempts
         genuine = attempts.genuine
         scores = distinct(genuine[within(genuine, attempts.edges, wanted)])
         lowest = genuine[0] == -np.inf or attempts.counts[0]
-        return Curve(
+        return ErrorCurve(
             np.append(math.nan if lowest else -math.inf, scores),
             np.append(0, attempts.false_accepts(scores)),
             np.append(attempts.genuine_attempts, attempts.false_rejects(scores)),

@@ -8,7 +8,7 @@ from typing import Any
 
 from bioeval.base.engine import engine
 from bioeval.scores.blocks import Block, BlockReader
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.block_work import InBlocks
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.look import Look
@@ -32,7 +32,7 @@ class ImpostorSweep:
 def look_at_all(looks: Looks, reader: BlockReader) -> None:
     """Look at all impostor scores of some jobs again, in one sweep."""
     chosen = engine()
-    if isinstance(reader.scores, PairScores):
+    if are_pairs(reader.scores):
         for job, look in looks:
             for impostors in job.sweep(reader):
                 look.add(*impostors)

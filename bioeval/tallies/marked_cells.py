@@ -21,7 +21,7 @@ FINER, MARKED_SHARE = 5, 0.09
 
 
 @dataclass(frozen=True)
-class MarkedCells:
+class HistogramWithThresholds:
     """Cells with marks in some of them.
 
     Attributes
@@ -47,7 +47,7 @@ class MarkedCells:
     @classmethod
     def at(
         cls, counted: CellCounts, grid: CellGrid, marks: np.ndarray, bits: int = 0
-    ) -> MarkedCells:
+    ) -> HistogramWithThresholds:
         """Mark cells that are exact in the dtype of the marks, as narrow as the scores need.
 
         `counted` says about where the scores are; the cells are narrower by `bits` anyway.

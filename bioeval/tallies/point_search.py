@@ -27,7 +27,7 @@ from bioeval.tallies.counts import CellCounts, VerificationTally
 from bioeval.tallies.look import Look, PointsWanted, Windows
 from bioeval.tallies.look_work import ImpostorSweep, look_at_all
 from bioeval.tallies.points import (
-    Curve,
+    ErrorCurve,
     Moments,
     VerificationPoints,
     d_prime,
@@ -264,7 +264,7 @@ class PointFinder:
         fewer.look_into(np.concatenate(values)[order], np.concatenate(weights)[order])
         return fewer
 
-    def _corners(self, found: _Found) -> Curve:
+    def _corners(self, found: _Found) -> ErrorCurve:
         """Return the points where optima can lie, and the one that rejects all."""
         attempts, single, wanted = self._attempts, self._attempts.single_valued(), self._optimal
         scores = distinct(attempts.genuine)
@@ -277,7 +277,7 @@ class PointFinder:
             lows = self._interval(bins[here])[0]
             fa[here] += _places(kept, scores[here]) - _places(kept, lows)
         lowest = attempts.genuine[0] == -np.inf or self._cells.negative_infinite
-        return Curve(
+        return ErrorCurve(
             np.append(math.nan if lowest else -math.inf, scores),
             np.append(0, fa),
             np.append(attempts.genuine_attempts, attempts.false_rejects(scores)),
@@ -364,14 +364,18 @@ def _add_points(points: VerificationPoints, attempts: Attempts) -> None:
 
 
 def _add_every_score(
-    points: VerificationPoints, genuine: np.ndarray, corners: Curve, pairs: int, moments: Moments
+    points: VerificationPoints,
+    genuine: np.ndarray,
+    corners: ErrorCurve,
+    pairs: int,
+    moments: Moments,
 ) -> None:
     """Add AUC and d', which take every score."""
     points.d_prime = d_prime(moments_of(genuine[np.isfinite(genuine)]), moments)
     points.auc = pairs / (2 * corners.genuine * corners.impostor)
 
 
-def add_optima(points: VerificationPoints, corners: Curve, *, with_rows: bool) -> None:
+def add_optima(points: VerificationPoints, corners: ErrorCurve, *, with_rows: bool) -> None:
     """Add hull, optima and least costs, and rows at the thresholds of these if wanted."""
     points.optima = optima_of(corners)
     points.eer_hull = hull_equal_error(corners.fars, corners.frrs)
@@ -381,7 +385,7 @@ def add_optima(points: VerificationPoints, corners: Curve, *, with_rows: bool) -
         points.add_rows(corners.threshold[best], corners.fa[best])
 
 
-def optima_of(corners: Curve) -> dict[str, float]:
+def optima_of(corners: ErrorCurve) -> dict[str, float]:
     """Return the best values over operating points and their thresholds, by name."""
     found: dict[str, float] = {}
     for x in OPTIMA:

@@ -69,7 +69,7 @@ def check_costs(costs: Any) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Curve:
+class ErrorCurve:
     """Consecutive points of a ROC, from strict to loose.
 
     Attributes
@@ -139,7 +139,7 @@ class EqualError:
     eer_high: float = np.nan
 
 
-def equal_error(curve: Curve) -> EqualError:
+def equal_error(curve: ErrorCurve) -> EqualError:
     """Return the EER where FAR and FRR cross between two neighbouring points.
 
     The value is interpolated; the threshold is the attainable neighbour with the smaller
@@ -269,7 +269,7 @@ def cheapest(fa: np.ndarray, fr: np.ndarray, per_accept: Fraction, per_reject: F
     return int(near[exact.index(min(exact))])
 
 
-def min_costs(corners: Curve, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def min_costs(corners: ErrorCurve, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the least cost ``p c_miss FRR + (1 - p) c_fa FAR``, and the strictest threshold.
 
     The rows of `costs` are (p, c_miss, c_fa), p the proportion of genuine attempts expected in use.

@@ -386,7 +386,7 @@ def _number(order: np.ndarray) -> np.ndarray:
     return np.where(order < 0, order ^ np.int64(2**63 - 1), order).view(np.float64)
 
 
-def _with_guide(thresholds: np.ndarray, dtype: np.dtype) -> within_threshold.Thresholds:
+def _with_guide(thresholds: np.ndarray, dtype: np.dtype) -> within_threshold.GuidedThresholds:
     """Return thresholds in the dtype of the distances, with the guide to them."""
     own = rounded_down(thresholds, dtype)
     finite = own[np.isfinite(own)]
@@ -400,7 +400,7 @@ def _with_guide(thresholds: np.ndarray, dtype: np.dtype) -> within_threshold.Thr
     guide = np.searchsorted(place, np.arange(PLACES))
     steps = int(np.bincount(place).max())
     nan = len(own) + 1
-    return within_threshold.Thresholds(
+    return within_threshold.GuidedThresholds(
         values=np.append(own, [dtype.type(np.inf)] * 2),
         base=base,
         scale=scale,

@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.kernels.log_odds import logistic_sums
 from bioeval.scores.arrays import GENUINE, IMPOSTOR
 from bioeval.scores.blocks import BlockReader, as_row, threads_for
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.thresholds import require_values
 
 
@@ -82,7 +82,7 @@ class SeveralSystems:
         Of all blocks of rows, or one in `every`.
         """
         first = self.systems[0]
-        if isinstance(first, PairScores):
+        if are_pairs(first):
             rows = [as_row(s.values, s.kind, s.nan) for s in self.systems]
             yield np.where(first.genuine, GENUINE, IMPOSTOR)[None].astype(np.uint8), _stack(rows)
             return

@@ -22,13 +22,13 @@ from bioeval.base.memory import at_most
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.kernels.sweep import sweep_rows
 from bioeval.kernels.sweep_arguments import (
-    Found,
-    Gallery,
+    GalleryColumns,
     Matrix,
     Probes,
     Scratch,
+    SweepOutput,
+    TaskFlags,
     VerificationTables,
-    Wanted,
 )
 from bioeval.scores.aliases import writable_alias
 from bioeval.scores.arrays import IGNORE
@@ -40,7 +40,7 @@ from bioeval.scores.blocks import (
     is_small,
     threads_for,
 )
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.working_memory import give_back, is_mapped, rows_within
 from bioeval.tallies.block_work import InBlocks
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
@@ -48,7 +48,7 @@ from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.identification_job import IdentificationJob, empty_facts, facts_of_rows
 from bioeval.tallies.kept_windows import closest_windows, expected_windows
 from bioeval.tallies.look import Look, PointsWanted, Windows, scratch_of
-from bioeval.tallies.marked_cells import MarkedCells
+from bioeval.tallies.marked_cells import HistogramWithThresholds
 from bioeval.tallies.parts import Joined
 from bioeval.tallies.points import moment_scale
 from bioeval.tallies.verification_job import VerificationJob
@@ -102,7 +102,7 @@ def run_blocks(
     scores: Scores, reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
 ) -> list[Any]:
     """Run jobs over the blocks of one sweep and return their tallies, in order."""
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         for job in jobs:
             job.add_pairs()
     else:
@@ -120,7 +120,7 @@ def _results(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
 
 def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
     """Say whether the one-sweep kernel can serve these jobs over these scores."""
-    if isinstance(scores, PairScores) or not scores.labelled or is_small(scores):
+    if are_pairs(scores) or not scores.labelled or is_small(scores):
         return False
     if scores.enrolment_times is not None:  # who is enrolled differs by probe
         return False
@@ -166,7 +166,7 @@ class SweepWork(InBlocks):
 
     def __init__(self, scores: Scores, reader: BlockReader, jobs: Sequence[Any], swept: bool):
         self.scores, self.reader, self.jobs, self.swept = scores, reader, jobs, swept
-        self.outlook: Outlook | None = None
+        self.outlook: PilotEstimate | None = None
         if swept:
             sweep = RowSweep(scores, reader, jobs)
             # The sample that places the cells is taken once, not by every block.
@@ -212,7 +212,7 @@ class SweepWork(InBlocks):
 
 def _has_parts(scores: Scores, reader: BlockReader, jobs: Sequence[Any]) -> bool:
     """Say whether counts of blocks of rows can be put together; raise if they would have to be."""
-    rows = reader.of_rows and not isinstance(scores, PairScores)
+    rows = reader.of_rows and not are_pairs(scores)
     found = rows and all(hasattr(job, "include_counts") for job in jobs)
     if not found:
         refuse_engine()
@@ -242,7 +242,7 @@ def by_templates(jobs: Sequence[Any]) -> tuple[list[VerificationJob], list[Verif
 
 
 @dataclass(frozen=True, eq=False)
-class Outlook:
+class PilotEstimate:
     """What is known of all scores before they are swept: about where operating points fall.
 
     The first of each two is of single, the second of multi templates.
@@ -263,7 +263,7 @@ class RowSweep:
         scores: Scores,
         reader: BlockReader,
         jobs: Sequence[Any],
-        outlook: Outlook | None = None,
+        outlook: PilotEstimate | None = None,
     ):
         self.scores, self.reader, self.jobs = scores, reader, jobs
         gallery = reader.gallery
@@ -280,7 +280,7 @@ class RowSweep:
         self.columns = scores.base_columns(columns) if in_place else columns
         gathered = gallery.order is not None and not self.by_blocks
         order = self.columns[gallery.order] if gathered else self.columns
-        self.gallery = Gallery(
+        self.gallery = GalleryColumns(
             order=order.astype(np.uint32),  # unsigned, so that no index is checked for its sign
             places=np.ascontiguousarray(gallery.columns[0]),
             gathered=gathered or (in_place and scores.selects_columns),
@@ -293,7 +293,7 @@ class RowSweep:
         self.by_template = [j for j in ranks if j.rank_unit == "template"]
         self.by_subject = [j for j in ranks if j.rank_unit == "subject"]
         self.digests = [j for j in jobs if j.form == "digests"]
-        self.wanted = Wanted(bool(single), bool(multi), bool(self.by_subject))
+        self.wanted = TaskFlags(bool(single), bool(multi), bool(self.by_subject))
         self.scratch = self._scratch(numba.get_num_threads())
         given = [j.given for j in verification if j.given is not None]
         self.thresholds = (
@@ -301,7 +301,7 @@ class RowSweep:
             if given
             else np.empty(0, dtype=self.dtype)
         )
-        self.cells: list[MarkedCells | None] = [None, None]
+        self.cells: list[HistogramWithThresholds | None] = [None, None]
         self.pilot: list[CellCounts] = []
         self.room = [0.0, 0.0]
         self.expected: list[tuple[PointsWanted, np.ndarray] | None] = [None, None]
@@ -319,9 +319,9 @@ class RowSweep:
             self._look()
 
     @property
-    def outlook(self) -> Outlook:
+    def outlook(self) -> PilotEstimate:
         """What is known of all scores before they are swept."""
-        return Outlook(self.pilot, self.room, self.expected, self.windows, self.looks)
+        return PilotEstimate(self.pilot, self.room, self.expected, self.windows, self.looks)
 
     def rows_counted(self, first: int, last: int, progress: Progress | None = None) -> bool:
         """Count rows ``first:last`` for all jobs; say whether the looks saw all of them."""
@@ -385,7 +385,11 @@ class RowSweep:
     def _pilot(self, number: int) -> None:
         """Place windows by the counts of some rows."""
         grids = [_around(cells, self.dtype) for cells in self._counted(0, self.scores.shape[0])]
-        cells = [MarkedCells.at(UNUSED, x, self.thresholds[:0]) for x in grids if x is not None]
+        cells = [
+            HistogramWithThresholds.at(UNUSED, x, self.thresholds[:0])
+            for x in grids
+            if x is not None
+        ]
         if len(cells) < len(grids):
             return
         rows = np.linspace(0, self.scores.shape[0] - 1, number).astype(np.int64)
@@ -520,7 +524,7 @@ class RowSweep:
         return True
 
     def _tables(
-        self, i: int, marked: MarkedCells, counted: CellCounts, rows: int
+        self, i: int, marked: HistogramWithThresholds, counted: CellCounts, rows: int
     ) -> VerificationTables:
         """Return empty tables for some rows."""
         look, chunks = self.looks[i], len(self.scratch.cells)
@@ -549,7 +553,7 @@ class RowSweep:
         genuine = np.empty(offsets[-1], dtype=self.dtype)
         probes = Probes(gallery.own[rows], gallery.self_position[rows], offsets)
         single, multi = tables
-        found = Found(single, multi, genuine, facts, subject_facts)
+        found = SweepOutput(single, multi, genuine, facts, subject_facts)
         sweep_rows(self._matrix(rows, block), self.gallery, probes, self.wanted, found, scratch)
         return genuine
 
@@ -593,7 +597,7 @@ class RowSweep:
         """Return the arrays that the facts are written to: the first job's, or spare ones."""
         return facts_of_rows(jobs[0].facts, rows) if jobs else empty_facts(rows.stop - rows.start)
 
-    def _marked(self, i: int, counted: CellCounts) -> MarkedCells | None:
+    def _marked(self, i: int, counted: CellCounts) -> HistogramWithThresholds | None:
         """Return the marked cells of single- or multi-template tables; None if they are inexact.
 
         They are made anew where the scores move.
@@ -604,7 +608,7 @@ class RowSweep:
             return None if grid is None else known
         look = self.looks[i]
         bits = 0 if look is None else NARROWER
-        self.cells[i] = MarkedCells.at(counted, grid, self.thresholds, bits)
+        self.cells[i] = HistogramWithThresholds.at(counted, grid, self.thresholds, bits)
         if look is not None:
             look.keep_cells(grid)
         return self.cells[i]

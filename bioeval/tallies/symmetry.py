@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.working_memory import give_back, is_mapped
 
 # Templates whose comparisons with each other say whether a square matrix is symmetric: few, since
@@ -21,7 +21,7 @@ def is_symmetric(scores: Scores) -> bool:
     twice, so that half as many attempts are of their own.
     """
     n = scores.shape[0]
-    if isinstance(scores, PairScores) or n < 2:
+    if are_pairs(scores) or n < 2:
         return False
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False

@@ -18,8 +18,8 @@ import numpy as np
 from bioeval.base.scalars import OPTIMA
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.points import (
-    Curve,
     EqualError,
+    ErrorCurve,
     allowed_false_accepts,
     crossed,
     equal_error,
@@ -232,7 +232,7 @@ class Attempts:
 
     # -- points
 
-    def _curve(self, threshold: np.ndarray, reject_all: bool) -> Curve:
+    def _curve(self, threshold: np.ndarray, reject_all: bool) -> ErrorCurve:
         """Return the points at increasing scores, and reject-all where it is one.
 
         Its threshold is -inf; NaN where some score has that very value.
@@ -242,7 +242,7 @@ class Attempts:
             lowest = -np.inf in (*threshold[:1], *self.values[:1])
             threshold = np.concatenate([[np.nan if lowest else -np.inf], threshold])
             fa, fr = np.append(0, fa), np.append(self.genuine_attempts, fr)
-        return Curve(threshold, fa, fr, self.genuine_attempts, self.impostor_attempts)
+        return ErrorCurve(threshold, fa, fr, self.genuine_attempts, self.impostor_attempts)
 
     def equal_error(self) -> EqualError:
         """Return the equal error rate; its bins were looked into."""
@@ -263,7 +263,7 @@ class Attempts:
         points = distinct(np.sort(np.concatenate([near, self.genuine[first:last]])))
         return equal_error(self._curve(points, i == 0))
 
-    def corners(self, wanted: np.ndarray | None = None) -> Curve:
+    def corners(self, wanted: np.ndarray | None = None) -> ErrorCurve:
         """Return reject-all, and the points at genuine scores, which alone can have the least cost.
 
         Those in `wanted` bins, or in all; they were looked into.

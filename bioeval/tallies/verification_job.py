@@ -17,7 +17,7 @@ from bioeval.scores.about import disjoint_among
 from bioeval.scores.arrays import GENUINE, IMPOSTOR
 from bioeval.scores.blocks import Block, BlockReader, as_row, require_subjects
 from bioeval.scores.labels import as_labels, plain
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counters import (
     CellCounter,
@@ -143,7 +143,7 @@ class VerificationJob:
 
     def _linear_grid(self, reader: BlockReader, number: int) -> np.ndarray:
         """Return evenly spaced thresholds over the range of all attempts, found in a sweep."""
-        if isinstance(self.scores, PairScores):
+        if are_pairs(self.scores):
             every = (row for attempts in self.of_pairs() for row in _rows_of(*attempts))
             low, high, *infinite = extent_among(every)
         else:
@@ -157,7 +157,7 @@ class VerificationJob:
 
     def attempts(self, blocks: Iterable[Block]) -> Iterator[tuple[np.ndarray, list[ImpostorBlock]]]:
         """Yield the genuine and the impostor scores of blocks; those of pairs are at hand."""
-        if isinstance(self.scores, PairScores):
+        if are_pairs(self.scores):
             yield from self.of_pairs()
             return
         for block in blocks:
@@ -166,7 +166,7 @@ class VerificationJob:
     def of_pairs(self) -> Iterator[tuple[np.ndarray, list[ImpostorBlock]]]:
         """Yield the attempts of fixed trials, some at a time."""
         scores = self.scores
-        assert isinstance(scores, PairScores)
+        assert are_pairs(scores)
         done = 0
         for values, genuine in scores.pieces():
             if scores.nan == "raise" and np.isnan(values).any():
@@ -240,7 +240,7 @@ class VerificationJob:
 
     def _people(self) -> tuple[int, int] | None:
         """Return the subjects of pairs or claims, and disjoint pairs of them; None if unknown."""
-        if isinstance(self.scores, PairScores):
+        if are_pairs(self.scores):
             if not self.scores.knows_subjects:
                 return None
             codes = self.scores.pair_codes
@@ -263,7 +263,7 @@ class VerificationJob:
 
     def sweep(self, reader: BlockReader) -> Iterator[ImpostorBlock]:
         """Yield the impostor scores again, in a sweep of their own."""
-        if isinstance(self.scores, PairScores):
+        if are_pairs(self.scores):
             for _, impostors in self.of_pairs():
                 yield from impostors
             return

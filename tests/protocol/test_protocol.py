@@ -19,7 +19,7 @@ from bioeval.base.errors import BioevalError, CardError
 from bioeval.protocol import toml as toml_text
 from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS, TASKS
 from bioeval.protocol.check import unmet_rules, unmet_rules_of_draft
-from bioeval.protocol.fields import EVERY_LAYOUT, Field, Interval, fields_of, matches_choice
+from bioeval.protocol.fields import EVERY_LAYOUT, Field, NumberRange, fields_of, matches_choice
 
 ROOT = Path(__file__).resolve().parents[2]
 COURSE = ["course-all-vs-all", "course-probe-vs-gallery"]
@@ -640,10 +640,10 @@ def test_kth(word, taken):
 
 
 def test_intervals():
-    half_open = Interval(0, 1, low_open=True)
+    half_open = NumberRange(0, 1, low_open=True)
     assert [number in half_open for number in (0, 1e-9, 1, 1.5)] == [False, True, True, False]
     assert str(half_open) == "> 0 and <= 1"
-    assert 10**400 in Interval(1) and str(Interval(1)) == ">= 1"
+    assert 10**400 in NumberRange(1) and str(NumberRange(1)) == ">= 1"
 
 
 # --- words ----------------------------------------------------------------------------------

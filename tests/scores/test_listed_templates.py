@@ -155,3 +155,25 @@ def test_a_selection_keeps_names():
     found = be.Scores.from_pairs([0.1, 0.7, 0.2], [1, 0, 1], templates=PAIRS[:2] + [("b", "d")])
     some = found.select(probes=[2, 0])
     assert some.pair_templates.tolist() == [["b", "d"], ["a", "b"]]
+
+
+@pytest.mark.parametrize("cells", [0, 1 << 20], ids=["sorted", "in a table"])
+def test_a_table_of_templates_shows_what_sorting_does(monkeypatch, cells):
+    monkeypatch.setattr(listed_templates, "_CELLS", cells)
+    monkeypatch.setattr(listed_templates, "_TILE", 3)
+    rng = np.random.default_rng(3)
+    pairs = rng.permutation([(i, j) for i in range(8) for j in range(8) if (i + 2 * j) % 5])
+    names = np.array(list("abcdefgh"))[pairs]
+    genuine = (pairs // 2)[:, 0] == (pairs // 2)[:, 1]
+    listed = [*map(tuple, names.tolist())]
+    both, number = in_both_orders(listed)
+    scores = np.abs(pairs[:, 0] - pairs[:, 1]) + 0.5
+    found = be.Scores.from_pairs(scores, genuine, templates=listed)
+    assert found.values.tolist() == scores[pairs[:, 0] != pairs[:, 1]].tolist()
+    assert f"of {number} pairs {both} are listed in both orders" in " ".join(found.remarks)
+    once = be.Scores.from_pairs(scores, genuine, templates=listed, unordered=True)
+    assert len(once.values) == number
+    turned = next(k for k, (i, j) in enumerate(listed) if i != j and (j, i) in listed)
+    with pytest.raises(be.DataError, match="1 pair is both genuine and impostor"):
+        genuine[turned] = not genuine[turned]
+        be.Scores.from_pairs(scores, genuine, templates=listed)

@@ -20,7 +20,7 @@ from optional import optional_import
 
 import bioeval as be
 from bioeval.base.memory import at_most, in_words, memory_limited, require_bytes
-from bioeval.scores import stored
+from bioeval.scores.arrays import is_stored
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.formats import parquet_rows
 from bioeval.scores.stored import StoredRows
@@ -336,4 +336,4 @@ def test_peak_memory_is_within_the_limit(kind, size, limit, tmp_path):
 
 
 def test_libraries_of_containers_are_known():
-    assert not stored.is_stored(np.zeros(3))
+    assert not is_stored(np.zeros(3))

@@ -18,7 +18,7 @@ from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.look import Look, scratch_of
-from bioeval.tallies.marked_cells import MarkedCells
+from bioeval.tallies.marked_cells import HistogramWithThresholds
 from bioeval.tallies.sweep import run_blocks
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -321,7 +321,7 @@ def test_marked_cells_count_both(name, dtype, narrow, monkeypatch):
     monkeypatch.setattr(marked_cells, "MARKED_SHARE", 0.0 if narrow else 1.0)
     grid = CellGrid(exponent=-1, first=-3, count=24)
     marks = np.unique(np.array(MARKS[name], dtype=dtype))
-    cells = MarkedCells.at(CellCounts(-1, -2, np.ones(20, dtype=np.int64)), grid, marks)
+    cells = HistogramWithThresholds.at(CellCounts(-1, -2, np.ones(20, dtype=np.int64)), grid, marks)
     look = Look([(-np.inf, 0.0), (1.0, 2.5)])
     look.keep_cells(grid)
     assert (cells.narrow.count > grid.count) == (narrow and name not in ("none", "outside"))

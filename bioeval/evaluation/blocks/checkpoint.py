@@ -23,7 +23,7 @@ from bioeval.base.version import __version__
 from bioeval.evaluation.blocks.rows import row_ranges
 from bioeval.scores.formats.files import replacing
 from bioeval.scores.labels import plain
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import Extent, Joined, KeptRows, NarrowCells, Part, TreeSums
 from bioeval.tallies.random_galleries.counts import FixedSums
@@ -56,7 +56,7 @@ def digests_of(scores: Scores) -> dict[str, str]:
         "nan": scores.nan,
         "exclude": ", ".join(scores.exclude),
     }
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         found["scores"] = digest_of(scores.values, scores.genuine, scores.pair_ids)
         return found
     found["labels"] = digest_of(scores.probe_labels, scores.gallery_labels)

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from bioeval.evaluation.cross.options import FoldOptions
-from bioeval.evaluation.cross.parts import NOTHING, Part
+from bioeval.evaluation.cross.parts import NOTHING, FoldSide
 from bioeval.evaluation.cross.results import Fold
-from bioeval.evaluation.cross.splits import Sides, Split, SplitPlan
+from bioeval.evaluation.cross.splits import Split, SplitPlan, SplitSides
 from bioeval.partition import ClaimSampler
 from bioeval.scores.about import About
 from bioeval.scores.blocks import Progress
@@ -20,7 +20,7 @@ Folds = dict[tuple[int, int], Fold]
 
 def evaluate_by_parts(
     plan: SplitPlan,
-    sides: Sides,
+    sides: SplitSides,
     tasks: Sequence[FoldOptions],
     about: About,
     progress: Progress | None,
@@ -39,26 +39,28 @@ def evaluate_by_parts(
 
 
 def parts_of(
-    sides: Sides, split: Split, sampler: ClaimSampler | None, number: int, about: About
-) -> tuple[Part, Part]:
+    sides: SplitSides, split: Split, sampler: ClaimSampler | None, number: int, about: About
+) -> tuple[FoldSide, FoldSide]:
     """Return the training part and the test part of a split, with claims drawn for each."""
     parts = []
     for which, view in enumerate(sides.views(split)):
         claims = None
         if sampler is not None and view is not None:
             claims = sampler.draw(view, number, part=which)
-        parts.append(Part(view, claims, about))
+        parts.append(FoldSide(view, claims, about))
     return parts[0], parts[1]
 
 
-def fold_of(train: Part, test: Part, sizes: tuple[int, int], options: FoldOptions) -> Fold:
+def fold_of(train: FoldSide, test: FoldSide, sizes: tuple[int, int], options: FoldOptions) -> Fold:
     """Evaluate a task: choose a threshold on one part, and judge it on the other."""
     if options.task == "verification":
         return _verified(train, test, sizes, options)
     return _identified(train, test, sizes, options)
 
 
-def _verified(train: Part, test: Part, sizes: tuple[int, int], options: FoldOptions) -> Fold:
+def _verified(
+    train: FoldSide, test: FoldSide, sizes: tuple[int, int], options: FoldOptions
+) -> Fold:
     judged = judge_parts(train, test, options)
     made = Fold.of_judged(judged, *sizes)
     for prefix, part in (("", test), ("train_", train)):
@@ -72,7 +74,9 @@ def _verified(train: Part, test: Part, sizes: tuple[int, int], options: FoldOpti
     return made
 
 
-def _identified(train: Part, test: Part, sizes: tuple[int, int], options: FoldOptions) -> Fold:
+def _identified(
+    train: FoldSide, test: FoldSide, sizes: tuple[int, int], options: FoldOptions
+) -> Fold:
     trained, tested = train.searched(options), test.searched(options)
     closed = options.task == "closed_set"
     if closed:
@@ -91,7 +95,7 @@ def _identified(train: Part, test: Part, sizes: tuple[int, int], options: FoldOp
     return made
 
 
-def judge_parts(train: Part, test: Part, options: FoldOptions) -> Judged:
+def judge_parts(train: FoldSide, test: FoldSide, options: FoldOptions) -> Judged:
     """Choose a threshold of verification on one part, and count both parts at it."""
     rule = options.distance_rule
     if train.listed and test.listed:

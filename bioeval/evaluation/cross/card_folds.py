@@ -10,7 +10,7 @@ import xarray as xr
 from bioeval.base.errors import Argument, DataError, ProtocolError, bad_choice
 from bioeval.evaluation.cross.evaluation import evaluate_tasks
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
-from bioeval.evaluation.cross.splits import Sides
+from bioeval.evaluation.cross.splits import SplitSides
 from bioeval.partition import (
     ClaimSampler,
     Experiment,
@@ -22,7 +22,7 @@ from bioeval.partition import (
 )
 from bioeval.protocol.card import EXPERIMENT, Protocol, Threshold, Uncertainty
 from bioeval.scores.blocks import Progress
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.points import check_far_targets
@@ -58,7 +58,7 @@ def _enrolled(templates: Any, scores: Scores) -> Any:
     if not isinstance(templates, str):
         return templates
     column, _, given = templates.partition("=")
-    meta = Sides(scores).meta
+    meta = SplitSides(scores).meta
     if column not in meta:
         raise DataError(bad_choice("the metadata column", column, meta))
     words = given.split(",")
@@ -67,7 +67,7 @@ def _enrolled(templates: Any, scores: Scores) -> Any:
 
 
 def _predefined(card: str, column: str | None, scores: Scores) -> Any:
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         if scores.pair_folds is None:
             raise DataError(
                 f"protocol {card} takes the folds as given, but these pairs have none; give "
@@ -75,7 +75,7 @@ def _predefined(card: str, column: str | None, scores: Scores) -> Any:
                 "or as the third of four columns of an array of pairs"
             )
         return PredefinedPairFolds(scores.pair_folds)
-    meta = Sides(scores).meta
+    meta = SplitSides(scores).meta
     if column not in meta:
         raise DataError(bad_choice("the metadata column", column, meta))
     return PredefinedFolds(meta[column])

@@ -19,7 +19,7 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.cross.by_parts import evaluate_by_parts
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
 from bioeval.evaluation.cross.results import Fold, fold_dataset, span
-from bioeval.evaluation.cross.splits import PairSides, Sides, SplitPlan, plan_of_scores
+from bioeval.evaluation.cross.splits import PairSides, SplitPlan, SplitSides, plan_of_scores
 from bioeval.evaluation.cross.trained_systems import TrainedSystem, evaluate_trained
 from bioeval.evaluation.cross.transformed_scores import TransformedScores, evaluate_transformed
 from bioeval.evaluation.cross.verification_folds import attempts_by_subject, verify
@@ -28,7 +28,7 @@ from bioeval.partition import Experiment
 from bioeval.partition.base import Splitter
 from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
 from bioeval.stats.pooled import PooledRates
 from bioeval.tallies.by_subject import require_people
@@ -235,7 +235,7 @@ def _evaluate_transformed(
         options = options.with_role(splitter, system.first)
     found, about = evaluate_transformed(system, options, progress)
     made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)
-    unknown = isinstance(system.first, PairScores) and not system.first.knows_subjects
+    unknown = are_pairs(system.first) and not system.first.knows_subjects
     made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
     note_subjects_in_both([made], system.plan, system.sides[0], splitter)
     return made
@@ -269,7 +269,7 @@ def evaluate_tasks(
             for options in tasks
         ]
     reader.note_sentinels()
-    unknown = isinstance(scores, PairScores) and not scores.knows_subjects
+    unknown = are_pairs(scores) and not scores.knows_subjects
     datasets = []
     for options, found in zip(tasks, evaluated, strict=True):
         resampled = None
@@ -281,7 +281,7 @@ def evaluate_tasks(
             found, plan.shape, reader.about, options, splitter, confidence, resampled
         )
         made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
-        if isinstance(splitter, Experiment) and isinstance(sides, Sides):
+        if isinstance(splitter, Experiment) and isinstance(sides, SplitSides):
             made.attrs["experiment"] = _divided(plan, sides)
             if splitter.has_galleries and scores.exclude:
                 made = _with_reduced(made, plan, sides)
@@ -293,7 +293,7 @@ def evaluate_tasks(
 def note_subjects_in_both(
     made: Sequence[xr.Dataset],
     plan: SplitPlan,
-    sides: Sides | PairSides | TrainedSystem,
+    sides: SplitSides | PairSides | TrainedSystem,
     splitter: Any,
 ) -> None:
     """Add to results how many test subjects are in training parts, too, and warn where some are.
@@ -322,7 +322,7 @@ def note_subjects_in_both(
         warnings.warn(said, BioevalWarning, stacklevel=2)
 
 
-def _with_reduced(made: xr.Dataset, plan: SplitPlan, sides: Sides) -> xr.Dataset:
+def _with_reduced(made: xr.Dataset, plan: SplitPlan, sides: SplitSides) -> xr.Dataset:
     """Add to how many probes `exclude` leaves fewer templates of their subject than enrolled."""
     counts = np.zeros((2, *plan.shape), dtype=np.int64)
     for place in plan.places:
@@ -340,7 +340,7 @@ def _with_reduced(made: xr.Dataset, plan: SplitPlan, sides: Sides) -> xr.Dataset
     return made
 
 
-def _divided(plan: SplitPlan, sides: Sides) -> str:
+def _divided(plan: SplitPlan, sides: SplitSides) -> str:
     """Return in words how the test parts of an experiment are divided."""
     parts = [plan.split(*place).sides[1] for place in plan.places]
     if any(probes is gallery for probes, gallery in parts):
@@ -401,7 +401,7 @@ def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
 
 def _add_tests(
     pooled: PooledRates,
-    sides: Sides | PairSides,
+    sides: SplitSides | PairSides,
     plan: SplitPlan,
     found: Mapping[tuple[int, int], Fold],
     options: FoldOptions,
@@ -409,7 +409,7 @@ def _add_tests(
     """Add the attempts of all test parts, each at its own threshold."""
     for place, fold in found.items():
         split = plan.split(*place)
-        part = sides.views(split)[1] if isinstance(sides, Sides) else sides.view(split.test)
+        part = sides.views(split)[1] if isinstance(sides, SplitSides) else sides.view(split.test)
         if fold.defined and part is not None:
             attempts = attempts_by_subject(part, options.templates, options.fusion)
             pooled.add(attempts, fold.threshold)
@@ -428,11 +428,11 @@ def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
 
 def check_task(scores: Scores, options: FoldOptions) -> None:
     """Raise unless the scores support the task."""
-    if options.claims is not None and isinstance(scores, PairScores):
+    if options.claims is not None and are_pairs(scores):
         raise ProtocolError("claims are drawn among templates; a list of pairs has its own")
     if options.task != "closed_set":
         require_values(scores, f"{options.task_name} in folds")
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         if options.task != "verification":
             raise ProtocolError(
                 f"{options.task} needs a gallery to search; a list of pairs supports verification"

@@ -78,7 +78,7 @@ class _PartReader(BlockReader):
         """Do nothing."""
 
 
-class Part:
+class FoldSide:
     """One part of the scores: none of them where it has no probe or no gallery.
 
     Blocks of a part of at most `MOST_LISTED` cells are kept, so that every task finds them read.

@@ -15,16 +15,16 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF
 from bioeval.base.variables import REPEATED
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks, task_in_words
-from bioeval.evaluation.cross.parts import Part
+from bioeval.evaluation.cross.parts import FoldSide
 from bioeval.evaluation.cross.results import dims_of_point
-from bioeval.evaluation.cross.splits import Sides, plan_of, require_square, split_samples
+from bioeval.evaluation.cross.splits import SplitSides, plan_of, require_square, split_samples
 from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.results.closed_set import closed_set_dataset
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.open_set import impostor_role, open_set_dataset
 from bioeval.results.verification import grid_of
 from bioeval.scores.blocks import BlockReader, Progress
-from bioeval.scores.matrix import PairScores, Scores, require_scores
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import check_confidence
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
@@ -130,7 +130,7 @@ def repeat(
     require_choice("band", band, BANDS)
     parse_fusion(fusion)
     confidence = check_confidence(confidence)
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     require_scores(scores)
     if not scores.labelled:
@@ -167,7 +167,7 @@ def _views(
     scores: Scores, splitter: Any
 ) -> tuple[Iterator[tuple[tuple[int, int], Scores | None]], tuple[int, int]]:
     """Return the scores of each partition with its place, and the shape of the places."""
-    sides = Sides(scores)
+    sides = SplitSides(scores)
     if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
         parts = split_samples(splitter, sides.n, sides.labels, None, sides.meta)
         views = (((i, 0), sides.between(probe, own)) for i, (own, probe) in enumerate(parts))
@@ -238,7 +238,7 @@ class _Curves:
         if task == "verification":
             claims = self.part.claims
             drawn = None if claims is None else claims.draw(view, number)
-            return self._verification(view, Part(view, drawn))
+            return self._verification(view, FoldSide(view, drawn))
         tally = self._searched(view)
         if task == "closed_set":
             ds = closed_set_dataset(
@@ -253,7 +253,7 @@ class _Curves:
         names = (*_COUNTS[task], *(scalar.name for scalar in POINTS_OF[task]))
         return {name: ds[name].values for name in names}
 
-    def _verification(self, view: Scores, part: Part) -> dict[str, np.ndarray]:
+    def _verification(self, view: Scores, part: FoldSide) -> dict[str, np.ndarray]:
         grid = to_internal(self.grid, self.kind)
         counts: dict[str, np.ndarray] = {}
         if part.listed:

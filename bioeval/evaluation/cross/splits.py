@@ -18,7 +18,8 @@ from bioeval.partition.base import Splitter
 from bioeval.partition.codes_of_folds import splits_of_other
 from bioeval.partition.samples import LabelCodes
 from bioeval.partition.shuffle_splits import TrainValidationTest
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.pairs import PairScores
 from bioeval.tallies.by_subject import codes_of_pairs, require_pair_subjects
 
 
@@ -191,7 +192,7 @@ class SplitPlan:
         return Split(train, test, train)
 
 
-class Sides:
+class SplitSides:
     """The distinct templates of both sides of a score matrix, as `n` samples to divide.
 
     `labels` and `subject` are their subjects and the codes of these, `meta` the metadata columns
@@ -337,7 +338,7 @@ def plan_of(splitter: Any, n: int, labels: Any, groups: Any, meta: Mapping | Non
 
 def require_square(scores: Scores) -> None:
     """Raise unless the templates of an experiment are to be divided: one set on both sides."""
-    pairs = isinstance(scores, PairScores)
+    pairs = are_pairs(scores)
     if pairs or not np.array_equal(scores.probe_ids, scores.gallery_ids):
         what = "a list of pairs" if pairs else "these scores"
         raise ProtocolError(
@@ -347,11 +348,11 @@ def require_square(scores: Scores) -> None:
         )
 
 
-def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, Sides | PairSides]:
+def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides | PairSides]:
     """Return all splits of some scores, and what is divided: their templates, or pairs."""
     if isinstance(splitter, Experiment):
         require_square(scores)
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         # Of scikit-learn's, those of groups.
         by_subject = getattr(splitter, "by_subject", "Group" in type(splitter).__name__)
         if by_subject:
@@ -369,5 +370,5 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, Sides | Pa
         raise ProtocolError(
             "folds need the subjects of the templates, which a mask does not hold. Give labels"
         )
-    sides = Sides(scores)
+    sides = SplitSides(scores)
     return plan_of(splitter, sides.n, sides.labels, None, sides.meta), sides

@@ -19,13 +19,13 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.cross.evaluation import check_task
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.evaluation.cross.results import BOUND, SUMMARIES, ends_by_subject, fold_dataset
-from bioeval.evaluation.cross.splits import Sides, plan_of_scores
+from bioeval.evaluation.cross.splits import SplitSides, plan_of_scores
 from bioeval.evaluation.cross.verification_folds import attempts_by_subject, verify
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.support import MOST_ATTEMPTS, RULE_OF_3, RULE_OF_30, attempts_for
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
-from bioeval.scores.matrix import PairScores, Scores, require_scores
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
 from bioeval.stats.pooled import PooledRates
 from bioeval.tallies.by_fold.thresholds import Judged
@@ -126,7 +126,7 @@ def study_threshold(
         if number is None:
             continue
         require_integer(name, number, low=least, high=MOST_DRAWS)
-        if isinstance(scores, PairScores) and scores.pair_folds is not None:
+        if are_pairs(scores) and scores.pair_folds is not None:
             raise DataError(
                 f"{Argument(name)} is {number}, but these pairs have folds of their own, which are "
                 "used; leave it out"
@@ -241,7 +241,7 @@ def _by_subject(
 
 def _require_units(scores: Scores, folds: int) -> None:
     """Raise :class:`DataError` where there are fewer subjects, or pairs, than folds of them."""
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         if scores.pair_folds is not None:
             return
     else:
@@ -258,7 +258,7 @@ def _require_units(scores: Scores, folds: int) -> None:
 
 
 def _splitter(scores: Scores, folds: int, repeats: int, random_state: RandomState) -> Any:
-    if isinstance(scores, PairScores) and scores.pair_folds is not None:
+    if are_pairs(scores) and scores.pair_folds is not None:
         return PredefinedPairFolds(scores.pair_folds)
     if _by_people(scores):
         return RepeatedSubjectKFold(folds, n_repeats=repeats, random_state=random_state)
@@ -269,7 +269,7 @@ def _splitter(scores: Scores, folds: int, repeats: int, random_state: RandomStat
 
 def _by_people(scores: Scores) -> bool:
     """Return whether folds share no subject: else pairs are divided."""
-    if not isinstance(scores, PairScores):
+    if not are_pairs(scores):
         return True
     if scores.pair_subjects is None or scores.pair_folds is None:
         return scores.pair_subjects is not None
@@ -301,9 +301,9 @@ def _needed(
 
 
 def _subjects(scores: Scores) -> int:
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         return len(scores.subjects)
-    sides = Sides(scores)
+    sides = SplitSides(scores)
     return sides.subjects_in(np.arange(sides.n))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.evaluation.cross.by_parts import fold_of
 from bioeval.evaluation.cross.options import FoldOptions
-from bioeval.evaluation.cross.parts import Part
+from bioeval.evaluation.cross.parts import FoldSide
 from bioeval.evaluation.cross.results import Fold
 from bioeval.evaluation.cross.splits import Split, plan_of
 from bioeval.partition.samples import LabelCodes
@@ -102,7 +102,7 @@ def evaluate_trained(
         fitted = clone(system.estimator)
         fitted = fitted.fit(system.features[split.fitted], system.subjects[split.fitted])
         train, test = (system.scores(fitted, *part) for part in split.sides)
-        found[repeat, fold] = fold_of(Part(train), Part(test), system.sizes(split), options)
+        found[repeat, fold] = fold_of(FoldSide(train), FoldSide(test), system.sizes(split), options)
         if about is None:
             about = system.about(test)
         if progress is not None:

@@ -13,15 +13,15 @@ import numpy as np
 from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.evaluation.cross.by_parts import fold_of
 from bioeval.evaluation.cross.options import FoldOptions
-from bioeval.evaluation.cross.parts import Part
+from bioeval.evaluation.cross.parts import FoldSide
 from bioeval.evaluation.cross.results import Fold
-from bioeval.evaluation.cross.splits import PairSides, Sides, Split, SplitPlan, plan_of_scores
+from bioeval.evaluation.cross.splits import PairSides, Split, SplitPlan, SplitSides, plan_of_scores
 from bioeval.evaluation.cross.verification_folds import fold_of_pairs, listed_attempts
 from bioeval.evaluation.fusion import require_systems
 from bioeval.results.calibration import LOG_ODDS
 from bioeval.scores.about import About, describe
 from bioeval.scores.blocks import Progress
-from bioeval.scores.matrix import PairScores, Scores, require_scores
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.tallies.calibration_counts import count_for_calibration
 from bioeval.tallies.isotonic import LOG2
 
@@ -39,12 +39,12 @@ class TransformedScores:
         self.first = first
         self.plan: SplitPlan
         self.plan, sides = plan_of_scores(first, splitter)
-        self.sides: list[Sides | PairSides] = [sides]
+        self.sides: list[SplitSides | PairSides] = [sides]
         for scores in others:
-            if isinstance(sides, PairSides) and isinstance(scores, PairScores):
+            if isinstance(sides, PairSides) and are_pairs(scores):
                 self.sides.append(PairSides(scores, sides.by_subject))
             else:
-                self.sides.append(Sides(scores))
+                self.sides.append(SplitSides(scores))
 
     def fold(self, split: Split, options: FoldOptions) -> tuple[Fold, Scores | None]:
         """Return the evaluation of a split, and the new scores of its test part."""
@@ -57,7 +57,7 @@ class TransformedScores:
         if isinstance(sides, PairSides):
             parts = [[one.view(part) for one in self.sides] for part in (split.train, split.test)]
         else:
-            both = [one.views(split) for one in self.sides if isinstance(one, Sides)]
+            both = [one.views(split) for one in self.sides if isinstance(one, SplitSides)]
             parts = [[one[k] for one in both] for k in (0, 1)]
         train, test = (self._transformed(fitted, part) for part in parts)
         made = test if test is not None else train
@@ -65,7 +65,7 @@ class TransformedScores:
         if isinstance(sides, PairSides):
             found = _pairs(train, test, sides, split, options)
         else:
-            found = fold_of(Part(train), Part(test), sides.sizes(split), options)
+            found = fold_of(FoldSide(train), FoldSide(test), sides.sizes(split), options)
         if options.task == "verification" and options.kind == "llr" and test is not None:
             found.points |= _cost_of_ratios(test, options)
         return found, test
@@ -123,8 +123,8 @@ def _pairs(
     """Evaluate verification of listed pairs."""
     attempts = [
         listed_attempts(part, np.arange(part.shape[0]))
-        if isinstance(part, PairScores)
-        else Part(None).attempts(options)
+        if are_pairs(part)
+        else FoldSide(None).attempts(options)
         for part in (train, test)
     ]
     pairs = sides.pairs_in(split.train), sides.pairs_in(split.test)

@@ -8,13 +8,14 @@ import numpy as np
 
 from bioeval.evaluation.cross.by_parts import judge_parts
 from bioeval.evaluation.cross.options import FoldOptions
-from bioeval.evaluation.cross.parts import Part
+from bioeval.evaluation.cross.parts import FoldSide
 from bioeval.evaluation.cross.results import Fold
-from bioeval.evaluation.cross.splits import PairSides, Sides, Split, SplitPlan
+from bioeval.evaluation.cross.splits import PairSides, Split, SplitPlan, SplitSides
 from bioeval.evaluation.ticker import ticker
 from bioeval.scores.blocks import BlockReader, Progress, as_row
-from bioeval.scores.matrix import PairScores, Scores
-from bioeval.tallies.by_fold.partition import Part as FoldPart
+from bioeval.scores.matrix import Scores
+from bioeval.scores.pairs import PairScores
+from bioeval.tallies.by_fold.partition import Subset
 from bioeval.tallies.by_fold.sweep import FoldSweep
 from bioeval.tallies.by_fold.thresholds import Judged, judge_folds, judge_listed
 from bioeval.tallies.by_subject import SubjectAttempts
@@ -38,7 +39,7 @@ class Evaluated(NamedTuple):
 def verify(
     reader: BlockReader,
     plan: SplitPlan,
-    sides: Sides | PairSides,
+    sides: SplitSides | PairSides,
     options: FoldOptions,
     progress: Progress | None,
 ) -> Evaluated:
@@ -51,7 +52,7 @@ def verify(
 def _verify_matrix(
     reader: BlockReader,
     plan: SplitPlan,
-    sides: Sides,
+    sides: SplitSides,
     options: FoldOptions,
     progress: Progress | None,
 ) -> Evaluated:
@@ -60,7 +61,7 @@ def _verify_matrix(
     judged: dict[int, list[Judged]] = {}
     coded = {repeat: _coded(plan, repeat, sides.n) for repeat in range(plan.shape[0])}
     if options.on_all:
-        coded[ON_ALL] = np.zeros(sides.n, dtype=np.int64), [(FoldPart(0), FoldPart(0))]
+        coded[ON_ALL] = np.zeros(sides.n, dtype=np.int64), [(Subset(0), Subset(0))]
     if options.templates == "multi":
         apart = [repeat for repeat, x in coded.items() if not sides.keeps_subjects(x[0])]
     else:
@@ -76,7 +77,7 @@ def _verify_matrix(
         judged |= zip(some, judge_folds(sweep, options.distance_rule, parts, tick), strict=True)
     for repeat in apart:
         splits = [plan.split(repeat, fold) for fold in range(plan.folds_of(repeat))]
-        parts_of = (map(Part, sides.views(split)) for split in splits)
+        parts_of = (map(FoldSide, sides.views(split)) for split in splits)
         judged[repeat] = [judge_parts(train, test, options) for train, test in parts_of]
         tick(2 * scores.shape[0])
     found: dict[tuple[int, int], Fold] = {}
@@ -84,25 +85,23 @@ def _verify_matrix(
         split = plan.split(repeat, fold)
         made = Fold.of_judged(judged[repeat][fold], *sides.sizes(split))
         if options.far_targets is not None:
-            test = Part(sides.view(split.test))
+            test = FoldSide(sides.view(split.test))
             made.points = test.points(options, test.attempts(options) if test.listed else None)
         found[repeat, fold] = made
     return Evaluated(found, judged[ON_ALL][0] if options.on_all else None)
 
 
-def _coded(
-    plan: SplitPlan, repeat: int, n: int
-) -> tuple[np.ndarray, list[tuple[FoldPart, FoldPart]]]:
+def _coded(plan: SplitPlan, repeat: int, n: int) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:
     """Return the fold of each sample, and training and test part of each fold."""
     if plan.codes is not None:
         code = plan.codes[repeat]
         number = plan.folds_of(repeat)
-        parts = [(FoldPart(k, inside=False), FoldPart(k)) for k in range(number)]
+        parts = [(Subset(k, inside=False), Subset(k)) for k in range(number)]
         return np.where(code < 0, number, code), parts
     split = plan.split(repeat, 0)
     code = np.full(n, 2, dtype=np.int64)
     code[split.train], code[split.test] = 1, 0
-    return code, [(FoldPart(1), FoldPart(0))]
+    return code, [(Subset(1), Subset(0))]
 
 
 def listed_attempts(scores: PairScores, index: np.ndarray) -> Attempts:
@@ -142,7 +141,7 @@ def fold_of_pairs(
     judged = judge_listed(attempts[0], attempts[1], options.distance_rule)
     made = Fold.of_judged(judged, *map(sides.size_of, pairs))
     if options.far_targets is not None:
-        made.points = Part(None).points(options, judged.test)
+        made.points = FoldSide(None).points(options, judged.test)
     if sides.by_subject:
         made.counts["crossing_pairs"] = sides.crossing(split.test)
     return made

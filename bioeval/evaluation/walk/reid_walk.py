@@ -9,7 +9,7 @@ import numpy as np
 
 from bioeval.evaluation.walk.candidates import Candidate, ordered, places, templates
 from bioeval.evaluation.walk.cells import FAILED, ITSELF, Cell, RowCells
-from bioeval.evaluation.walk.threshold import Lister, Threshold, adding
+from bioeval.evaluation.walk.threshold import Lister, RowThreshold, adding
 from bioeval.protocol.reid import Convention
 from bioeval.results.counters import Count
 from bioeval.results.row_walk import TaskWalk
@@ -250,7 +250,7 @@ def _walk(query: QueryRow, rule: str, which: str) -> TaskWalk:
             unclear = ties == "expected" and any(m.tied for m in matches)
             inp = float("nan") if unclear else len(matches) / last.rank(ties)
             adds[last.candidate.column].append(Count("inp", None, inp))
-    lister = Lister(query.row, Threshold(None, query.lists.scores.kind), "template", "min")
+    lister = Lister(query.row, RowThreshold(None, query.lists.scores.kind), "template", "min")
     entries = []
     for entry in lister.entries(candidates, "stable" if ties == "expected" else ties):
         if entry.column in adds and entry.place is not None:

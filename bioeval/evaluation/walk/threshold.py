@@ -17,7 +17,7 @@ MOST_LISTED = 3
 
 
 @dataclass(frozen=True)
-class Threshold:
+class RowThreshold:
     """A threshold as a distance, None where there is none, and what accepts in words."""
 
     distance: float | None
@@ -38,7 +38,7 @@ class Lister:
     """Makes entries of the candidates of a row."""
 
     row: RowCells
-    threshold: Threshold
+    threshold: RowThreshold
     unit: str
     fusion: str
 

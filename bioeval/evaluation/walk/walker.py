@@ -17,14 +17,14 @@ from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.evaluation.walk.candidates import Candidate, ordered, places, subjects, templates
 from bioeval.evaluation.walk.cells import RowCells, template_names
 from bioeval.evaluation.walk.reid_walk import QueryRow, walk_reid
-from bioeval.evaluation.walk.threshold import Lister, Threshold, adding
+from bioeval.evaluation.walk.threshold import Lister, RowThreshold, adding
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.results.counters import Count, amount_text
 from bioeval.results.open_set import open_set_scalars, role_of
 from bioeval.results.row_walk import GENUINE, IMPOSTOR, LEFT_OUT, TITLES, Entry, TaskWalk
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import to_user
@@ -37,7 +37,7 @@ _RULES = {
 
 
 def walk_verification(
-    row: RowCells, i: int, job: VerificationJob, threshold: Threshold, ties: str
+    row: RowCells, i: int, job: VerificationJob, threshold: RowThreshold, ties: str
 ) -> TaskWalk:
     """Return the walk of row `i` under verification; `ties` only order the list."""
     multi = job.templates == "multi"
@@ -170,7 +170,7 @@ class SearchedRow:
     i: int
     job: IdentificationJob
     options: dict[str, Any]
-    threshold: Threshold
+    threshold: RowThreshold
 
     @property
     def ties(self) -> str:
@@ -403,7 +403,7 @@ class Walker:
 
     def row(self, i: int) -> dict[str, Any]:
         """Return the fields of the :class:`RowWalk` of row `i`."""
-        scores, threshold = self.scores, Threshold(self.threshold, self.scores.kind)
+        scores, threshold = self.scores, RowThreshold(self.threshold, self.scores.kind)
         tasks: list[TaskWalk] = []
         notes: list[str] = []
         for node, (job, options) in self.plan.tasks.items():
@@ -517,7 +517,7 @@ class Walker:
 
 def _require_rows(scores: Scores) -> None:
     """Raise :class:`ProtocolError` where scores have no rows."""
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         raise ProtocolError(
             "a list of pairs has no rows to explain: each pair is one attempt, accepted or not"
         )

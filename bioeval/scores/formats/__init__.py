@@ -13,7 +13,8 @@ from typing import Any
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.scores.formats import registry
 from bioeval.scores.formats.options import ARRAYS, ReadOptions
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores
+from bioeval.scores.pairs import PairScores
 
 __all__ = ["load", "losses", "save"]
 

@@ -17,8 +17,7 @@ from numpy.lib import format as npy_format
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.scores.formats.files import guarded
 from bioeval.scores.formats.options import say
-from bioeval.scores.labelled_matrix import Verification, checksum
-from bioeval.scores.spooled import SpooledRows
+from bioeval.scores.spooled import FileCheck, SpooledRows, checksum
 
 #: Names listed in a message before it says how many more there are.
 LISTED = 12
@@ -81,7 +80,7 @@ class Arrays:
         """Read one array."""
         raise NotImplementedError
 
-    def mapped(self, key: str) -> tuple[Any, Verification | None]:
+    def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
         """Return an array, left in the file where that can be, and what is still to be verified.
 
         The latter is None where the array is verified already, or the format has no checksum.
@@ -139,7 +138,7 @@ class Archive(Arrays):
             raise DataError(f"{self.path}: the array {key!r} is followed by more than it says")
         return array
 
-    def mapped(self, key: str) -> tuple[Any, Verification | None]:
+    def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
         """Return a large array mapped where it lies; one that is compressed, as it is inflated."""
         header, what = self.headers[key], f"{self.path}: the array {key!r}"
         with guarded(self.path, f"the array {key!r}"):

@@ -19,7 +19,8 @@ from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.top_k import from_zero
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.listed_templates import ListRules, places
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores
+from bioeval.scores.pairs import PairScores
 from bioeval.scores.top_k import TopKScores
 
 

@@ -19,7 +19,8 @@ from bioeval.scores.formats.files import existing_file, guarded, replacing
 from bioeval.scores.formats.format import Format, Found
 from bioeval.scores.formats.npy_siblings import matrix_labels
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores
+from bioeval.scores.pairs import PairScores
 from bioeval.scores.top_k import TopKScores
 
 _KINDS = {b"S2": "similarity", b"D2": "distance"}

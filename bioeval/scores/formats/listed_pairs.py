@@ -18,10 +18,11 @@ from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout
 from bioeval.scores.formats.spellings import is_attack
 from bioeval.scores.formats.text_columns import MOST_NAMES, Columns, TextColumn
-from bioeval.scores.formats.trials import Joined, join, truth_of
+from bioeval.scores.formats.trials import JoinedTrials, join, truth_of
 from bioeval.scores.growing_column import PIECE, release
 from bioeval.scores.listed_templates import ListRules, places
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores
+from bioeval.scores.pairs import PairScores
 
 EXAMPLES = 3
 
@@ -161,7 +162,7 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
     return _Pairs(table, layout, None, genuine, subjects, reading=reading)
 
 
-def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> Joined:
+def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> JoinedTrials:
     path = table.path
     if layout.templates is None:
         raise DataError(f"{path}: has no names of templates, by which {say('trials')} are found")

@@ -34,7 +34,7 @@ from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.template_matrix import pairs_of_features, pairs_of_matrix
 from bioeval.scores.formats.trials import in_order, truth_in_order
 from bioeval.scores.labelled_matrix import NAN_POLICIES
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.top_k import TopKScores
 
 _MATRIX = ("labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan")
@@ -179,7 +179,7 @@ def _read_embeddings(path: Path, values: Any, options: ReadOptions) -> Scores:
 
 def _write(scores: Scores, path: Path) -> None:
     """Write ``x.npy`` with its CSV files; all of them are replaced, or none."""
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         raise DataError(f"{path}: a list of pairs is no matrix; save it as .npz")
     if isinstance(scores, TopKScores):
         raise DataError(f"{path}: top-K lists are no matrix; save them as .npz")
@@ -215,7 +215,7 @@ def _write(scores: Scores, path: Path) -> None:
 
 
 def _losses(scores: Scores) -> list[str]:
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         columns = [] if scores.pair_subjects is None else [scores.pair_subjects]
     else:
         columns = [scores.probe_labels, scores.gallery_labels] if scores.labelled else []

@@ -15,7 +15,7 @@ from bioeval.scores.formats.format import Format, keeps_everything
 from bioeval.scores.formats.npz_layout import RESERVED, SCHEMA, is_square
 from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.top_k import TopKScores
 
 
@@ -31,14 +31,14 @@ def _write(scores: Scores, path: Path) -> None:
 
 def write_arrays(scores: Scores, out: Any, path: Path) -> None:
     """Write the arrays of scores, under the names of bioeval's own layout."""
-    named = isinstance(scores, PairScores) and scores.templates is not None
+    named = are_pairs(scores) and scores.templates is not None
     out.add("schema", np.int64(SCHEMA if named else 1))  # older versions of bioeval read 1
     out.add("kind", np.array(scores.kind))
     if scores.nan != "raise":
         out.add("nan", np.array(scores.nan))
     if scores.exclude:
         out.add("exclude", np.array(scores.exclude))
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         out.add("genuine", scores.genuine)
         if scores.pair_subjects is not None:
             out.add("subjects", _storable(scores.pair_subjects, "subjects", path))

@@ -40,7 +40,8 @@ from bioeval.scores.formats.wide_tables import (
     write_wide_text,
 )
 from bioeval.scores.listed_templates import ListRules, places
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores
+from bioeval.scores.pairs import PairScores
 
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 

@@ -16,7 +16,8 @@ from bioeval.scores.formats.arrow_tables import table_writer
 from bioeval.scores.formats.csv import check_cells
 from bioeval.scores.formats.files import optional, replacing
 from bioeval.scores.formats.format import text_losses
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.pairs import PairScores
 
 _BLOCK_CELLS = 1 << 20
 _LINES = 1 << 17
@@ -30,7 +31,7 @@ def _blocks(scores: Scores) -> Iterator[dict[str, list[Any]]]:
     """
     # The name of the column declares what the scores are.
     score = "score" if scores.kind == "order" else scores.kind
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         columns: dict[str, Any] = {score: scores.values, "genuine": scores.genuine.astype(int)}
         if scores.pair_subjects is not None:
             for i, side in enumerate("ab"):
@@ -108,7 +109,7 @@ def write_arrow(scores: Scores, path: Path) -> None:
 
 def _check(scores: Scores, path: Path) -> None:
     """Raise where text would not be read back as it is."""
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         if scores.pair_subjects is not None:
             for i, side in enumerate("ab"):
                 check_cells(scores.pair_subjects[:, i], f"subject_{side}", path)
@@ -144,7 +145,7 @@ def _attempts(scores: Scores) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.
 
 def pair_losses(scores: Scores) -> list[str]:
     """List what a list of pairs cannot hold of scores."""
-    if isinstance(scores, PairScores):
+    if are_pairs(scores):
         known = {"labels": scores.pair_subjects, "folds": scores.pair_folds}
         if scores.templates is not None:
             known["names of templates"] = np.array(scores.templates.values, dtype=object)

@@ -40,8 +40,8 @@ from bioeval.scores.formats.npz import write_arrays
 from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
 from bioeval.scores.formats.remote import library, without_secrets
-from bioeval.scores.labelled_matrix import Verification
 from bioeval.scores.matrix import Scores
+from bioeval.scores.spooled import FileCheck
 from bioeval.scores.stored import StoredRows
 
 #: Words that may be attributes of the store.
@@ -114,7 +114,7 @@ class Hdf5Arrays(_Store):
             return values.astype(str) if values.dtype.hasobject else values
         return self._plain.read(key)
 
-    def mapped(self, key: str) -> tuple[Any, Verification | None]:
+    def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
         """Return a dataset, left in the file."""
         if self.headers[key].is_pickled or key in self._words:
             return self.read(key), None
@@ -142,7 +142,7 @@ class ZarrArrays(_Store):
         cells = [str(cell) for cell in array.reshape(-1).tolist()]
         return text_array(cells, f"{self.path}: {key!r}").reshape(array.shape)
 
-    def mapped(self, key: str) -> tuple[Any, Verification | None]:
+    def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
         """Return an array, left in the store."""
         return self._stored(key, self._group[key]), None
 

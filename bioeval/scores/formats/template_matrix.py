@@ -11,7 +11,8 @@ from bioeval.base.errors import DataError
 from bioeval.scores.embeddings import EmbeddingSource, as_embeddings, describe_metric
 from bioeval.scores.formats.media_lists import MediaList, read_media, read_template_pairs
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.matrix import PairScores, Scores
+from bioeval.scores.matrix import Scores
+from bioeval.scores.pairs import PairScores
 from bioeval.scores.template_averages import average_embeddings
 
 

@@ -44,17 +44,14 @@ class TextColumn:
         """Append cells as the distinct ones and their numbers."""
         if self.given_up:
             return
-        known = len(self.values)
-        numbers = []
-        for value in distinct:
-            value = str(value).strip()
-            number = self._number.setdefault(value, known)
-            if number == known:
-                self.values.append(value)
-                known += 1
-            numbers.append(number)
+        known = self._number
+        words: list[Any] = [*distinct]
+        numbers = [*map(known.get, words)]
+        if None in numbers:
+            numbers = [known.setdefault(str(value).strip(), len(known)) for value in words]
+            self.values = [*known]
         self._codes.append(np.array(numbers, dtype=np.int32)[codes])
-        if self.most is not None and known > self.most:
+        if self.most is not None and len(known) > self.most:
             self.values, self._number, self._codes = [], {}, GrowingColumn(np.int32)
             self.given_up = True
 

@@ -22,7 +22,7 @@ _SAMPLE = 1000  # lines of scores, to find the trials' columns with their names
 
 
 @dataclass(frozen=True)
-class Joined:
+class JoinedTrials:
     """Trials looked up for scores.
 
     Attributes
@@ -76,7 +76,7 @@ def _word(cell: str) -> str:
     return cell.casefold().replace("_", "-")
 
 
-def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -> Joined:
+def join(table: Columns, layout: PairLayout, path: Path, options: ReadOptions) -> JoinedTrials:
     """Look up the trial of each score by the names of its templates.
 
     Scores of one pair of templates are for the checks of all lists. A list of trials without a word
@@ -134,7 +134,7 @@ def _match(
     flags: np.ndarray,
     options: ReadOptions,
     listed: bool,
-) -> Joined:
+) -> JoinedTrials:
     import pandas as pd
 
     lines = np.flatnonzero(~pd.Series(known).duplicated().to_numpy())
@@ -149,7 +149,7 @@ def _match(
     if not listed:
         genuine = place >= 0
         note = f"the {len(lines):,} pairs of {trials.path.name} are genuine, all others impostors"
-        return Joined(np.arange(len(wanted)), genuine, [note, *notes])
+        return JoinedTrials(np.arange(len(wanted)), genuine, [note, *notes])
     skip = options.missing_pairs == "skip"
     advice = f"; to leave them out say {say('missing_pairs', 'skip')}"
     lacking = np.zeros(len(known), dtype=bool)
@@ -163,7 +163,7 @@ def _match(
         else:
             _refuse(missing, file, f"has {what}", advice)
     rows = np.flatnonzero(place >= 0)
-    return Joined(rows, flags[lines][place[rows]], notes)
+    return JoinedTrials(rows, flags[lines][place[rows]], notes)
 
 
 def _numbers(

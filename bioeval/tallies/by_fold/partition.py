@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 from bioeval.kernels import folds as kernel
-from bioeval.kernels.folds import Rows
+from bioeval.kernels.folds import FoldRows
 from bioeval.scores.aliases import writable_alias
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
@@ -28,7 +28,7 @@ KEPT_VALUES = 1 << 22
 Tick = Callable[[int], None]
 
 
-class RowReader:
+class FoldRowReader:
     """Reads rows of distances: of templates, or of subjects at their fused distance.
 
     While `from_memory` is set, rows are handed on as they are in memory, without looking for failed
@@ -42,22 +42,22 @@ class RowReader:
             not self.multi and _is_plain(self.scores) and reader.gallery.order is None
         )
         self.looked_at = 0
-        self.kept: list[tuple[slice, Rows]] = []
+        self.kept: list[tuple[slice, FoldRows]] = []
 
-    def of_block(self, block: Block) -> Rows:
+    def of_block(self, block: Block) -> FoldRows:
         """Return the rows of a block."""
         if not self.multi:
-            return Rows(block.values, block.own_start, block.own_stop, block.self_position)
+            return FoldRows(block.values, block.own_start, block.own_stop, block.self_position)
         no_self = np.full(len(block.values), -1, dtype=np.int64)
         if self.fusion == "min":
-            return Rows(*block.nearest(), no_self)
+            return FoldRows(*block.nearest(), no_self)
         fused = block.fused(self.fusion)
-        return Rows(fused.values, fused.own_start, fused.own_stop, no_self)
+        return FoldRows(fused.values, fused.own_start, fused.own_stop, no_self)
 
-    def sweep(self, tick: Tick | None) -> Iterator[tuple[slice, Rows]]:
+    def sweep(self, tick: Tick | None) -> Iterator[tuple[slice, FoldRows]]:
         """Yield all rows, and which of the scores they are."""
         if self.kept:
-            swept: Iterable[tuple[slice, Rows]] = self.kept
+            swept: Iterable[tuple[slice, FoldRows]] = self.kept
         elif self.from_memory:
             swept = self._from_memory(0, self.scores.shape[0])
         else:
@@ -77,16 +77,16 @@ class RowReader:
         rows.reader, rows.kept = self.reader.for_rows(low, high), []
         return rows
 
-    def sweep_of(self, low: int, high: int) -> Iterator[tuple[slice, Rows]]:
+    def sweep_of(self, low: int, high: int) -> Iterator[tuple[slice, FoldRows]]:
         """Yield rows ``low:high``, of which `low` starts a block."""
         if self.from_memory:
             return self._from_memory(low, high)
         return map(self._placed, self.reader.blocks_of(low, high))
 
-    def _placed(self, block: Block) -> tuple[slice, Rows]:
+    def _placed(self, block: Block) -> tuple[slice, FoldRows]:
         return slice(block.low, block.low + len(block.values)), self.of_block(block)
 
-    def _from_memory(self, first: int, last: int) -> Iterator[tuple[slice, Rows]]:
+    def _from_memory(self, first: int, last: int) -> Iterator[tuple[slice, FoldRows]]:
         step = max(1, SWEEP_VALUES // self.scores.shape[1])
         for low in range(first, last, step):
             rows = slice(low, min(low + step, last))
@@ -95,14 +95,14 @@ class RowReader:
                 self.looked_at = rows.stop
             yield rows, self._in_memory(rows)
 
-    def _in_memory(self, rows: slice | np.ndarray) -> Rows:
+    def _in_memory(self, rows: slice | np.ndarray) -> FoldRows:
         gallery = self.reader.gallery
-        return Rows(
+        return FoldRows(
             writable_alias(self.scores.base[rows]), gallery.own_start[rows],
             gallery.own_stop[rows], gallery.self_position[rows],
         )  # fmt: skip
 
-    def sample(self, number: int) -> list[Rows]:
+    def sample(self, number: int) -> list[FoldRows]:
         """Return about `number` rows of all over the scores, as blocks of rows."""
         m = self.scores.shape[0]
         if self.scores.row_chunk > 1:  # rows that are stored together are read together
@@ -139,7 +139,7 @@ PAIR_ENTRIES = 1 << 22
 FLUSH = 1 << 30
 
 
-def cells_for(partitions: Sequence[Partition]) -> int:
+def cells_for(partitions: Sequence[DivisionIntoFolds]) -> int:
     """Return how many cells each fold of some partitions has."""
     most = max(x.folds for x in partitions)
     room = PAIR_ENTRIES // (most**2 * len(partitions))
@@ -147,7 +147,7 @@ def cells_for(partitions: Sequence[Partition]) -> int:
 
 
 @dataclass(frozen=True)
-class Part:
+class Subset:
     """The part of a fold: both templates are inside it (test), or neither is (training)."""
 
     fold: int
@@ -155,7 +155,7 @@ class Part:
 
 
 @dataclass
-class Partition:
+class DivisionIntoFolds:
     """One division of the templates into folds, which count from 0.
 
     Attributes
@@ -186,7 +186,7 @@ class Partition:
         """Return the folds of both templates of some scores, as one number."""
         return self.probe[row] * self.folds + self.gallery[position]
 
-    def has(self, part: Part, pairs: np.ndarray) -> np.ndarray:
+    def has(self, part: Subset, pairs: np.ndarray) -> np.ndarray:
         """Return which pairs of folds are of a part."""
         probe, gallery = np.divmod(np.arange(self.folds**2), self.folds)
         if part.inside:
@@ -199,30 +199,30 @@ class Partition:
         """Return the `counts` from those of the tables, the bins along the last axis."""
         return _by_part(tables)
 
-    def tables(self, grid: CellGrid) -> list[FoldTable]:
+    def tables(self, grid: CellGrid) -> list[FoldCounts]:
         """Return a table by pair of folds; by each side, and within folds, where it is too big."""
         if self.folds**2 * (grid.count + 1) <= PAIR_ENTRIES:
-            return [FoldTable(self, grid)]
+            return [FoldCounts(self, grid)]
         return [
-            FoldTable(self, grid, by_gallery=False),
-            FoldTable(self, grid, by_probe=False),
-            FoldTable(self, grid, by_gallery=False, within=True),
+            FoldCounts(self, grid, by_gallery=False),
+            FoldCounts(self, grid, by_probe=False),
+            FoldCounts(self, grid, by_gallery=False, within=True),
         ]
 
 
-class Groups(Partition):
+class Groups(DivisionIntoFolds):
     """Folds of which each pair is counted: `counts` has the shape (folds, folds, bins)."""
 
     def parts_of(self, tables: list[np.ndarray]) -> np.ndarray:
         """Return the counts of each pair of folds."""
         return tables[0][..., :-1].astype(np.int64)
 
-    def tables(self, grid: CellGrid) -> list[FoldTable]:
+    def tables(self, grid: CellGrid) -> list[FoldCounts]:
         """Return a table by pair of folds."""
-        return [FoldTable(self, grid)]
+        return [FoldCounts(self, grid)]
 
 
-class FoldTable:
+class FoldCounts:
     """Counts impostor scores by cell, and by the folds of both sides or of one.
 
     The outermost cells of the grid are open; one cell more is for failed comparisons. With
@@ -231,7 +231,7 @@ class FoldTable:
 
     def __init__(
         self,
-        folds: Partition,
+        folds: DivisionIntoFolds,
         grid: CellGrid,
         *,
         by_probe: bool = True,
@@ -249,7 +249,7 @@ class FoldTable:
         self.counts: np.ndarray | int = 0
         self.added = 0
 
-    def add(self, rows: slice, found: Rows) -> None:
+    def add(self, rows: slice, found: FoldRows) -> None:
         """Count some rows."""
         values = found.values
         if self.added + values.size > FLUSH:

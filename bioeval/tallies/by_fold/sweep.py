@@ -12,9 +12,16 @@ import numpy as np
 
 from bioeval.base.engine import engine
 from bioeval.kernels import folds as kernel
+from bioeval.kernels.folds import FoldRows
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.by_fold.partition import Part, Partition, RowReader, Rows, Tick, cells_for
+from bioeval.tallies.by_fold.partition import (
+    DivisionIntoFolds,
+    FoldRowReader,
+    Subset,
+    Tick,
+    cells_for,
+)
 from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of, rounded_down
 from bioeval.tallies.counters import finite_range, gather
 from bioeval.tallies.parts import Extent, Joined
@@ -36,7 +43,7 @@ Found = tuple[np.ndarray, ...]
 # Scores, the number of the pair of folds of each, and how often it occurs.
 Weighted = tuple[np.ndarray, np.ndarray, np.ndarray]
 
-Swept = Iterable[tuple[slice, Rows]]
+Swept = Iterable[tuple[slice, FoldRows]]
 
 
 class RowWindows(NamedTuple):
@@ -56,7 +63,7 @@ class FoldPass:
     #: Whether what a reader sees of sentinels is taken in.
     looks = False
 
-    def __init__(self, rows: RowReader, partitions: Sequence[Partition]):
+    def __init__(self, rows: FoldRowReader, partitions: Sequence[DivisionIntoFolds]):
         self.rows, self.partitions = rows, [one.bare() for one in partitions]
 
     @property
@@ -107,8 +114,8 @@ class CountPass(FoldPass):
 
     def __init__(
         self,
-        rows: RowReader,
-        partitions: Sequence[Partition],
+        rows: FoldRowReader,
+        partitions: Sequence[DivisionIntoFolds],
         grid: CellGrid,
         *,
         genuine: bool = True,
@@ -158,8 +165,8 @@ class CollectPass(FoldPass):
 
     def __init__(
         self,
-        rows: RowReader,
-        partitions: Sequence[Partition],
+        rows: FoldRowReader,
+        partitions: Sequence[DivisionIntoFolds],
         windows: RowWindows,
         keep: Keep | None,
         dtype: np.dtype,
@@ -225,7 +232,7 @@ class CollectPass(FoldPass):
         for one in self.partitions:
             yield values, one.pairs_of(row, position), np.ones(len(values), dtype=np.int64)
 
-    def _inside(self, rows: slice, found: Rows) -> Found:
+    def _inside(self, rows: slice, found: FoldRows) -> Found:
         """Return the impostor scores of some rows in windows, their rows and positions."""
         windows, values, chunks = self.windows, found.values, numba.get_num_threads()
         if not len(windows.upto):
@@ -299,9 +306,9 @@ class FoldSweep:
         templates: str,
         fusion: str,
         codes: Sequence[tuple[np.ndarray, np.ndarray]],
-        partition: type[Partition] = Partition,
+        partition: type[DivisionIntoFolds] = DivisionIntoFolds,
     ):
-        self.rows = RowReader(reader, templates, fusion)
+        self.rows = FoldRowReader(reader, templates, fusion)
         gallery = reader.gallery
         self.partitions = []
         for probe, fold in codes:
@@ -373,7 +380,7 @@ class FoldSweep:
             (gallery.own_stop - gallery.own_start).sum() - (gallery.self_position >= 0).sum()
         )
 
-    def attempts(self, partition: Partition, part: Part) -> Attempts:
+    def attempts(self, partition: DivisionIntoFolds, part: Subset) -> Attempts:
         """Return the attempts of a part, as far as they are counted."""
         inside = partition.has(part, partition.pair)
         return Attempts(

@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.by_fold.partition import Part, Tick
+from bioeval.tallies.by_fold.partition import Subset, Tick
 from bioeval.tallies.by_fold.sweep import FoldSweep
 from bioeval.tallies.counters import ThresholdCounter
 from bioeval.tallies.sweep import run_jobs
@@ -32,7 +32,7 @@ class Judged:
 def judge_folds(
     sweep: FoldSweep,
     rule: Rule,
-    folds: Sequence[Sequence[tuple[Part, Part]]],
+    folds: Sequence[Sequence[tuple[Subset, Subset]]],
     tick: Tick | None = None,
 ) -> list[list[Judged]]:
     """Choose a threshold on the first part of each fold and count both parts at it.
@@ -70,7 +70,7 @@ def judge_all(scores: Scores, rule: Rule, templates: str, fusion: str) -> Judged
     """Choose a threshold on all scores and count them at it."""
     probe, gallery = (np.zeros(n, dtype=np.int64) for n in scores.shape)
     sweep = FoldSweep(BlockReader(scores), templates, fusion, [(probe, gallery)])
-    return judge_folds(sweep, rule, [[(Part(0), Part(0))]])[0][0]
+    return judge_folds(sweep, rule, [[(Subset(0), Subset(0))]])[0][0]
 
 
 def judge_two(train: Scores, test: Scores, rule: Rule, templates: str, fusion: str) -> Judged:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.views.page import words
-from bioeval.views.page.parts import Part
+from bioeval.views.page.parts import PageItem
 
 #: Types of arrays that a browser has, by the name that the page gives them.
 _TYPES = {"f8": np.float64, "u2": np.uint16, "u4": np.uint32}
@@ -71,7 +71,7 @@ LONG = 24
 class Number:
     """A number of a part; a live one moves with the threshold or the rank."""
 
-    part: Part
+    part: PageItem
     variable: str
     value: Any
     shape: str = "score"  # percent, count, score, out-of, times
@@ -158,7 +158,7 @@ class Table:
         return len(self.rows) > LONG and self.folds and not self.live
 
 
-def shape_of(part: Part, name: str, dtype_kind: str) -> str:
+def shape_of(part: PageItem, name: str, dtype_kind: str) -> str:
     """Return how a variable is written."""
     units = str(part.dataset[name].attrs.get("units", "")) if name in part.dataset else ""
     if units != "score" and words.is_rate(name, units):
@@ -171,6 +171,6 @@ def decimals_for(attempts: Any) -> int:
     return min(4, max(2, len(str(int(attempts or 0))) - 2))
 
 
-def attempts_of(part: Part, name: str) -> int:
+def attempts_of(part: PageItem, name: str) -> int:
     """Return the attempts that a rate is over; 0 where that is not known."""
     return int(part.dataset[name]) if name in part.dataset and not part.dataset[name].ndim else 0

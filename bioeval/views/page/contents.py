@@ -24,7 +24,7 @@ from bioeval.views.page import words
 from bioeval.views.page.cells import ArrayStore, Bounded, Number, Table, Text
 from bioeval.views.page.figures import Drawing, Figure as Figure_contents, figures_of
 from bioeval.views.page.live import LiveState
-from bioeval.views.page.parts import Part, parts_of, systems_of
+from bioeval.views.page.parts import PageItem, parts_of, systems_of
 from bioeval.views.page.pictures import Images, Thumbnail, as_address, pictures_of
 from bioeval.views.page.provenance import Provenance
 from bioeval.views.page.sentences import OutOf, headline
@@ -191,7 +191,7 @@ def _payload(state: LiveState, tasks: list[dict], store: ArrayStore) -> str:
 
 
 def _task(
-    task: str, parts: list[Part], state: LiveState, drawing: Drawing, images: Images | None
+    task: str, parts: list[PageItem], state: LiveState, drawing: Drawing, images: Images | None
 ) -> dict[str, Any]:
     """Return the figures and tables of one task."""
     own = [part for part in parts if part.task == task]
@@ -239,7 +239,7 @@ def _place(figure: Figure_contents, file: str, rows: list, rank: int) -> None:
         mover["now"] = (round(float(x), 1), round(float(y), 1)) if known else None
 
 
-def _details(part: Part, several: bool) -> str:
+def _details(part: PageItem, several: bool) -> str:
     """Return the options of a task and what of it is independent, in words."""
     try:
         found = section(part.dataset, part.task)
@@ -267,7 +267,7 @@ def _control(state: LiveState) -> dict[str, Any] | None:
     }
 
 
-def _data(parts: list[Part]) -> list[dict[str, Any]]:
+def _data(parts: list[PageItem]) -> list[dict[str, Any]]:
     """Return what the systems were evaluated on, in words: what they share, then each by itself."""
     found: dict[str, dict[str, Any]] = {}
     for part in parts:
@@ -288,7 +288,7 @@ def _data(parts: list[Part]) -> list[dict[str, Any]]:
     return [one for one in said if one["lines"]]
 
 
-def _warnings(parts: list[Part]) -> list[dict[str, Any]]:
+def _warnings(parts: list[PageItem]) -> list[dict[str, Any]]:
     """Return warnings, doubts about whole results first, each with the results it is about."""
     by_path = {f"{part.system}\n{part.task}": part.dataset for part in parts}
     found = []
@@ -299,7 +299,7 @@ def _warnings(parts: list[Part]) -> list[dict[str, Any]]:
     return found
 
 
-def _warned(paths: list[str], parts: list[Part]) -> str:
+def _warned(paths: list[str], parts: list[PageItem]) -> str:
     """Return what a warning is about: tasks, with their systems where these are not all."""
     if len(paths) == len(parts):
         return ""
@@ -319,7 +319,7 @@ def _plain(text: str) -> str:
     return renamed(text, lambda name, value: name if value is None else f"{name}={value}")
 
 
-def _remarks(parts: list[Part]) -> list[str]:
+def _remarks(parts: list[PageItem]) -> list[str]:
     by_path = {f"{part.system}/{part.task}": part.dataset for part in parts}
     lines = [text.replace("In brackets", "Intervals") for text in intervals(by_path)]
     rated = [part for part in parts if {"far", "cms", "cmc"} & set(part.dataset.data_vars)]
@@ -334,7 +334,7 @@ def _remarks(parts: list[Part]) -> list[str]:
     return lines
 
 
-def _card(parts: list[Part], walks: list[RowWalk]) -> dict[str, str] | None:
+def _card(parts: list[PageItem], walks: list[RowWalk]) -> dict[str, str] | None:
     """Return the protocol in plain words, of a card that is shipped."""
     said = [str(part.dataset.attrs.get("protocol", "")) for part in parts]
     names = dict.fromkeys([*said, *(walk.protocol for walk in walks)])
@@ -346,7 +346,7 @@ def _card(parts: list[Part], walks: list[RowWalk]) -> dict[str, str] | None:
     return None
 
 
-def _fingerprints(parts: list[Part]) -> list[tuple[str, str]]:
+def _fingerprints(parts: list[PageItem]) -> list[tuple[str, str]]:
     found = {p.system: str(p.dataset.attrs.get("fingerprint", "")) for p in parts}
     return [(system, text) for system, text in found.items() if text]
 

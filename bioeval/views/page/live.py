@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.results.threshold_lookup import rows_at
 from bioeval.views.page.cells import ArrayStore
-from bioeval.views.page.parts import Part
+from bioeval.views.page.parts import PageItem
 
 #: Ranks that the control of the page reaches, at most.
 MOST_RANKS = 100
@@ -36,7 +36,7 @@ class LivePart:
     """A dataset that has a row for each threshold, for each rank, or for each of both."""
 
     number: int
-    part: Part
+    part: PageItem
     thresholds: np.ndarray  # increasing; empty where it has none
     columns: dict[str, np.ndarray] = field(repr=False)  # over thresholds
     ranked: dict[str, np.ndarray] = field(repr=False)  # over thresholds and ranks
@@ -44,7 +44,7 @@ class LivePart:
     ranks: int = 0  # 1 to this
 
     @classmethod
-    def of(cls, number: int, part: Part) -> LivePart | None:
+    def of(cls, number: int, part: PageItem) -> LivePart | None:
         """Take the rows of a dataset; None where it has neither thresholds nor ranks."""
         found: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
         for name, values in part.dataset.data_vars.items():
@@ -141,7 +141,7 @@ class Chosen:
 class LiveState:
     """The moving parts of a page, and where each stands when the page opens."""
 
-    def __init__(self, parts: list[Part]):
+    def __init__(self, parts: list[PageItem]):
         found = (LivePart.of(i, part) for i, part in enumerate(parts))
         self.parts = [part for part in found if part is not None]
         moved = [part for part in self.parts if len(part.thresholds)]

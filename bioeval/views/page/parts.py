@@ -38,7 +38,7 @@ _IN_FOLDS = ", in folds"
 
 
 @dataclass(frozen=True)
-class Part:
+class PageItem:
     """One result of one system."""
 
     system: str
@@ -73,7 +73,7 @@ class Part:
         return self.title if self.title[1:2].isupper() else self.title[0].lower() + self.title[1:]
 
 
-def parts_of(results: Any, name: str = "") -> list[Part]:
+def parts_of(results: Any, name: str = "") -> list[PageItem]:
     """Return the datasets of a result: a Dataset, a DataTree, or a mapping of system to either."""
     found = [replace(part, place=i) for i, part in enumerate(_found(results, name))]
     if not found:
@@ -91,7 +91,7 @@ def parts_of(results: Any, name: str = "") -> list[Part]:
     return sorted(found, key=lambda part: place.get(part.task.partition("/")[0], len(place)))
 
 
-def _found(results: Any, name: str) -> Iterator[Part]:
+def _found(results: Any, name: str) -> Iterator[PageItem]:
     if isinstance(results, Mapping) and not isinstance(results, xr.Dataset | xr.DataTree):
         for key, one in results.items():
             yield from _found(one, str(key))
@@ -107,7 +107,7 @@ def _found(results: Any, name: str) -> Iterator[Part]:
         system, task = _split(path, dataset)
         system = "/".join(filter(None, (name, system)))
         system = system or str(dataset.attrs.get("system", "")) or "results"
-        yield Part(printable(system), task, dataset)
+        yield PageItem(printable(system), task, dataset)
 
 
 def _split(path: str, dataset: xr.Dataset) -> tuple[str, str]:
@@ -135,6 +135,6 @@ def _task_of(dataset: xr.Dataset) -> str:
     return _NODES.get(said, re.sub(r"\W+", "_", said).strip("_") or "results")
 
 
-def systems_of(parts: list[Part]) -> list[str]:
+def systems_of(parts: list[PageItem]) -> list[str]:
     """Return the systems, each once, in the order in which they were given."""
     return list(dict.fromkeys(part.system for part in sorted(parts, key=lambda part: part.place)))

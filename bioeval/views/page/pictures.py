@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from bioeval.base.errors import DataError
-from bioeval.views.page.parts import Part
+from bioeval.views.page.parts import PageItem
 from bioeval.views.plots.registry import PLOTS
 from bioeval.views.plots.save import save
 from bioeval.views.plots.select_datasets import drawings
@@ -31,7 +31,7 @@ class Images:
     column: str
     folder: str | os.PathLike[str] = "."
 
-    def heads(self, part: Part, dimension: str = "pair") -> list[str]:
+    def heads(self, part: PageItem, dimension: str = "pair") -> list[str]:
         """Return the variables of the column over a dimension: of pairs, or of suspects."""
         sides = ("probe", "gallery") if dimension == "pair" else (dimension,)
         names = [f"{side}_meta_{self.column.replace('/', '_')}" for side in sides]
@@ -46,7 +46,7 @@ class Images:
         return names
 
     def columns(
-        self, part: Part, dimension: str, rows: int
+        self, part: PageItem, dimension: str, rows: int
     ) -> Iterator[tuple[str, list[Thumbnail]]]:
         """Yield each heading over a dimension and the images of the first rows."""
         for name in self.heads(part, dimension):
@@ -85,7 +85,7 @@ _LIVE = ("roc", "det", "error_rates", "cmc", "dir_far", "dir_surface", "gom")
 MOST = 12
 
 
-def pictures_of(parts: list[Part]) -> Iterator[dict[str, Any]]:
+def pictures_of(parts: list[PageItem]) -> Iterator[dict[str, Any]]:
     """Return every plot that does not move: its name, its title, and its SVG as a data address."""
     results: dict[str, dict[str, Any]] = {}
     for part in parts:

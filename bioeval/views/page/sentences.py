@@ -16,7 +16,7 @@ from bioeval.tallies.points import per_cent
 from bioeval.views.page import words
 from bioeval.views.page.cells import Number, Text, attempts_of
 from bioeval.views.page.live import Chosen, LivePart, LiveState
-from bioeval.views.page.parts import Part, systems_of
+from bioeval.views.page.parts import PageItem, systems_of
 from bioeval.views.tables.tasks import value_of
 from bioeval.views.terms import speaker
 
@@ -52,7 +52,7 @@ class OutOf:
         return given
 
 
-def headline(parts: list[Part], state: LiveState) -> list[dict[str, Any]]:
+def headline(parts: list[PageItem], state: LiveState) -> list[dict[str, Any]]:
     """Return the sentences of each system: its name, and the sentences."""
     found = []
     at = {live.number: (live, threshold, row) for live, threshold, row in state.rows()}
@@ -68,7 +68,7 @@ def headline(parts: list[Part], state: LiveState) -> list[dict[str, Any]]:
     return found
 
 
-def _of_system(own: list, at: dict, state: LiveState, parts: list[Part]) -> Iterator[list[Any]]:
+def _of_system(own: list, at: dict, state: LiveState, parts: list[PageItem]) -> Iterator[list[Any]]:
     tasks = {part.task: i for i, part in own}
     first = next((task for task in _ORDER if task in tasks), "")
     live, threshold, row = at.get(tasks.get(first, -1), (None, np.nan, -1))
@@ -133,7 +133,7 @@ def _of_counts(live: LivePart, count: str, attempts: str, row: int) -> list[Any]
     return [Number(live.part, count, value, "count", live=True), f" of {total:,}"]
 
 
-def _chosen(live: LivePart, state: LiveState, parts: list[Part]) -> Iterator[list[Any]]:
+def _chosen(live: LivePart, state: LiveState, parts: list[PageItem]) -> Iterator[list[Any]]:
     """Say where the threshold of the page was chosen, and what to expect on new people."""
     system = live.part.system
     if state.chosen is None or state.leader is None:
@@ -164,11 +164,11 @@ def _score(value: float) -> Text:
     return Text(words.score(value), digits=words.digits(value))
 
 
-def _is_study(part: Part) -> bool:
+def _is_study(part: PageItem) -> bool:
     return "far_mean" in part.dataset and "frr_mean" in part.dataset
 
 
-def _on_new_people(study: Part | None) -> list[Any]:
+def _on_new_people(study: PageItem | None) -> list[Any]:
     """Say what to expect of new people, from folds of subjects, or that it is not known."""
     if study is None:
         return [
@@ -228,7 +228,7 @@ def _ranks(live: LivePart, rank: int) -> list[Any]:
     return [*said, f", of {counted(total, 'searches')}." if total else "."]
 
 
-def _others(part: Part) -> Iterator[list[Any]]:
+def _others(part: PageItem) -> Iterator[list[Any]]:
     """Say what a comparison, groups or the zoo found."""
     ds = part.dataset
     if "value_a" in ds:

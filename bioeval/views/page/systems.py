@@ -9,7 +9,7 @@ import numpy as np
 
 from bioeval.views.page import words
 from bioeval.views.page.live import LivePart, LiveState
-from bioeval.views.page.parts import Part
+from bioeval.views.page.parts import PageItem
 from bioeval.views.terms import speaker
 
 # FAR + FRR at the EER threshold of another system, where scores are on another scale: most
@@ -22,7 +22,7 @@ NOT_SHARED = "not_shared"
 _CLASSES = ("genuine_attempts", "impostor_attempts")
 
 
-def doubts_of_systems(parts: list[Part], state: LiveState) -> list[dict[str, Any]]:
+def doubts_of_systems(parts: list[PageItem], state: LiveState) -> list[dict[str, Any]]:
     """Return warnings about systems that do not share their attempts, or the scale of scores."""
     said = [
         (part.title, speaker(part.dataset)(text))
@@ -31,7 +31,7 @@ def doubts_of_systems(parts: list[Part], state: LiveState) -> list[dict[str, Any
     return [{"text": text, "of": of, "serious": True} for of, text in dict.fromkeys(said)]
 
 
-def _attempts(parts: list[Part]) -> Iterator[tuple[Part, str]]:
+def _attempts(parts: list[PageItem]) -> Iterator[tuple[PageItem, str]]:
     """Say which systems made other numbers of attempts than the first."""
     first: dict[str, tuple[str, list[int]]] = {}
     for part in sorted(parts, key=lambda part: part.place):
@@ -51,7 +51,7 @@ def _attempts(parts: list[Part]) -> Iterator[tuple[Part, str]]:
             yield part, text
 
 
-def _scales(state: LiveState) -> Iterator[tuple[Part, str]]:
+def _scales(state: LiveState) -> Iterator[tuple[PageItem, str]]:
     """Say which systems have nothing but errors at the EER threshold of the first."""
     leader = state.leader
     if leader is None or "eer_threshold" not in leader.part.dataset:

@@ -21,7 +21,7 @@ from bioeval.views.page.cells import (
     shape_of,
 )
 from bioeval.views.page.live import RATES, LivePart
-from bioeval.views.page.parts import Part
+from bioeval.views.page.parts import PageItem
 from bioeval.views.page.pictures import Images
 from bioeval.views.tables.tasks import report_ranks
 from bioeval.views.terms import speaker
@@ -93,13 +93,13 @@ def _live_row(
     return [*([part.system] if several else []), *cells]
 
 
-def _interval_heads(parts: list[Part]) -> list[str]:
+def _interval_heads(parts: list[PageItem]) -> list[str]:
     said = {str(part.dataset.attrs.get("confidence", "")) for part in parts} - {""}
     level = f"{100 * float(said.pop()):g} % " if len(said) == 1 else ""
     return [f"{level}from", "to"]
 
 
-def scalar_table(parts: list[Part], several: bool) -> Table | None:
+def scalar_table(parts: list[PageItem], several: bool) -> Table | None:
     """Return every single figure of a task, the systems side by side."""
     names: dict[str, str] = {}  # each figure, with its meaning
     for part in parts:
@@ -118,7 +118,7 @@ def scalar_table(parts: list[Part], several: bool) -> Table | None:
     return Table(f"figures-{task}", title, ["Figure", *heads, "Meaning"], body)
 
 
-def _value_head(parts: list[Part]) -> str:
+def _value_head(parts: list[PageItem]) -> str:
     said = str(parts[0].dataset.attrs.get("confidence", ""))
     has = any(f"{name}_low" in parts[0].dataset for name in _figures(parts[0].dataset))
     return f"Value and {100 * float(said):g} % interval" if said and has else "Value"
@@ -137,7 +137,7 @@ def _figures(dataset: Any) -> list[str]:
     return [name for name in names if name not in stems | means]
 
 
-def _figure(part: Part, name: str) -> Any:
+def _figure(part: PageItem, name: str) -> Any:
     if name not in part.dataset:
         return ""
     shape = shape_of(part, name, part.dataset[name].dtype.kind)
@@ -172,7 +172,7 @@ def _means(dataset: Any) -> list[str]:
     return [name.removesuffix("_mean") for name in names if name.endswith("_mean")]
 
 
-def mean_table(parts: list[Part], several: bool) -> Table | None:
+def mean_table(parts: list[PageItem], several: bool) -> Table | None:
     """Return means over folds or repeats with their intervals, a row each."""
     body = []
     for part in parts:
@@ -196,7 +196,7 @@ def mean_table(parts: list[Part], several: bool) -> Table | None:
     return Table(f"means-{task}", f"{parts[0].title}: means over folds", heads, body)
 
 
-def target_table(parts: list[Part], several: bool) -> Table | None:
+def target_table(parts: list[PageItem], several: bool) -> Table | None:
     """Return what holds at each FAR target, with a warning where the data cannot support it."""
     body, names = [], ("frr_at_far", "dir_at_far")
     for part in parts:
@@ -219,7 +219,7 @@ def target_table(parts: list[Part], several: bool) -> Table | None:
     return Table(f"far-targets-{task}", title, heads, body)
 
 
-def _target_row(part: Part, rate: str, i: int, target: float, several: bool) -> list:
+def _target_row(part: PageItem, rate: str, i: int, target: float, several: bool) -> list:
     dataset = part.dataset
     decimals = decimals_for(attempts_of(part, "genuine_attempts"))
 
@@ -253,7 +253,7 @@ def support(expected: float) -> str:
     return "not supported: the same as at FAR = 0"
 
 
-def rank_table(parts: list[Part], several: bool) -> Table | None:
+def rank_table(parts: list[PageItem], several: bool) -> Table | None:
     """Return what holds at each reported rank."""
     body: list[list[Any]] = []
     heads: list[str] = []
@@ -294,7 +294,7 @@ def _head(name: str) -> str:
     return words.label(name)
 
 
-def other_tables(part: Part, systems: int, images: Images | None = None) -> Iterator[Table]:
+def other_tables(part: PageItem, systems: int, images: Images | None = None) -> Iterator[Table]:
     """Return the values over folds, groups, subjects and the like, a table for each."""
     dataset, several, most = part.dataset, systems > 1, max(50, MOST_ROWS // systems)
     found: dict[tuple[str, ...], list[str]] = {}
@@ -345,7 +345,7 @@ def _labels(dataset: Any, dim: str) -> list:
     return list(range(dataset.sizes[dim]))
 
 
-def _cell(part: Part, name: str, value: Any, more: dict) -> Any:
+def _cell(part: PageItem, name: str, value: Any, more: dict) -> Any:
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -12,7 +12,7 @@ from bioeval.base.errors import counted, printable
 from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol import CARD_OF_LAYOUT
 from bioeval.results.support import KIND_DOUBT
-from bioeval.scores.enrolment_times import NOT_ENROLLED
+from bioeval.scores.labelled_matrix import NOT_ENROLLED
 from bioeval.views.tables.tasks import system_of, systems, value_of
 from bioeval.views.terms import dictionary, interval_method
 

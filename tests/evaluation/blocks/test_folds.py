@@ -17,7 +17,7 @@ from bioeval.evaluation.blocks.engine import BlockEngine
 from bioeval.evaluation.cross import parts
 from bioeval.scores.blocks import BlockReader
 from bioeval.tallies.by_fold import sweep, sweep as passes
-from bioeval.tallies.by_fold.partition import Partition, RowReader
+from bioeval.tallies.by_fold.partition import DivisionIntoFolds, FoldRowReader
 from bioeval.tallies.by_fold.sweep import FoldPass
 from tests.optional import optional_import
 from tests.shuffled import Shuffled
@@ -185,12 +185,12 @@ def collected(values, monkeypatch):
     """Return what a block sends of collected scores, of two partitions."""
     monkeypatch.setattr(passes, "FEW", 10)
     scores = be.Scores(values, np.arange(len(values)) // 2)
-    rows = RowReader(BlockReader(scores), "single", "min")
+    rows = FoldRowReader(BlockReader(scores), "single", "min")
     code = np.arange(len(values)) % 2
     windows = passes.RowWindows(
         np.array([0, 1]), np.array([np.nan]), np.array([np.inf]), values.size
     )
-    two = [Partition(code, code), Partition(code, 1 - code)]
+    two = [DivisionIntoFolds(code, code), DivisionIntoFolds(code, 1 - code)]
     found = passes.CollectPass(rows, two, windows, None, values.dtype).part(0, len(values))
     return sum(map(len, found["kept"]["0"].arrays)), found["joined"]["1"]["2"].arrays
 

@@ -1,0 +1,104 @@
+"""The size and the shape of the package: each figure beside its bound.
+
+``pytest tests/test_house.py -s`` prints the figures. A bound is never raised to make room: what a
+change adds, it takes away elsewhere, or the change says why the house must grow.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import subprocess
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+# Data of 600 x 600, on which a call loads what it needs and nothing else.
+DATA = """
+import numpy as np, bioeval as be
+scores = be.Scores(np.random.default_rng(0).random((600, 600)), np.repeat(np.arange(100), 6))
+"""
+
+
+def figure(what: str, found: int, bound: int) -> None:
+    """Print a figure beside its bound, and hold it."""
+    print(f"\n{what}: {found:,} (at most {bound:,})", end="")
+    assert found <= bound, f"{what}: {found:,}, at most {bound:,}"
+
+
+def lines(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def tokens(path: Path) -> int:
+    """Tokens of code: without comments, and a docstring is one."""
+    text = path.read_text(encoding="utf-8")
+    skipped = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+    return sum(t.type not in skipped for t in tokenize.generate_tokens(io.StringIO(text).readline))
+
+
+def nodes(kind: type | tuple[type, ...]) -> Iterator[tuple[Path, ast.AST]]:
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, kind):
+                yield path, node
+
+
+def test_modules_lines_and_tokens():
+    figure("modules", len(MODULES), 428)
+    figure("lines", sum(map(lines, MODULES)), 82_000)
+    figure("tokens of code", sum(map(tokens, MODULES)), 575_000)
+
+
+@pytest.mark.parametrize(("call", "bound"), [("verification", 15_000), ("evaluate", 19_500)])
+def test_a_call_loads_few_lines(call, bound):
+    code = f"{DATA}be.{call}(scores)\nimport sys\nprint(*[m for m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert "sklearn" not in loaded
+    assert "matplotlib" not in loaded
+    own = [name for name in loaded if name == "bioeval" or name.startswith("bioeval.")]
+    paths = [PACKAGE.joinpath(*name.split(".")[1:]) for name in own]
+    files = [p / "__init__.py" if p.is_dir() else p.with_suffix(".py") for p in paths]
+    figure(f"lines that be.{call} loads", sum(map(lines, files)), bound)
+
+
+def test_a_name_of_a_class_is_used_once():
+    names = Counter(node.name for _, node in nodes(ast.ClassDef))
+    figure("names of classes used twice", sum(n > 1 for n in names.values()), 4)
+
+
+def test_kinds_of_counts_and_scores_are_seldom_asked():
+    kinds = ("Tally", "Job", "Scores", "FoldedVerification", "FoldedIdentification")
+    asked = 0
+    for _, node in nodes(ast.Call):
+        if getattr(node.func, "id", "") == "isinstance":
+            asked += any(ast.unparse(node.args[1]).endswith(kind) for kind in kinds)
+    figure("questions for the kind of a tally, a job or scores", asked, 150)
+
+
+def test_private_functions_have_few_parameters():
+    found = []
+    for path, node in nodes(FUNCTION):
+        given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        count = len([a for a in given if a.arg not in ("self", "cls")])
+        if count > 8 and node.name.startswith("_") and not node.name.startswith("__"):
+            found.append(f"{path.name}: {node.name}")
+    figure(f"private functions over 8 parameters {found}", len(found), 1)
+
+
+def test_bodies_of_functions_are_short():
+    found = []
+    for path, node in nodes(FUNCTION):
+        body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+        if body and node.end_lineno - body[0].lineno + 1 > 90:
+            found.append(f"{path.name}: {node.name}")
+    figure(f"bodies over 90 lines {found}", len(found), 0)
