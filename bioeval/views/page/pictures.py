@@ -18,7 +18,7 @@ from bioeval.base.errors import DataError
 from bioeval.views.page.parts import PageItem
 from bioeval.views.plots.registry import PLOTS
 from bioeval.views.plots.save import save
-from bioeval.views.plots.select_datasets import drawings
+from bioeval.views.plots.select_datasets import plot_files
 
 # Pixels along the longer side, for a screen with two to each point.
 _SIDE = 128
@@ -94,7 +94,7 @@ def pictures_of(parts: list[PageItem]) -> Iterator[dict[str, Any]]:
     drawn = 0
     for task, given in results.items():
         data = given if len(given) > 1 else next(iter(given.values()))
-        for one in drawings(data, plots):
+        for one in plot_files(data, plots):
             if drawn == MOST:
                 return
             drawn += 1

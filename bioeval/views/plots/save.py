@@ -17,7 +17,7 @@ from bioeval.base.errors import DataError, bad_choice, require_choice
 from bioeval.base.progress import stage
 from bioeval.scores.formats.files import replacing
 from bioeval.views.plots.registry import PLOTS
-from bioeval.views.plots.select_datasets import Drawing, drawings
+from bioeval.views.plots.select_datasets import PlotFile, plot_files
 
 FORMATS = ("png", "pdf", "svg")
 
@@ -104,7 +104,7 @@ def save_all(
     folder.mkdir(parents=True, exist_ok=True)
     plots = [plot for plot in PLOTS.values() if not (overlaid and plot.one_system)]
     written = []
-    for one in chain(drawings(results, plots), _of_scores(of_scores)):
+    for one in chain(plot_files(results, plots), _of_scores(of_scores)):
         name = _name(one.stem, one.system)
         # Created directly, so that pyplot does not track it.
         figure = Figure(layout="constrained")
@@ -118,10 +118,10 @@ def save_all(
     return written
 
 
-def _of_scores(of_scores: Iterable[tuple[str, str, Any]]) -> Iterator[Drawing]:
+def _of_scores(of_scores: Iterable[tuple[str, str, Any]]) -> Iterator[PlotFile]:
     for name, system, data in of_scores:
         for stem, options in PLOTS[name].files.items():
-            yield Drawing(stem, system, PLOTS[name], data, options)
+            yield PlotFile(stem, system, PLOTS[name], data, options)
 
 
 def _name(stem: str, system: str) -> str:

@@ -72,7 +72,7 @@ def drawable(data: Any, plot: Plot) -> Any:
     return data if has(data) else None
 
 
-class Drawing(NamedTuple):
+class PlotFile(NamedTuple):
     """A file of a plot: its stem, the system it shows alone, if any, and what its display takes."""
 
     stem: str
@@ -87,7 +87,7 @@ class Drawing(NamedTuple):
         return display if display.why_empty else display.plot(figure, **self.options)
 
 
-def drawings(data: Any, plots: Iterable[Plot]) -> Iterator[Drawing]:
+def plot_files(data: Any, plots: Iterable[Plot]) -> Iterator[PlotFile]:
     """Yield the files of each plot that `data` supports."""
     for plot in plots:
         if (found := drawable(data, plot)) is None:
@@ -95,7 +95,7 @@ def drawings(data: Any, plots: Iterable[Plot]) -> Iterator[Drawing]:
         for stem, options in plot.files.items():
             for one in pick(found, plot.name) if plot.one_system else [found]:
                 name = one.name if isinstance(one, System) else ""
-                yield Drawing(stem, name, plot, one, options)
+                yield PlotFile(stem, name, plot, one, options)
 
 
 def needs_of(data: Any, plot: Plot) -> Needs:
