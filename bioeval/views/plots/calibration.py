@@ -171,9 +171,11 @@ def _up_to_worst(display: CurvesDisplay) -> tuple[float, float]:
 
 
 def _prior_alone(display: CurvesDisplay) -> Labelled:
-    display.ax_.axvline(0.0, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
     reference = display.systems[0].dataset["reference_ece"]
-    return display._reference(reference["prior_log_odds"].values, reference.values, linewidth=1.0)
+    x, y = reference["prior_log_odds"].values, reference.values
+    alone = display._reference(x, y, linewidth=1.0)
+    display.ax_.axvline(0.0, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
+    return alone
 
 
 class EmpiricalCrossEntropyDisplay(CurvesDisplay):
