@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     )
     from bioeval.views.plots.zoo import *  # noqa: F403
 
-_HOMES = {name: plot.home for plot in PLOTS.values() for name in (plot.name, plot.display)}
+_HOMES = {name: plot.home for name, plot in PLOTS.items()}
+_HOMES |= {plot.display: plot.home for plot in PLOTS.values()}
 _HOMES |= {"save": "bioeval.views.plots.save"}
 
 __all__ = [*_HOMES, "save_all"]
