@@ -18,71 +18,23 @@ from bioeval.views.plots.registry import PLOTS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from bioeval.mot.timeline import TimelineDisplay as TimelineDisplay, timeline as timeline
+    from bioeval.mot.timeline import *  # noqa: F403
     from bioeval.scores.matrix import Scores
-    from bioeval.views.plots.calibration import (
-        BayesErrorDisplay as BayesErrorDisplay,
-        EmpiricalCrossEntropyDisplay as EmpiricalCrossEntropyDisplay,
-        ReliabilityDisplay as ReliabilityDisplay,
-        TippettDisplay as TippettDisplay,
-        bayes_error as bayes_error,
-        empirical_cross_entropy as empirical_cross_entropy,
-        reliability as reliability,
-        tippett as tippett,
-    )
-    from bioeval.views.plots.cmc import CmcDisplay as CmcDisplay, cmc as cmc
-    from bioeval.views.plots.det import DetDisplay as DetDisplay, det as det
-    from bioeval.views.plots.dir_far import DirFarDisplay as DirFarDisplay, dir_far as dir_far
-    from bioeval.views.plots.dir_surface import (
-        DirSurfaceDisplay as DirSurfaceDisplay,
-        dir_surface as dir_surface,
-    )
-    from bioeval.views.plots.epc import EpcDisplay as EpcDisplay, epc as epc
-    from bioeval.views.plots.error_discard import (
-        ErrorDiscardDisplay as ErrorDiscardDisplay,
-        error_discard as error_discard,
-    )
-    from bioeval.views.plots.error_rates import (
-        ErrorRatesDisplay as ErrorRatesDisplay,
-        error_rates as error_rates,
-    )
-    from bioeval.views.plots.folds import (
-        FoldsDisplay as FoldsDisplay,
-        ThresholdStudyDisplay as ThresholdStudyDisplay,
-        folds as folds,
-        threshold_study as threshold_study,
-    )
-    from bioeval.views.plots.gallery_size import (
-        GallerySizeDisplay as GallerySizeDisplay,
-        gallery_size as gallery_size,
-    )
-    from bioeval.views.plots.gom import GomDisplay as GomDisplay, gom as gom
-    from bioeval.views.plots.groups import GroupsDisplay as GroupsDisplay, groups as groups
-    from bioeval.views.plots.hota import HotaDisplay as HotaDisplay, hota as hota
-    from bioeval.views.plots.lorenz import LorenzDisplay as LorenzDisplay, lorenz as lorenz
-    from bioeval.views.plots.matrix import MatrixDisplay as MatrixDisplay
-    from bioeval.views.plots.over_time import (
-        AgeingDisplay as AgeingDisplay,
-        OverTimeDisplay as OverTimeDisplay,
-        ageing as ageing,
-        over_time as over_time,
-    )
-    from bioeval.views.plots.precision_recall import (
-        PrecisionRecallDisplay as PrecisionRecallDisplay,
-        precision_recall as precision_recall,
-    )
-    from bioeval.views.plots.repeated import (
-        RepeatedDisplay as RepeatedDisplay,
-        repeated as repeated,
-    )
-    from bioeval.views.plots.roc import RocDisplay as RocDisplay, roc as roc
-    from bioeval.views.plots.row_walk import RowWalkDisplay as RowWalkDisplay, row_walk as row_walk
+    from bioeval.views.plots.calibration import *  # noqa: F403
+    from bioeval.views.plots.curve_plots import *  # noqa: F403
+    from bioeval.views.plots.dir_surface import *  # noqa: F403
+    from bioeval.views.plots.folds import *  # noqa: F403
+    from bioeval.views.plots.groups import *  # noqa: F403
+    from bioeval.views.plots.over_time import *  # noqa: F403
+    from bioeval.views.plots.ranks import *  # noqa: F403
+    from bioeval.views.plots.rates import *  # noqa: F403
+    from bioeval.views.plots.row_walk import *  # noqa: F403
     from bioeval.views.plots.save import save as save
-    from bioeval.views.plots.score_distributions import (
+    from bioeval.views.plots.score_plots import (
+        MatrixDisplay as MatrixDisplay,
         ScoreDistributionsDisplay as ScoreDistributionsDisplay,
     )
-    from bioeval.views.plots.spread import SpreadDisplay as SpreadDisplay, spread as spread
-    from bioeval.views.plots.zoo import ZooDisplay as ZooDisplay, zoo as zoo
+    from bioeval.views.plots.zoo import *  # noqa: F403
 
 _HOMES = {name: plot.home for name, plot in PLOTS.items()}
 _HOMES |= {plot.display: plot.home for plot in PLOTS.values()}
@@ -148,7 +100,7 @@ def score_distributions(
     6080
     """
     from bioeval.evaluation.plotted_scores import histograms_of
-    from bioeval.views.plots.score_distributions import ScoreDistributionsDisplay
+    from bioeval.views.plots.score_plots import ScoreDistributionsDisplay
 
     display = ScoreDistributionsDisplay.from_results(histograms_of(data))
     return display.plot(ax, thresholds=thresholds, log=log, **style)
@@ -188,7 +140,7 @@ def matrix(
     (80, 80)
     """
     from bioeval.scores.matrix_image import matrix_image
-    from bioeval.views.plots.matrix import MatrixDisplay
+    from bioeval.views.plots.score_plots import MatrixDisplay
 
     return MatrixDisplay.from_results(matrix_image(scores, pixels)).plot(ax, **style)
 

@@ -189,7 +189,7 @@ def test_a_kernel_file_stands_alone(path):
         ("scores/matrix.py", "from bioeval import __version__", 0),
         ("scores/matrix.py", "from ..evaluation import evaluate", 1),
         ("scores/matrix.py", "def late():\n    from bioeval.results import verification", 1),
-        ("scores/matrix.py", "import bioeval.views.plots.roc", 1),
+        ("scores/matrix.py", "import bioeval.views.plots.rates", 1),
         ("scores/matrix.py", "from .. import cli, base", 1),
         ("scores/matrix.py", "from bioeval import Tally", 1),
         ("scores/matrix.py", "if TYPE_CHECKING:\n    from ..evaluation import evaluate", 0),

@@ -175,7 +175,7 @@ def _draw(dataset: xr.Dataset, folder: Path) -> None:
     import matplotlib.pyplot as plt
 
     from bioeval.mot.timeline import cameras_of, timeline
-    from bioeval.views.plots.hota import hota
+    from bioeval.views.plots.curve_plots import hota
     from bioeval.views.plots.save import save
 
     display = hota(dataset)

@@ -23,9 +23,8 @@ import bioeval as be
 from bioeval import plot
 from bioeval.views.plots import style as look
 from bioeval.views.plots.curves import thinned
-from bioeval.views.plots.det import TICKS, deviate
 from bioeval.views.plots.dir_surface import _staircase
-from bioeval.views.plots.far_curves import by_far, from_floor
+from bioeval.views.plots.rates import TICKS, by_far, deviate, from_floor
 from bioeval.views.plots.registry import PLOTS
 from bioeval.views.terms import in_terms
 
@@ -974,14 +973,13 @@ def test_spread_draws_every_scalar_of_each_repeat(scores):
 def test_every_plot_of_the_table_is_public():
     """Its function and its display are importable, and known to type checkers."""
     tree = ast.parse(Path(plot.__file__).read_text(encoding="utf-8"))
-    static = {
-        alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    } | {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    static = {alias.name for node in imports for alias in node.names}
+    static |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    whole = {node.module for node in imports if node.names[0].name == "*"}
     for entry in PLOTS.values():
-        assert {entry.name, entry.display} <= set(plot.__all__) & static
+        assert {entry.name, entry.display} <= set(plot.__all__)
+        assert entry.home in whole or {entry.name, entry.display} <= static
         display = getattr(plot, entry.display)
         assert display.__module__ == entry.home and callable(getattr(plot, entry.name))
 

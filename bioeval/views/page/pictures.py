@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import importlib
 import io
 import os
 import tempfile
@@ -19,7 +18,7 @@ from bioeval.base.errors import DataError
 from bioeval.views.page.parts import PageItem
 from bioeval.views.plots.registry import PLOTS
 from bioeval.views.plots.save import save
-from bioeval.views.plots.select_datasets import drawable, pick
+from bioeval.views.plots.select_datasets import plot_files
 
 # Pixels along the longer side, for a screen with two to each point.
 _SIDE = 128
@@ -91,35 +90,26 @@ def pictures_of(parts: list[PageItem]) -> Iterator[dict[str, Any]]:
     results: dict[str, dict[str, Any]] = {}
     for part in parts:
         results.setdefault(part.task, {})[part.system] = part.dataset
+    plots = [plot for plot in PLOTS.values() if plot.name not in _LIVE]
     drawn = 0
     for task, given in results.items():
         data = given if len(given) > 1 else next(iter(given.values()))
-        for plot in PLOTS.values():
-            if plot.name in _LIVE or (found := drawable(data, plot)) is None:
-                continue
-            for stem, options in plot.files.items():
-                for system in pick(found, plot.name) if plot.one_system else [found]:
-                    if drawn == MOST:
-                        return
-                    drawn += 1
-                    name = getattr(system, "name", "")
-                    title = " ".join(filter(None, (stem.replace("-", " ").replace("_", " "), name)))
-                    source, wide = _drawn(plot, system, options)
-                    yield {
-                        "plot": plot.name,
-                        "title": f"{title[0].upper()}{title[1:]}: {task}",
-                        "file": "-".join(filter(None, (stem, task.replace("/", "-"), name))),
-                        "source": source,
-                        "wide": wide,
-                    }
-
-
-def _drawn(plot: Any, data: Any, options: Any) -> tuple[str, bool]:
-    """Return a plot as a data address, and whether it takes the width of two."""
-    display = getattr(importlib.import_module(plot.home), plot.display)
-    figure = Figure(layout="constrained")
-    display.from_results(data).plot(figure, **options)
-    return as_address(figure)
+        for one in plot_files(data, plots):
+            if drawn == MOST:
+                return
+            drawn += 1
+            words = one.stem.replace("-", " ").replace("_", " ")
+            title = " ".join(filter(None, (words, one.system)))
+            figure = Figure(layout="constrained")
+            one.plot.load().from_results(one.data).plot(figure, **one.options)
+            source, wide = as_address(figure)
+            yield {
+                "plot": one.plot.name,
+                "title": f"{title[0].upper()}{title[1:]}: {task}",
+                "file": "-".join(filter(None, (one.stem, task.replace("/", "-"), one.system))),
+                "source": source,
+                "wide": wide,
+            }
 
 
 def as_address(figure: Figure) -> tuple[str, bool]:

@@ -11,37 +11,20 @@ from matplotlib.axes import Axes
 
 from bioeval.base.arguments import require_prior
 from bioeval.views.plots import style as look
-from bioeval.views.plots.curves import Captions, Curve, CurvesDisplay
-from bioeval.views.plots.select_datasets import System, joined, pick
+from bioeval.views.plots.curves import Curve, CurvesDisplay, CurveSpec
+from bioeval.views.plots.direct_labels import Labelled
+from bioeval.views.plots.select_datasets import System, pick
 
 _ODDS = "Prior log odds of a genuine attempt (natural)"
 
 
-class _LinesDisplay(CurvesDisplay):
-    """Plain lines, several of each system: the first is solid and has the label."""
-
-    variables: tuple[tuple[str, str], ...] = ()  # of each line, with its name
-    x = "prior_log_odds"
-    plot_name = ""
-
-    @classmethod
-    def from_results(cls, data: Any) -> Self:
-        """Take the curves of a result of calibration, or of a mapping of name to such."""
-        curves = []
-        for number, system in enumerate(pick(data, cls.plot_name)):
-            found = [(v, name) for v, name in cls.variables if v in system.dataset]
-            for variable, name in found:
-                values = system.dataset[variable].values
-                why_not = "" if np.isfinite(values).any() else "no attempts of both classes"
-                dash = [v for v, _ in cls.variables].index(variable)
-                label = joined(system.name, name)
-                x = system.dataset[cls.x].values
-                curves.append(Curve(label, x, values, system, why_not, hue=number, dash=dash))
-        return cls(curves)
-
-
 class ReliabilityDisplay(CurvesDisplay):
     """Reliability; ``x`` of a curve is the posterior that is claimed, ``y`` the one observed."""
+
+    spec = CurveSpec(
+        "reliability", "Reliability", x_label="Probability of a genuine attempt, as claimed",
+        y_label="Probability observed, by isotonic regression", size=look.SQUARE,
+    )  # fmt: skip
 
     def __init__(self, systems: Sequence[System]):
         self._systems = list(systems)
@@ -59,20 +42,14 @@ class ReliabilityDisplay(CurvesDisplay):
         require_prior(prior)
         shift = math.log(prior / (1 - prior))
         super().__init__([_claimed(s, i, shift) for i, s in enumerate(self._systems)])
-        ax = self._start(ax, name, look.SQUARE)
+        ax = self._start(ax, name)
         self._lines(style)
         ends = np.array([0.0, 1.0])
         diagonal = self._reference(ends, ends)
-        ax.set(xlim=(-0.015, 1.015), ylim=(-0.015, 1.015))
+        ax.set(**self.spec.limits(self))
         ax.set_aspect("equal")
-        return self._finish(
-            Captions(
-                "Reliability", "Probability of a genuine attempt, as claimed",
-                "Probability observed, by isotonic regression",
-                details=[f"prior of a genuine attempt {prior:g}; dotted: perfect calibration"],
-                others=[diagonal],
-            )
-        )  # fmt: skip
+        said = [f"prior of a genuine attempt {prior:g}; dotted: perfect calibration"]
+        return self._finish(details=lambda _: said, others=[diagonal])
 
 
 def _claimed(system: System, number: int, shift: float) -> Curve:
@@ -87,80 +64,6 @@ def _claimed(system: System, number: int, shift: float) -> Curve:
 
 def _posterior(log_odds: np.ndarray) -> np.ndarray:
     return 0.5 * (1 + np.tanh(log_odds / 2))
-
-
-class TippettDisplay(_LinesDisplay):
-    """Tippett plot; ``y`` of a curve is the proportion of a class with a larger ratio."""
-
-    plot_name, x = "tippett", "llr"
-    variables = (("genuine_above", "genuine"), ("impostor_above", "impostor"))
-
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
-        """Draw the curves. See :func:`tippett`."""
-        ax = self._start(ax, name)
-        for curve in self.defined:
-            x = curve.x / math.log(10)
-            self._line(curve, x, curve.y, {"drawstyle": "default", **style}, marked=False)
-        ax.axvline(0.0, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
-        partial = [c.x[(c.y > 0.002) & (c.y < 0.998)] for c in self.defined]
-        seen = np.abs(np.concatenate([np.zeros(1), *partial])).max() / math.log(10)
-        limit = min(10.0, max(2.0, math.ceil(seen)))
-        ax.set(ylim=(-0.015, 1.015), xlim=(-limit, limit))
-        return self._finish(
-            Captions(
-                "Tippett plot", "Likelihood ratio (log10)",
-                "Proportion of the class with a larger ratio",
-                at={n: 0.35 if n.endswith("impostor") else 0.65 for n in self.lines_},
-            )
-        )  # fmt: skip
-
-
-class EmpiricalCrossEntropyDisplay(_LinesDisplay):
-    """Empirical cross-entropy in bits against the prior log odds."""
-
-    plot_name = "empirical_cross_entropy"
-    variables = (("ece", "actual"), ("min_ece", "minimum"))
-
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
-        """Draw the curves. See :func:`empirical_cross_entropy`."""
-        ax = self._start(ax, name)
-        self._lines(style, marked=False)
-        reference = self.systems[0].dataset["reference_ece"]
-        x, y = reference["prior_log_odds"].values, reference.values
-        prior = self._reference(x, y, linewidth=1.0)
-        worst = [c.y[np.isfinite(c.y)].max(initial=0.0) for c in self.defined]
-        ax.set(xlim=(x[0], x[-1]), ylim=(0, min(2.0, 1.05 * max([1.0, *worst]))))
-        ax.axvline(0.0, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
-        return self._finish(
-            Captions(
-                "Empirical cross-entropy", _ODDS, "Empirical cross-entropy (bits)",
-                details=["dotted: the prior alone, without any score; at 0: Cllr and its minimum"],
-                others=[prior], at=0.62,
-            )
-        )  # fmt: skip
-
-
-class BayesErrorDisplay(_LinesDisplay):
-    """Normalised Bayes error rate against the prior log odds."""
-
-    plot_name = "bayes_error"
-    variables = (("bayes_error", "actual"), ("min_bayes_error", "minimum"))
-
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
-        """Draw the curves. See :func:`bayes_error`."""
-        ax = self._start(ax, name)
-        self._lines(style, marked=False)
-        x = np.array([-10.0, 10.0])
-        prior = self._reference(x, np.ones(2), linewidth=1.0)
-        worst = [c.y[np.isfinite(c.y)].max(initial=0.0) for c in self.defined]
-        ax.set(xlim=x, ylim=(0, min(2.0, 1.05 * max([1.0, *worst]))))
-        return self._finish(
-            Captions(
-                "Bayes error", _ODDS, "Normalised Bayes error rate",
-                details=["dotted: decisions by the prior alone; above it scores do harm"],
-                others=[prior], at=0.45,
-            )
-        )  # fmt: skip
 
 
 def reliability(
@@ -201,6 +104,35 @@ def reliability(
     return ReliabilityDisplay.from_results(data).plot(ax, prior=prior, **style)
 
 
+def _ratios(system: System, x: str, y: str, name: str) -> Curve:
+    values = system.dataset[y].values
+    why_not = "" if np.isfinite(values).any() else "no attempts of both classes"
+    return Curve(name, system.dataset[x].values, values, system, why_not)
+
+
+class TippettDisplay(CurvesDisplay):
+    """Tippett plot; ``y`` of a curve is the proportion of a class with a larger ratio."""
+
+    spec = CurveSpec(
+        "tippett", "Tippett plot", "llr",
+        {"genuine_above": "genuine", "impostor_above": "impostor"}, "Likelihood ratio (log10)",
+        "Proportion of the class with a larger ratio", curve=_ratios, hue_by_system=True,
+    )  # fmt: skip
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw the curves. See :func:`tippett`."""
+        ax = self._start(ax, name)
+        for curve in self.defined:
+            x = curve.x / math.log(10)
+            self._line(curve, x, curve.y, {"drawstyle": "default", **style}, marked=False)
+        ax.axvline(0.0, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
+        partial = [c.x[(c.y > 0.002) & (c.y < 0.998)] for c in self.defined]
+        seen = np.abs(np.concatenate([np.zeros(1), *partial])).max() / math.log(10)
+        limit = min(10.0, max(2.0, math.ceil(seen)))
+        ax.set(ylim=(-0.015, 1.015), xlim=(-limit, limit))
+        return self._finish(at={n: 0.35 if n.endswith("impostor") else 0.65 for n in self.lines_})
+
+
 def tippett(data: Any, ax: Axes | None = None, **style: Any) -> TippettDisplay:
     """Draw the Tippett plot: the proportions of both classes with a larger likelihood ratio.
 
@@ -230,6 +162,37 @@ def tippett(data: Any, ax: Axes | None = None, **style: Any) -> TippettDisplay:
     ['genuine', 'impostor']
     """
     return TippettDisplay.from_results(data).plot(ax, **style)
+
+
+def _up_to_worst(display: CurvesDisplay) -> tuple[float, float]:
+    """Return the limits of errors, which hold 1, that of the prior alone."""
+    worst = [c.y[np.isfinite(c.y)].max(initial=0.0) for c in display.defined]
+    return 0, min(2.0, 1.05 * max([1.0, *worst]))
+
+
+def _prior_alone(display: CurvesDisplay) -> Labelled:
+    reference = display.systems[0].dataset["reference_ece"]
+    x, y = reference["prior_log_odds"].values, reference.values
+    alone = display._reference(x, y, linewidth=1.0)
+    display.ax_.axvline(0.0, color=look.RULE, linewidth=0.8, linestyle=":", zorder=1)
+    return alone
+
+
+class EmpiricalCrossEntropyDisplay(CurvesDisplay):
+    """Empirical cross-entropy in bits against the prior log odds."""
+
+    spec = CurveSpec(
+        "empirical_cross_entropy", "Empirical cross-entropy", "prior_log_odds",
+        {"ece": "actual", "min_ece": "minimum"}, _ODDS, "Empirical cross-entropy (bits)",
+        details=lambda _: [
+            "dotted: the prior alone, without any score; at 0: Cllr and its minimum"
+        ],
+        curve=_ratios, hue_by_system=True, marked=False, reference=_prior_alone, at=0.62,
+        limits=lambda display: {
+            "xlim": display.systems[0].dataset["prior_log_odds"].values[[0, -1]],
+            "ylim": _up_to_worst(display),
+        },
+    )  # fmt: skip
 
 
 def empirical_cross_entropy(
@@ -265,6 +228,22 @@ def empirical_cross_entropy(
     ['actual', 'minimum']
     """
     return EmpiricalCrossEntropyDisplay.from_results(data).plot(ax, **style)
+
+
+class BayesErrorDisplay(CurvesDisplay):
+    """Normalised Bayes error rate against the prior log odds."""
+
+    spec = CurveSpec(
+        "bayes_error", "Bayes error", "prior_log_odds",
+        {"bayes_error": "actual", "min_bayes_error": "minimum"}, _ODDS,
+        "Normalised Bayes error rate",
+        details=lambda _: ["dotted: decisions by the prior alone; above it scores do harm"],
+        curve=_ratios, hue_by_system=True, marked=False, at=0.45,
+        limits=lambda display: {"xlim": (-10.0, 10.0), "ylim": _up_to_worst(display)},
+        reference=lambda display: display._reference(
+            np.array([-10.0, 10.0]), np.ones(2), linewidth=1.0
+        ),
+    )  # fmt: skip
 
 
 def bayes_error(data: Any, ax: Axes | None = None, **style: Any) -> BayesErrorDisplay:

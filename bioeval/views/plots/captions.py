@@ -10,6 +10,7 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import PLURALS, larger_is_closer, noun_of
+from bioeval.views.plots import style as look
 from bioeval.views.plots.select_datasets import System, as_plot_text, joined
 from bioeval.views.terms import Speaker, speaker
 
@@ -188,6 +189,12 @@ def kind_of(systems: Sequence[System], plot: str) -> str:
             "own, with ax="
         )
     return next(iter(kinds.values()))
+
+
+def score_label(kind: str) -> str:
+    """Return the label of an axis of scores, with the closer ones."""
+    noun = "order within the row" if kind == "order" else noun_of(kind)
+    return f"{look.sentence(noun)} ({'larger' if larger_is_closer(kind) else 'smaller'} is closer)"
 
 
 def threshold_label(kind: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from bioeval.base.errors import DataError
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import in_words, over, title_of, undefined
+from bioeval.views.plots.captions import in_words, other_term, over, title_of, undefined
 from bioeval.views.plots.direct_labels import DirectLabels, Labelled
 from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import System, joined, pick
@@ -86,21 +86,65 @@ def curves_at_ranks(
     return curves
 
 
-@dataclass(frozen=True)
-class Captions:
-    """The words of a plot, and where the labels of its curves are placed."""
+def on_unit_axes(_: CurvesDisplay) -> Mapping[str, Any]:
+    """Return the limits of two rates."""
+    return {"xlim": (-0.015, 1.015), "ylim": (-0.015, 1.015)}
 
+
+@dataclass(frozen=True)
+class CurveSpec:
+    """A plot of curves as data: what is drawn of each system, on which axes, in which words.
+
+    A display that draws more has a method `plot` of its own, for which `limits` and `reference`
+    mean nothing.
+    """
+
+    plot: str  # the public function
     title: str  # empty for a panel below another one, which has the title and the details
-    x: str
-    y: str
-    terms: tuple[str, str] = ("", "")  # of the axes in the other vocabulary
-    details: Sequence[str] = ()  # lines below the title, after the attempts and subjects
-    #: Curves that are drawn but lie off the axes, with the reason.
-    unseen: Mapping[str, str] = field(default_factory=dict)
+    x: str = ""  # the variable on the horizontal axis
+    lines: Mapping[str, str] = field(default_factory=dict)  # those on the vertical one: their words
+    x_label: str = ""
+    y_label: str = ""
+    #: Beside the labels, in small: a text, or rates in the words of the other vocabulary.
+    terms: tuple[str | tuple[str, ...], str | tuple[str, ...]] = ("", "")
+    #: Lines below the title, after what the rates are over.
+    details: Callable[[Sequence[System]], Sequence[str]] = lambda _: ()
+    over: Callable[[Sequence[System]], Sequence[str]] = over
+    by_itself: str = "threshold or rank"  # where each interval of a band holds
+    curve: Callable[[System, str, str, str], Curve] = curve_of
+    text: Callable[[Curve, bool], str] = lambda curve, _: curve.name  # label; of several systems?
+    hue_by_system: bool = False  # of a single system too: its lines differ in style alone
+    marked: bool | None = None  # whether points are marked; None: if they are few
+    size: tuple[float, float] = look.SIZE
+    limits: Callable[[Any], Mapping[str, Any]] = on_unit_axes
+    #: Draws a line to compare the curves with.
+    reference: Callable[[Any], Labelled] | None = None
     at: float | Mapping[str, float] = 0.4  # preferred place of the labels along the curves, 0 to 1
-    texts: Mapping[str, str] = field(default_factory=dict)  # labels other than names of curves
+    # Known when the curves are drawn:
+    texts: Mapping[str, str] = field(default_factory=dict)  # labels other than those by `text`
+    unseen: Mapping[str, str] = field(default_factory=dict)  # curves off the axes, and why
     others: Sequence[Labelled] = ()  # marks and lines that labels avoid, or that have their own
     keep_free: Sequence[Any] = ()  # texts that labels avoid
+
+    def curves_of(self, systems: Sequence[System]) -> list[Curve]:
+        """Return the curves of the systems.
+
+        Of several lines, those of one system differ in colour; of several systems, each has one
+        colour.
+        """
+        if len(self.lines) == 1:
+            ((y, _),) = self.lines.items()
+            return numbered([self.curve(system, self.x, y, system.name) for system in systems])
+        by_system = self.hue_by_system or len(systems) > 1
+        return [
+            replace(
+                self.curve(system, self.x, y, joined(system.name, word)),
+                hue=number if by_system else i, dash=i,
+            )
+            for number, system in enumerate(systems)
+            for i, (y, word) in enumerate(self.lines.items())
+            if y in system.dataset
+        ]  # fmt: skip
 
 
 class CurvesDisplay(Display):
@@ -118,8 +162,7 @@ class CurvesDisplay(Display):
         The names beside the lines.
     """
 
-    by_itself = "threshold or rank"  # where each interval of a band holds
-    drawn: ClassVar[tuple[str, str, str]]  # the plot, and the variables on its axes
+    spec: ClassVar[CurveSpec]
 
     lines_: dict[str, Line2D]
     bands_: dict[str, Any]
@@ -136,8 +179,15 @@ class CurvesDisplay(Display):
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result, a tree, or a mapping of name to either."""
-        plot, x, y = cls.drawn
-        return cls(numbered([curve_of(system, x, y) for system in pick(data, plot)]))
+        return cls(cls.spec.curves_of(pick(data, cls.spec.plot)))
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw the curves. See the function of :mod:`bioeval.plot`."""
+        ax = self._start(ax, name)
+        others = [self.spec.reference(self)] if self.spec.reference else []
+        self._lines(style, self.spec.marked)
+        ax.set(**self.spec.limits(self))
+        return self._finish(others=others)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {', '.join(map(repr, self.curves))}>"
@@ -159,7 +209,7 @@ class CurvesDisplay(Display):
         return "" if self.defined else "; ".join(reasons)
 
     def _start(
-        self, ax: Axes | None, name: str | None, size: tuple[float, float] = look.SIZE
+        self, ax: Axes | None, name: str | None, size: tuple[float, float] | None = None
     ) -> Axes:
         if name is not None and len(self.systems) > 1:
             raise DataError(
@@ -168,7 +218,7 @@ class CurvesDisplay(Display):
             )
         self._name = name or ""
         self.lines_, self.bands_ = {}, {}
-        return self._axes(ax, size)
+        return self._axes(ax, size or self.spec.size)
 
     def _line(
         self, curve: Curve, x: np.ndarray, y: np.ndarray, style: Mapping[str, Any],
@@ -228,15 +278,16 @@ class CurvesDisplay(Display):
         for x, y in lines:
             self.ax_.plot(x, y, **{**given, **style})
 
-    def _finish(self, captions: Captions) -> Self:
+    def _finish(self, **drawn: Any) -> Self:
         """Write the title, what the rates are over, the axes' names and the lines' labels.
 
-        Curves that cannot be seen are named with the reason: in the middle of the axes if there
-        are no others.
+        Fields of the plot's spec may be given anew. Curves that cannot be seen are named with the
+        reason: in the middle of the axes if there are no others.
         """
-        say = in_words(self.systems)
+        spec, systems = replace(self.spec, **drawn), self.systems
+        say = in_words(systems)
         reasons = {name: c.why_not for name, c in self.curves.items() if c.why_not}
-        reasons |= captions.unseen
+        reasons |= spec.unseen
         remarks = []
         if len(reasons) == len(self.curves):
             same = len(set(reasons.values())) == 1
@@ -245,27 +296,25 @@ class CurvesDisplay(Display):
         else:
             remarks = [f"{name}: {why}" if name else why for name, why in reasons.items()]
         title, lines = "", remarks
-        if captions.title:
-            title = title_of(captions.title, self.systems)
-            lines = [*self._over(), *captions.details, *self._methods(), *remarks]
+        if spec.title:
+            title = title_of(spec.title, systems)
+            lines = [*spec.over(systems), *spec.details(systems), *self._methods(), *remarks]
         look.titled(self.ax_, say(title), map(say, lines))
-        look.labelled(self.ax_, say(captions.x), say(captions.y), *captions.terms)
+        terms = [t if isinstance(t, str) else other_term(systems, *t) for t in spec.terms]
+        look.labelled(self.ax_, say(spec.x_label), say(spec.y_label), *terms)
         named = [
             Labelled(
-                joined(self._name, say(captions.texts.get(name, name))),
+                joined(self._name, say(spec.texts.get(name, spec.text(curve, len(systems) > 1)))),
                 line.get_color(),
                 *corners(line),
-                at=captions.at if isinstance(captions.at, float) else captions.at[name],
-                dash=look.dash(self.curves[name].dash),
+                at=spec.at if isinstance(spec.at, float) else spec.at[name],
+                dash=look.dash(curve.dash),
             )
             for name, line in self.lines_.items()
+            for curve in [self.curves[name]]
         ]
-        self.labels_ = DirectLabels(self.ax_, [*named, *captions.others], captions.keep_free)
+        self.labels_ = DirectLabels(self.ax_, [*named, *spec.others], spec.keep_free)
         return self
-
-    def _over(self) -> list[str]:
-        """Return what the rates are over."""
-        return over(self.systems)
 
     def _methods(self) -> list[str]:
         """Return the confidence and the method of the bands."""
@@ -274,7 +323,9 @@ class CurvesDisplay(Display):
             attrs = self.curves[name].system.dataset.attrs
             if "interval_method" in attrs:
                 confidence, method = 100 * float(attrs["confidence"]), interval_method(attrs)
-                said.append(f"bands: {confidence:g} % at each {self.by_itself} by itself, {method}")
+                said.append(
+                    f"bands: {confidence:g} % at each {self.spec.by_itself} by itself, {method}"
+                )
         return list(dict.fromkeys(said))
 
 

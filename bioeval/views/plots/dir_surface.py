@@ -32,10 +32,10 @@ FAR_MARKS = (0.01, 0.1, 0.001, 0.5)
 ROOM = 0.026
 
 # Cells drawn of a larger surface.
-THRESHOLDS, RANKS = 400, 200
+_THRESHOLDS, _RANKS = 400, 200
 
 # The axis of more ranks is logarithmic by default.
-LINEAR = 30
+_LINEAR = 30
 
 
 class DirSurfaceDisplay(Display):
@@ -88,7 +88,7 @@ class DirSurfaceDisplay(Display):
         ax = self._axes(ax, (7.0, 4.8))
         self.mesh_ = None
         last = int(self.rank[-1]) if max_rank is None else min(int(self.rank[-1]), max_rank)
-        log = last > LINEAR if log is None else log
+        log = last > _LINEAR if log is None else log
         systems = [replace(self.system, name=name or self.system.name)]
         details = identification_details(systems)
         say = in_words(systems)
@@ -104,9 +104,9 @@ class DirSurfaceDisplay(Display):
     def _draw(self, last: int, log: bool, style: dict[str, Any]) -> None:
         ax = self.ax_
         finite = np.nonzero(np.isfinite(self.threshold))[0]
-        pick = finite[look.spread(len(finite), THRESHOLDS, False)]
+        pick = finite[look.spread(len(finite), _THRESHOLDS, False)]
         ranks = np.nonzero(self.rank <= last)[0]
-        ranks = ranks[look.spread(len(ranks), RANKS, log)]
+        ranks = ranks[look.spread(len(ranks), _RANKS, log)]
         t, k, z = self.threshold[pick], self.rank[ranks], self.dir[np.ix_(pick, ranks)].T
         x = _threshold_edges(t, self.kind)
         y = np.append(k - 0.5, last + 0.5)

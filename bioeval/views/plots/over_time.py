@@ -69,10 +69,7 @@ class _Panels(OneResultDisplay):
     def _rate(self, ax: Axes, name: str, label: str, hue: int, style: dict[str, Any]) -> None:
         """Draw a rate with its interval, from 0 on, in per cent."""
         ds = self._dataset
-        band = None
-        if f"{name}_low" in ds:
-            band = ds[f"{name}_low"].values, ds[f"{name}_high"].values
-        self._steps(ax, ds[name].values, hue, band, **style)
+        self._steps(ax, ds[name].values, hue, _band(ds, name), **style)
         if np.isnan(ds[name].values).all():
             look.empty(ax, [f"{name.upper()} is not defined in any bin"])
         ax.set_ylim(bottom=0, top=max(ax.get_ylim()[1], 1e-9))
@@ -94,6 +91,13 @@ class _Panels(OneResultDisplay):
         value, attrs = scalar(self._dataset, "threshold"), self._dataset.attrs
         where = "" if attrs["chosen_on"] == "given" else f" ({attrs['threshold_rule']}, all data)"
         return f"threshold {value:.6g}{where}"
+
+
+def _band(dataset: xr.Dataset, name: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the confidence limits of a rate in each bin, where the result has them."""
+    if f"{name}_low" not in dataset:
+        return None
+    return dataset[f"{name}_low"].values, dataset[f"{name}_high"].values
 
 
 class OverTimeDisplay(_Panels):
@@ -132,15 +136,12 @@ class OverTimeDisplay(_Panels):
         rank = int(ds["rank"].values[0])
         one, lowest = ds.sel(rank=rank), 1.0
         for hue, name in ((2, "dir"), (3, "cms")):
-            band = None
-            if f"{name}_low" in one:
-                band = one[f"{name}_low"].values, one[f"{name}_high"].values
-                lowest = float(np.nanmin(band[0], initial=lowest))
+            values, band = one[name].values, _band(one, name)
             text = say(name.upper()) + (", no threshold" if name == "cms" else "")
-            self._steps(ax, one[name].values, hue, band, label=text, **style)
-            lowest = float(np.nanmin(one[name].values, initial=lowest))
-        low, high = look.rate_limits(lowest)
-        ax.set_ylim(low, high)
+            self._steps(ax, values, hue, band, label=text, **style)
+            for least in (values, *([] if band is None else band[:1])):
+                lowest = float(np.nanmin(least, initial=lowest))
+        ax.set_ylim(*look.rate_limits(lowest))
         ax.yaxis.set_major_formatter(lambda value, _: look.percent(value))
         ax.legend(loc="lower left", ncols=2, fontsize=look.SMALL_SIZE, frameon=False)
         look.labelled(ax, "", f"Rank {rank}")

@@ -1,46 +1,34 @@
 """The table of plots: what each draws, where it is defined and what its files are called.
 
-Read by :mod:`bioeval.plot`, by ``save_all``, and by the messages that name the plot for a result.
+Read by :mod:`bioeval.plot`, by ``save_all``, by the page, and by the messages that name the plot
+for a result.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 Needs = Mapping[str, tuple[str, ...]]
 
-_RATES: Needs = {"far": ("threshold",), "frr": ("threshold",)}
-_ROC: Needs = {"far": ("threshold",), "gar": ("threshold",)}
-_DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
-_GOM: Needs = {"mrep": ("threshold",), "mfr": ("threshold",)}
-_BY_SIZE: Needs = {"cms": ("gallery_size", "rank"), "extrapolated": ("gallery_size",)}
-_OVER_TIME: Needs = {"frr": ("time",), "far": ("time",), "gallery_subjects": ("time",)}
-_AGEING: Needs = {"genuine_mean": ("age",), "frr": ("age",)}
-_FOLDS: Needs = {"far": ("repeat", "fold"), "frr": ("repeat", "fold"), "train_far_mean": ()}
-_EACH: Needs = {"genuine_attempts": ("repeat", "fold")}
-_STUDY: Needs = {"fold_far": ("repeat", "fold"), "fold_frr": ("repeat", "fold"),
-                 "optimistic_far": (), "far_mean": (), "frr_mean": ()}  # fmt: skip
-_GROUPS: Needs = {"frr": ("group",), "far": ("group", "claimed_group")}
-_EPC: Needs = {"hter": ("alpha",), "threshold": ("alpha",)}
-_DISCARD: Needs = {"frr": ("fraction",), "pauc": ()}
-_HOTA: Needs = {f"{name}_by_threshold": ("localisation_threshold",)
-                for name in ("hota", "deta", "assa")}  # fmt: skip
-_ZOO: Needs = {"genuine_mean": ("subject",), "impostor_mean": ("subject",),
-               "animal_of_subject": ("subject",)}  # fmt: skip
-_ERRORS: Needs = {name: ("subject",) for name in ("fr", "fa_as_probe", "fa_as_claimed")}
-_PAV: Needs = {"cllr": (), "pav_llr": ("pav_block",)}
-_TIPPETT: Needs = {"genuine_above": ("llr",), "impostor_above": ("llr",)}
-_ECE: Needs = {"min_ece": ("prior_log_odds",)}
-_BAYES: Needs = {"min_bayes_error": ("prior_log_odds",)}
+RATES = "bioeval.views.plots.rates"
+RANKS = "bioeval.views.plots.ranks"
+CURVES = "bioeval.views.plots.curve_plots"
+FOLDS = "bioeval.views.plots.folds"
+TIME = "bioeval.views.plots.over_time"
+SCORES = "bioeval.views.plots.score_plots"
+CALIBRATION = "bioeval.views.plots.calibration"
 
 
 @dataclass(frozen=True)
 class Plot:
     """One plot, ``be.plot.<name>``."""
 
-    name: str  # of the public function; its module and its display are named after it
+    name: str  # of the public function
+    display: str  # the name of its display class
+    home: str  # the module in which both are defined
     result: str  # the public function whose result it draws
     needs: tuple[Needs, ...] = ()  # variables drawn; the first of several that the data have
     #: The stem of each file that ``save_all`` writes, with the options of the plot.
@@ -49,87 +37,82 @@ class Plot:
     #: Variable of the results it is meant for: of a tree, others are drawn only if none has it,
     #: and ``save_all`` draws no others.
     prefer: str = ""
-    module: str = ""  # its module, where that is named otherwise
 
-    @property
-    def home(self) -> str:
-        """The module in which the function and its display are defined."""
-        return self.module or f"bioeval.views.plots.{self.name}"
-
-    @property
-    def display(self) -> str:
-        """The name of the display class."""
-        return self.name.title().replace("_", "") + "Display"
+    def load(self) -> Any:
+        """Return the display class."""
+        return getattr(importlib.import_module(self.home), self.display)
 
 
-_CALIBRATION = "bioeval.views.plots.calibration"
+def _by(dim: str, *names: str) -> Needs:
+    return {name: (dim,) for name in names}
 
-PLOTS = {
-    plot.name: plot
-    for plot in (
-        Plot("roc", "be.verification", (_ROC,), {"roc": {}, "roc-log": {"log": True}}),
-        Plot("det", "be.verification", (_RATES,), {"det": {}}, prefer="gar"),
-        Plot("error_rates", "be.verification", (_RATES,), {"error-rates": {}}, True, "gar"),
-        Plot("dir_far", "be.open_set", (_DIR,), {"dir-far": {}, "dir-far-log": {"log": True}}),
-        Plot("dir_surface", "be.open_set", (_DIR,), {"dir-surface": {}}, True),
-        Plot("cmc", "be.closed_set", ({"cms": ("rank",)}, {"cmc": ("rank",)}), {"cmc": {}}),
-        Plot("gom", "be.gom", (_GOM,), {"gom": {}}),
-        Plot(
-            "precision_recall",
-            "be.reid",
-            ({"interpolated_precision": ("recall_level",)},),
-            {"precision-recall": {}},
-        ),
-        Plot("gallery_size", "be.gallery_size", (_BY_SIZE,), {"gallery-size": {}}),
-        Plot("over_time", "be.over_time", (_OVER_TIME,), {"over-time": {}}, True),
-        Plot(
-            "ageing",
-            "be.ageing",
-            (_AGEING,),
-            {"ageing": {}},
-            True,
-            module="bioeval.views.plots.over_time",
-        ),
-        Plot(
-            "repeated",
-            "be.repeat",
-            ({"cms_mean": ("rank",)}, {"far_mean": ("threshold",)}, {"dir_mean": ("rank",)}),
-            {"repeated": {}},
-        ),
-        Plot("folds", "be.cross_evaluate", (_FOLDS,), {"folds": {}}, True),
-        Plot("spread", "be.cross_evaluate", (_EACH,), {"spread": {}}, True),
-        Plot(
-            "threshold_study",
-            "be.study_threshold",
-            (_STUDY,),
-            {"threshold_study": {}},
-            True,
-            module="bioeval.views.plots.folds",
-        ),
-        Plot("zoo", "be.zoo", (_ZOO,), {"zoo": {}}, True),
-        Plot("lorenz", "be.zoo", (_ERRORS,), {"lorenz": {}}),
-        Plot("groups", "be.by_group", (_GROUPS,), {"groups": {}}, True),
-        Plot("epc", "be.epc", (_EPC,), {"epc": {}}),
-        Plot("error_discard", "be.error_discard", (_DISCARD,), {"error-discard": {}}),
-        # Files of timelines are by sequence and camera: `bioeval tracking --plots` writes them.
-        Plot(
-            "timeline",
-            "be.tracking",
-            ({"spell_target": ("spell",)},),
-            module="bioeval.mot.timeline",
-        ),
-        Plot("hota", "be.tracking", (_HOTA,), {"hota": {}}),
-        *(
-            Plot(name, "be.calibration", (needs,), {stem: {}}, module=_CALIBRATION)
-            for name, stem, needs in (
-                ("reliability", "reliability", _PAV),
-                ("tippett", "tippett", _TIPPETT),
-                ("empirical_cross_entropy", "empirical-cross-entropy", _ECE),
-                ("bayes_error", "bayes-error", _BAYES),
-            )
-        ),
-        Plot("score_distributions", "be.Scores", files={"score-distributions": {}}),
-        Plot("matrix", "be.Scores", files={"matrix": {}}),
-        Plot("row_walk", "be.explain"),
-    )
-}
+
+_DIR: Needs = {"far": ("threshold",), "dir": ("threshold", "rank")}
+_FOLD = ("repeat", "fold")
+
+# Files of timelines are by sequence and camera: `bioeval tracking --plots` writes them.
+# fmt: off
+_TABLE = (
+    Plot("roc", "RocDisplay", RATES, "be.verification", (_by("threshold", "far", "gar"),),
+         {"roc": {}, "roc-log": {"log": True}}),
+    Plot("det", "DetDisplay", RATES, "be.verification", (_by("threshold", "far", "frr"),),
+         {"det": {}}, prefer="gar"),
+    Plot("error_rates", "ErrorRatesDisplay", RATES, "be.verification",
+         (_by("threshold", "far", "frr"),), {"error-rates": {}}, True, "gar"),
+    Plot("dir_far", "DirFarDisplay", RATES, "be.open_set", (_DIR,),
+         {"dir-far": {}, "dir-far-log": {"log": True}}),
+    Plot("dir_surface", "DirSurfaceDisplay", "bioeval.views.plots.dir_surface", "be.open_set",
+         (_DIR,), {"dir-surface": {}}, True),
+    Plot("cmc", "CmcDisplay", RANKS, "be.closed_set", (_by("rank", "cms"), _by("rank", "cmc")),
+         {"cmc": {}}),
+    Plot("gom", "GomDisplay", CURVES, "be.gom", (_by("threshold", "mrep", "mfr"),), {"gom": {}}),
+    Plot("precision_recall", "PrecisionRecallDisplay", CURVES, "be.reid",
+         (_by("recall_level", "interpolated_precision"),), {"precision-recall": {}}),
+    Plot("gallery_size", "GallerySizeDisplay", RANKS, "be.gallery_size",
+         ({"cms": ("gallery_size", "rank"), "extrapolated": ("gallery_size",)},),
+         {"gallery-size": {}}),
+    Plot("over_time", "OverTimeDisplay", TIME, "be.over_time",
+         (_by("time", "frr", "far", "gallery_subjects"),), {"over-time": {}}, True),
+    Plot("ageing", "AgeingDisplay", TIME, "be.ageing", (_by("age", "genuine_mean", "frr"),),
+         {"ageing": {}}, True),
+    Plot("repeated", "RepeatedDisplay", FOLDS, "be.repeat",
+         (_by("rank", "cms_mean"), _by("threshold", "far_mean"), _by("rank", "dir_mean")),
+         {"repeated": {}}),
+    Plot("folds", "FoldsDisplay", FOLDS, "be.cross_evaluate",
+         ({"far": _FOLD, "frr": _FOLD, "train_far_mean": ()},), {"folds": {}}, True),
+    Plot("spread", "SpreadDisplay", FOLDS, "be.cross_evaluate", ({"genuine_attempts": _FOLD},),
+         {"spread": {}}, True),
+    Plot("threshold_study", "ThresholdStudyDisplay", FOLDS, "be.study_threshold",
+         ({"fold_far": _FOLD, "fold_frr": _FOLD, "optimistic_far": (), "far_mean": (),
+           "frr_mean": ()},), {"threshold_study": {}}, True),
+    Plot("zoo", "ZooDisplay", "bioeval.views.plots.zoo", "be.zoo",
+         (_by("subject", "genuine_mean", "impostor_mean", "animal_of_subject"),),
+         {"zoo": {}}, True),
+    Plot("lorenz", "LorenzDisplay", CURVES, "be.zoo",
+         (_by("subject", "fr", "fa_as_probe", "fa_as_claimed"),), {"lorenz": {}}),
+    Plot("groups", "GroupsDisplay", "bioeval.views.plots.groups", "be.by_group",
+         ({"frr": ("group",), "far": ("group", "claimed_group")},), {"groups": {}}, True),
+    Plot("epc", "EpcDisplay", CURVES, "be.epc", (_by("alpha", "hter", "threshold"),), {"epc": {}}),
+    Plot("error_discard", "ErrorDiscardDisplay", CURVES, "be.error_discard",
+         ({"frr": ("fraction",), "pauc": ()},), {"error-discard": {}}),
+    Plot("timeline", "TimelineDisplay", "bioeval.mot.timeline", "be.tracking",
+         (_by("spell", "spell_target"),)),
+    Plot("hota", "HotaDisplay", CURVES, "be.tracking",
+         (_by("localisation_threshold", "hota_by_threshold", "deta_by_threshold",
+              "assa_by_threshold"),), {"hota": {}}),
+    Plot("reliability", "ReliabilityDisplay", CALIBRATION, "be.calibration",
+         ({"cllr": (), "pav_llr": ("pav_block",)},), {"reliability": {}}),
+    Plot("tippett", "TippettDisplay", CALIBRATION, "be.calibration",
+         (_by("llr", "genuine_above", "impostor_above"),), {"tippett": {}}),
+    Plot("empirical_cross_entropy", "EmpiricalCrossEntropyDisplay", CALIBRATION, "be.calibration",
+         (_by("prior_log_odds", "min_ece"),), {"empirical-cross-entropy": {}}),
+    Plot("bayes_error", "BayesErrorDisplay", CALIBRATION, "be.calibration",
+         (_by("prior_log_odds", "min_bayes_error"),), {"bayes-error": {}}),
+    Plot("score_distributions", "ScoreDistributionsDisplay", SCORES, "be.Scores", (),
+         {"score-distributions": {}}),
+    Plot("matrix", "MatrixDisplay", SCORES, "be.Scores", (), {"matrix": {}}),
+    Plot("row_walk", "RowWalkDisplay", "bioeval.views.plots.row_walk", "be.explain"),
+)
+# fmt: on
+
+PLOTS = {plot.name: plot for plot in _TABLE}

@@ -11,9 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base.kinds import larger_is_closer
 from bioeval.results.row_walk import GENUINE, IMPOSTOR, LEFT_OUT, RowWalk
 from bioeval.views.plots import style as look
+from bioeval.views.plots.captions import score_label
 from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import as_plot_text, without_formula
 from bioeval.views.row_lists import ShownList, lists_of
@@ -120,10 +121,9 @@ class RowWalkDisplay(Display):
             if math.isnan(line.score):
                 score = left if larger_is_closer(self.walk.kind) else right
             if not math.isfinite(line.score):
-                ax.annotate(
-                    score_text(line.score), (score, y), (-8 if score == right else 8, 0),
-                    textcoords="offset points", ha="right" if score == right else "left",
-                    va="center", fontsize=look.SMALL_SIZE, color=look.QUIET,
+                look.note(
+                    ax, score_text(line.score), (score, y), (-8 if score == right else 8, 0),
+                    xycoords="data", ha="right" if score == right else "left", va="center",
                 )  # fmt: skip
             ax.hlines(y, left, score, color=look.GRID, linewidth=1.0, zorder=1)
             ax.plot(
@@ -133,19 +133,15 @@ class RowWalkDisplay(Display):
             )  # fmt: skip
         self._threshold(ax, shown, threshold)
         self._words(ax, shown)
-        kind = self.walk.kind
-        closer = "larger" if larger_is_closer(kind) else "smaller"
-        what = "order within the row" if kind == "order" else noun_of(kind)
-        look.labelled(ax, f"{look.sentence(what)} ({closer} is closer)", "")
-        ax.xaxis.set_major_locator(MaxNLocator(6, integer=kind == "order"))
+        look.labelled(ax, score_label(self.walk.kind), "")
+        ax.xaxis.set_major_locator(MaxNLocator(6, integer=self.walk.kind == "order"))
         below = [*shown.left_out]
         if shown.conditional:
             below.append("a | b: a if accepted, b if rejected")
         if below:
-            ax.annotate(
-                "\n".join(row for text in below for row in _wrapped(text)),
-                (0, 0), (0, -36), xycoords="axes fraction", textcoords="offset points",
-                fontsize=look.SMALL_SIZE, color=look.QUIET, va="top", annotation_clip=False,
+            look.note(
+                ax, "\n".join(row for text in below for row in _wrapped(text)), (0, 0), (0, -36),
+                xycoords="axes fraction", va="top", annotation_clip=False,
             )  # fmt: skip
 
     def _wide(self) -> float:
@@ -184,32 +180,25 @@ class RowWalkDisplay(Display):
         # Of an ordered list, these two corners beside the threshold hold no score.
         side = -1 if larger_is_closer(self.walk.kind) else 1
         for word, way in (("accepted", 1), ("rejected", -1)):
-            ax.annotate(
-                word, (at, y), (4 * side * way, 2 * way), textcoords="offset points",
+            look.note(
+                ax, word, (at, y), (4 * side * way, 2 * way), xycoords="data",
                 ha="left" if side * way > 0 else "right", va="bottom" if way > 0 else "top",
-                fontsize=look.SMALL_SIZE, color=look.QUIET, annotation_clip=False,
+                annotation_clip=False,
             )  # fmt: skip
 
     def _words(self, ax: Axes, shown: ShownList) -> None:
         """Write the columns of words on the right: the role, and what each task counts."""
+        given: dict[str, Any] = {"ha": "left", "annotation_clip": False, "linespacing": 1.2}
         for head, texts, at in _columns(shown):
             rows = head.replace(", ", "\n")
-            self._word(ax, rows, (1, 1), at, ("axes fraction", "axes fraction"), head=True)
+            look.note(ax, rows, (1, 1), (at, 4), xycoords="axes fraction", va="bottom", **given)
             for y, (text, line) in enumerate(zip(texts, shown.lines, strict=True), start=1):
                 quiet = text in ("-", "left out") or not head
-                colour = look.QUIET if quiet else look.ink(_ROLES[line.role][0])
-                place = 1, y
-                self._word(ax, without_formula(text), place, at, ("axes fraction", "data"), colour)
-
-    def _word(
-        self, ax: Axes, text: str, place: tuple[float, float], at: float, of: Any,
-        colour: Any = look.QUIET, *, head: bool = False,
-    ) -> None:  # fmt: skip
-        ax.annotate(
-            text, place, (at, 4 if head else 0), xycoords=of, textcoords="offset points",
-            fontsize=look.SMALL_SIZE, color=colour, va="bottom" if head else "center",
-            ha="left", annotation_clip=False, linespacing=1.2,
-        )  # fmt: skip
+                look.note(
+                    ax, without_formula(text), (1, y), (at, 0), xycoords=("axes fraction", "data"),
+                    color=look.QUIET if quiet else look.ink(_ROLES[line.role][0]), va="center",
+                    **given,
+                )  # fmt: skip
 
 
 def _names(shown: ShownList) -> list[str]:

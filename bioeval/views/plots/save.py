@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import warnings
@@ -17,8 +16,8 @@ from matplotlib.figure import Figure
 from bioeval.base.errors import DataError, bad_choice, require_choice
 from bioeval.base.progress import stage
 from bioeval.scores.formats.files import replacing
-from bioeval.views.plots.registry import PLOTS, Plot
-from bioeval.views.plots.select_datasets import drawable, pick
+from bioeval.views.plots.registry import PLOTS
+from bioeval.views.plots.select_datasets import PlotFile, plot_files
 
 FORMATS = ("png", "pdf", "svg")
 
@@ -103,39 +102,26 @@ def save_all(
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder}: is a file; expected a folder, which is made if need be")
     folder.mkdir(parents=True, exist_ok=True)
+    plots = [plot for plot in PLOTS.values() if not (overlaid and plot.one_system)]
     written = []
-    for stem, plot, data, options in chain(_of_results(results, overlaid), _of_scores(of_scores)):
-        display = getattr(importlib.import_module(plot.home), plot.display)
+    for one in chain(plot_files(results, plots), _of_scores(of_scores)):
+        name = _name(one.stem, one.system)
         # Created directly, so that pyplot does not track it.
         figure = Figure(layout="constrained")
-        with stage(f"drawing {stem}"):
-            made = display.from_results(data)
+        with stage(f"drawing {name}"):
+            made = one.drawn_in(figure)
             if made.why_empty:
                 if tell is not None:
-                    tell(f"{stem} is not drawn: {made.why_empty}")
+                    tell(f"{name} is not drawn: {made.why_empty}")
                 continue
-            made.plot(figure, **options)
-            written += [save(figure, folder / f"{stem}.{kind}") for kind in formats]
+            written += [save(figure, folder / f"{name}.{kind}") for kind in formats]
     return written
 
 
-def _of_results(results: Any, overlaid: bool) -> Iterator[tuple[str, Plot, Any, Any]]:
-    for plot in PLOTS.values():
-        data = drawable(results, plot)
-        if data is None or (overlaid and plot.one_system):
-            continue
-        for stem, options in plot.files.items():
-            if not plot.one_system:
-                yield stem, plot, data, options
-                continue
-            for system in pick(data, plot.name):
-                yield _name(stem, system.name), plot, system, options
-
-
-def _of_scores(of_scores: Iterable[tuple[str, str, Any]]) -> Iterator[tuple[str, Plot, Any, Any]]:
+def _of_scores(of_scores: Iterable[tuple[str, str, Any]]) -> Iterator[PlotFile]:
     for name, system, data in of_scores:
         for stem, options in PLOTS[name].files.items():
-            yield _name(stem, system), PLOTS[name], data, options
+            yield PlotFile(stem, system, PLOTS[name], data, options)
 
 
 def _name(stem: str, system: str) -> str:

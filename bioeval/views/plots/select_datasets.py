@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import xarray as xr
 
@@ -70,6 +70,32 @@ def drawable(data: Any, plot: Plot) -> Any:
     if isinstance(data, Mapping) and not isinstance(data, xr.Dataset | xr.DataTree):
         return {name: one for name, one in data.items() if has(one)} or None
     return data if has(data) else None
+
+
+class PlotFile(NamedTuple):
+    """A file of a plot: its stem, the system it shows alone, if any, and what its display takes."""
+
+    stem: str
+    system: str
+    plot: Plot
+    data: Any
+    options: Mapping[str, Any]
+
+    def drawn_in(self, figure: Any) -> Any:
+        """Return the display, drawn unless it would be empty."""
+        display = self.plot.load().from_results(self.data)
+        return display if display.why_empty else display.plot(figure, **self.options)
+
+
+def plot_files(data: Any, plots: Iterable[Plot]) -> Iterator[PlotFile]:
+    """Yield the files of each plot that `data` supports."""
+    for plot in plots:
+        if (found := drawable(data, plot)) is None:
+            continue
+        for stem, options in plot.files.items():
+            for one in pick(found, plot.name) if plot.one_system else [found]:
+                name = one.name if isinstance(one, System) else ""
+                yield PlotFile(stem, name, plot, one, options)
 
 
 def needs_of(data: Any, plot: Plot) -> Needs:

@@ -172,10 +172,9 @@ def titled(
         pad=8 + gap + 1.35 * small * len(lines),
     )
     if lines:
-        ax.annotate(
-            "\n".join(lines), (0, 1), (0, 6 + gap), xycoords="axes fraction",
-            textcoords="offset points", fontsize=small, color=QUIET, va="bottom", ha="left",
-            linespacing=1.3, annotation_clip=False,
+        note(
+            ax, "\n".join(lines), (0, 1), (0, 6 + gap), xycoords="axes fraction", fontsize=small,
+            va="bottom", ha="left", linespacing=1.3, annotation_clip=False,
         )  # fmt: skip
 
 
@@ -204,10 +203,9 @@ def _beside(ax: Axes, label: Any, term: str, length: float) -> None:
         return
     upright = label.get_rotation() > 45
     place, step = ((1, 1), (-0.7, 7)) if upright else ((1, 0), (7, 0.7))
-    ax.annotate(
-        term, place, step, xycoords=label, textcoords="offset points", fontsize=size, color=QUIET,
-        rotation=90 if upright else 0, va="bottom", ha="right" if upright else "left",
-        annotation_clip=False,
+    note(
+        ax, term, place, step, xycoords=label, fontsize=size, rotation=90 if upright else 0,
+        va="bottom", ha="right" if upright else "left", annotation_clip=False,
     )  # fmt: skip
 
 
@@ -244,10 +242,8 @@ def note(
     ax: Axes, text: str, place: tuple[float, float], step: tuple[float, float], **style: Any
 ) -> Annotation:
     """Write a small text at `place` (data, fraction of the axes), `step` points from it."""
-    given = {"fontsize": SMALL_SIZE, "color": QUIET, **style}
-    return ax.annotate(
-        text, place, step, xycoords=("data", "axes fraction"), textcoords="offset points", **given
-    )
+    of = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+    return ax.annotate(text, place, step, **{**of, "fontsize": SMALL_SIZE, "color": QUIET, **style})
 
 
 # --------------------------------------------------------------------------------- ticks

@@ -151,9 +151,9 @@ class ZooDisplay(Display):
         by_genuine, by_impostor = ANIMALS[animal]
         right = (by_genuine == "best") == (self.better > 0)
         top = (by_impostor == "best") == (self.better < 0)
-        ax.annotate(
-            text, (float(right), float(top)), (-6 if right else 6, -6 if top else 6),
-            xycoords="axes fraction", textcoords="offset points", ha="right" if right else "left",
+        look.note(
+            ax, text, (float(right), float(top)), (-6 if right else 6, -6 if top else 6),
+            xycoords="axes fraction", ha="right" if right else "left",
             va="top" if top else "bottom", color=look.ink(colour), fontsize=look.SMALL_SIZE + 1,
             fontweight="bold",
         )  # fmt: skip

@@ -1,0 +1,497 @@
+"""Error rates: ROC, DET, the open-set ROC, and FAR and FRR against the threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from scipy.special import ndtr, ndtri
+
+from bioeval.base.kinds import larger_is_closer
+from bioeval.views.plots import style as look
+from bioeval.views.plots.captions import (
+    attempts,
+    identification_details,
+    in_words,
+    kind_of,
+    scalar,
+    threshold_label,
+)
+from bioeval.views.plots.curves import (
+    RANKS,
+    CurvesDisplay,
+    CurveSpec,
+    curve_of,
+    curves_at_ranks,
+    thinned,
+)
+from bioeval.views.plots.direct_labels import Labelled
+from bioeval.views.plots.select_datasets import System, pick
+from bioeval.views.terms import Speaker
+
+# ------------------------------------------------------------------------- rates against FAR
+
+
+class FarCurvesDisplay(CurvesDisplay):
+    """Curves of one rate against FAR; ``x`` of a curve is FAR."""
+
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
+    ) -> Self:
+        """Draw the curves. See :func:`bioeval.plot.roc`."""
+        ax = self._start(ax, name, look.SIZE if log else None)
+        floors = {c.name: floor_of(c.system) for c in self.defined}
+        lowest = 1.0
+        for curve in self.defined:
+            x, y = by_far(curve.x, curve.y)
+            if log:
+                x, y = from_floor(x, y, floors[curve.name])
+                lowest = min(lowest, float(y.min()))
+            self._line(curve, x, y, style)
+            self._band(curve, floor=floors[curve.name] if log else -np.inf)
+        if log:
+            known = [f for f in floors.values() if f == f]
+            look.log_axis(ax, "x", min([0.1, *(f / 1.8 for f in known)]) if known else 1e-3)
+            ax.set_ylim(*look.rate_limits(lowest if self.defined else 0.0))
+            shaded = shade_below_floor(ax, floors, in_words(self.systems))
+            return self._finish(at=0.15, keep_free=shaded)
+        ax.set(**self.spec.limits(self))
+        return self._finish(others=[self.spec.reference(self)] if self.spec.reference else [])
+
+
+def _chance(display: CurvesDisplay) -> Labelled:
+    """Draw the line of a system that decides by chance, on axes of one scale."""
+    ends = np.array([0, 1])
+    display.ax_.set_aspect("equal")
+    return display._reference(ends, ends)
+
+
+class RocDisplay(FarCurvesDisplay):
+    """ROC curves; ``x`` of a curve is FAR and ``y`` is GAR, one value per threshold."""
+
+    spec = CurveSpec(
+        "roc", "ROC", "far", {"gar": ""}, "False accept rate, FAR", "Genuine accept rate, GAR",
+        terms=(("far",), ("gar",)), size=(5.6, 5.7), reference=_chance,
+    )  # fmt: skip
+
+
+class DirFarDisplay(FarCurvesDisplay):
+    """Open-set curves; ``x`` of a curve is FAR and ``y`` is DIR at one rank."""
+
+    spec = CurveSpec(
+        "dir_far", "DIR against FAR", "far", {"dir": ""}, "False accept rate, FAR",
+        "Detection and identification rate, DIR", terms=(("far",), ("dir",)),
+        details=identification_details,
+    )  # fmt: skip
+
+    @classmethod
+    def from_results(cls, data: Any, ranks: Sequence[int] = RANKS) -> Self:
+        """Take the curves of an open-set result, a tree, or a mapping of name to either."""
+        found = curves_at_ranks(pick(data, "dir_far"), "far", "dir", ranks)
+        return cls(curve for curve, _ in found)
+
+
+def by_far(far: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points of a curve in the order of FAR, without those that repeat another.
+
+    Nothing is known between two points: a step to the right keeps the rate attained at the
+    smaller FAR.
+    """
+    x, y = np.asarray(far, dtype=float), np.asarray(rate, dtype=float)
+    if len(x) > 1 and x[0] > x[-1]:  # thresholds of similarities: FAR falls
+        x, y = x[::-1], y[::-1]
+    keep = np.ones(len(x), dtype=bool)
+    keep[1:] = (x[1:] != x[:-1]) | (y[1:] != y[:-1])
+    return x[keep], y[keep]
+
+
+def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return a curve for a logarithmic FAR axis, which has no place for FAR 0.
+
+    The rate attained at FAR 0 is attained at the floor as well, one of the impostor attempts: the
+    curve starts there, with the best rate attained up to it.
+    """
+    within = np.nonzero(x <= floor)[0]
+    if not len(within):
+        return x, y
+    first = int(within[-1])
+    return np.append(floor, x[first + 1 :]), y[first:]
+
+
+def floor_of(system: System, role: str = "impostor") -> float:
+    """Return one of the attempts of a class, the smallest rate above 0; NaN without any."""
+    count = attempts(system.dataset, role)
+    return 1.0 / count if count else float("nan")
+
+
+def shade_below_floor(ax: Axes, floors: Mapping[str, float], say: Speaker) -> list[Any]:
+    """Shade the FAR below one of the impostor attempts; return the text that says so."""
+    known = [f for f in floors.values() if f == f]
+    if not known:
+        return []
+    floor = min(known)
+    low = min(ax.get_xlim())
+    if low >= floor:
+        return []
+    ax.axvspan(low, floor, color=look.SHADE, linewidth=0, zorder=0)
+    same = len({round(1 / f) for f in known}) == 1
+    text = say(f"FAR < 1 / {round(1 / floor):,}" if same else "FAR below 1 impostor attempt")
+    place = (floor, 1.0)
+    return [look.note(ax, text, place, (-3, -6), rotation=90, ha="right", va="top", fontsize=7.5)]
+
+
+def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -> RocDisplay:
+    """Draw the ROC: GAR against FAR over all thresholds.
+
+    Parameters
+    ----------
+    data : Dataset, DataTree, or mapping of str to either
+        A result of :func:`bioeval.verification` or :func:`bioeval.evaluate`, or several by name.
+        Of a tree, every verification result is drawn (single- and multi-template, all systems).
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    log : bool
+        Whether the FAR axis is logarithmic. It then ends at one of the impostor attempts: the GAR
+        attained at FAR 0 is drawn from there on, and the FAR below is shaded.
+    **style
+        Properties of all lines, such as ``linewidth=1``; ``name`` labels a single system.
+
+    Returns
+    -------
+    RocDisplay
+        With ``curves`` (the arrays), ``ax_``, ``figure_`` and ``lines_``.
+
+    Notes
+    -----
+    Lines are steps: at each FAR they show the GAR of the nearest threshold in the result whose
+    FAR is not larger, never an interpolated one. GAR is over the genuine attempts, FAR over the
+    impostor attempts. Where the result has intervals, bands are those of GAR at each threshold by
+    itself; :func:`error_rates` shows how uncertain FAR is there.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> display = be.plot.roc(be.verification(be.simulate(20, 4)), log=True)
+    >>> display.ax_.get_xscale()
+    'log'
+    """
+    return RocDisplay.from_results(data).plot(ax, log=log, **style)
+
+
+def dir_far(
+    data: Any,
+    ax: Axes | None = None,
+    *,
+    ranks: Sequence[int] = RANKS,
+    log: bool = False,
+    **style: Any,
+) -> DirFarDisplay:
+    """Draw DIR against FAR at several ranks: the ROC of open-set identification (watch lists).
+
+    Parameters
+    ----------
+    data : Dataset, DataTree, or mapping of str to either
+        A result of :func:`bioeval.open_set` or :func:`bioeval.evaluate`, or several by name.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    ranks : sequence of int
+        One curve each. Of the default ones, those that the result has.
+    log : bool
+        Whether the FAR axis is logarithmic, as in :func:`bioeval.plot.roc`.
+    **style
+        Properties of all lines; ``name`` labels a single system.
+
+    Returns
+    -------
+    DirFarDisplay
+        With ``curves`` (named ``"rank 1"`` ..., after the system's name where there are several),
+        ``ax_``, ``figure_`` and ``lines_``.
+
+    Notes
+    -----
+    DIR is over the genuine attempts (enrolled probes), FAR over the impostor attempts. Lines are
+    steps, as in :func:`bioeval.plot.roc`. Bands are the intervals of DIR at each threshold by
+    itself, where the result has them.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> display = be.plot.dir_far(be.open_set(be.simulate(20, 4)), ranks=(1, 3))
+    >>> list(display.curves)
+    ['rank 1', 'rank 3']
+    """
+    return DirFarDisplay.from_results(data, ranks).plot(ax, log=log, **style)
+
+
+# --------------------------------------------------------------------------------------- DET
+
+# In per cent; the upper half mirrors the lower.
+_LOWER = (1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 5, 10, 20, 40)
+TICKS = tuple(t / 100 for t in (*_LOWER, 60, 80, 90, 95, 99, 99.9))
+
+_EDGE = 1e-9
+
+# With more curves the labels leave out the EER.
+MOST_MEASURED = 6
+
+
+def deviate(rate: Any) -> Any:
+    """Return the normal deviate of a rate; 0 and 1 are kept finite."""
+    return ndtri(np.clip(rate, _EDGE, 1 - _EDGE))
+
+
+class DetDisplay(CurvesDisplay):
+    """DET curves; ``x`` of a curve is FAR and ``y`` is FRR, one value per threshold."""
+
+    spec = CurveSpec(
+        "det", "DET", "far", {"frr": ""}, "False accept rate, FAR (%)",
+        "False reject rate, FRR (%)", terms=(("far",), ("frr",)), size=look.SQUARE, at=0.5,
+    )  # fmt: skip
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw the curves. See :func:`det`."""
+        ax = self._start(ax, name)
+        ax.set_xscale("function", functions=(deviate, ndtr))
+        ax.set_yscale("function", functions=(deviate, ndtr))
+        low_x, low_y, high = self._limits()
+        unseen = {
+            c.name: "off the axes, both rates are smaller at one threshold"
+            for c in self.defined
+            if ((c.x < low_x) & (c.y < low_y)).any()
+        }
+        texts, others = {}, []
+        for curve in self.defined:
+            self._line(curve, *by_far(curve.x, curve.y), style)
+            if curve.name not in unseen:  # as far to the right as the curve is on the axes
+                self._band(curve, curve.x <= curve.x[curve.y < low_y].min(initial=np.inf))
+            dataset = curve.system.dataset
+            eer = scalar(dataset, "eer")
+            if eer == eer and len(self.curves) <= MOST_MEASURED:
+                texts[curve.name] = f"{curve.name}\nEER {look.measured(eer)}".lstrip("\n")
+            far, frr = scalar(dataset, "far_at_eer"), scalar(dataset, "frr_at_eer")
+            if low_x < far < high and low_y < frr < high:
+                colour = self.lines_[curve.name].get_color()
+                ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
+                others.append(Labelled("", "k", np.array([far]), np.array([frr])))
+        for axis, low in ((ax.xaxis, low_x), (ax.yaxis, low_y)):
+            axis.set_major_locator(FixedLocator([t for t in TICKS if low <= t <= high]))
+            axis.set_major_formatter(FuncFormatter(lambda rate, _: _tick(100 * rate)))
+            axis.set_minor_locator(NullLocator())
+        ax.set(xlim=(low_x, high), ylim=(low_y, high))
+        if low_x == low_y:
+            ax.set_aspect("equal")
+        equal = ndtr(np.linspace(deviate(max(low_x, low_y)), deviate(high), 50))
+        others.append(self._reference(equal, equal))
+        return self._finish(unseen=unseen, texts=texts, others=others)
+
+    def _limits(self) -> tuple[float, float, float]:
+        """Return the lower limits of both axes, and the upper one, which they share."""
+        # The worst point on which both rates agree must be well inside.
+        worst = max((float(np.fmin(c.x, c.y).max()) for c in self.defined), default=0.0)
+        high = next((t for t in TICKS if t >= max(0.4, 1.6 * worst)), TICKS[-1])
+        low_x = [_least(c.x, c.y, high, floor_of(c.system)) for c in self.defined]
+        low_y = [_least(c.y, c.x, high, floor_of(c.system, "genuine")) for c in self.defined]
+        return _below(low_x), _below(low_y), float(ndtr(ndtri(high) + 0.06))
+
+
+def _least(rate: np.ndarray, other: np.ndarray, high: float, floor: float) -> float:
+    """Return the smallest rate to show, of the points whose other rate is shown."""
+    shown = rate[other <= high]
+    return max(float(shown.min()), floor) if len(shown) else floor
+
+
+def _below(rates: list[float]) -> float:
+    smallest = min(rates, default=0.001)
+    return 0.7 * min(0.01, max((t for t in TICKS if t <= smallest), default=TICKS[0]))
+
+
+def _tick(percent: float) -> str:
+    return f"{percent:g}" if percent >= 0.0009 else look.rate_text(percent)
+
+
+def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
+    """Draw the DET: FRR against FAR, both in per cent on axes of normal deviates.
+
+    Normally distributed scores give straight lines. The EER is where a curve meets the dotted
+    line; where the result holds it, it is in the label (of up to six curves), and the
+    attainable threshold nearest to it is marked by a dot.
+
+    Parameters
+    ----------
+    data : Dataset, DataTree, or mapping of str to either
+        A result of verification or of open-set identification, or several by name. Of a tree,
+        every verification result is drawn (open set only where there is no verification).
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of all lines; ``name`` labels a single system.
+
+    Returns
+    -------
+    DetDisplay
+        With ``curves`` (the arrays), ``ax_``, ``figure_`` and ``lines_``.
+
+    Notes
+    -----
+    A rate of 0 or 1 has no normal deviate; such points lie outside the axes. Lines are steps, as
+    in :func:`bioeval.plot.roc`. Bands are the intervals of FRR, where the result has them and the
+    curve is on the axes; the interval of no false reject is in the result and its table.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> display = be.plot.det(be.verification(be.simulate(20, 4)))
+    >>> display.ax_.get_xlabel()
+    'False accept rate, FAR (%)'
+    """
+    return DetDisplay.from_results(data).plot(ax, **style)
+
+
+# ------------------------------------------------------------- FAR and FRR against the threshold
+
+# Of more systems than this only one curve each is named, and no EER.
+MOST_NAMED = 3
+
+# A longer axis, in widths of the range of nearly all changes of the rates, is cut.
+FAR_OFF = 20
+
+
+class ErrorRatesDisplay(CurvesDisplay):
+    """Error rates; ``x`` of a curve is the threshold and ``y`` is FAR or FRR.
+
+    Attributes
+    ----------
+    kind : str
+        ``"distance"`` or ``"similarity"``.
+    """
+
+    kind: str
+    spec = CurveSpec(
+        "error_rates", "Error rates", "threshold", {"far": "FAR", "frr": "FRR"},
+        y_label="Error rate", terms=("", ("far", "frr")),
+        curve=lambda system, x, y, _: curve_of(system, x, y, f"{system.name} {y.upper()}".strip()),
+    )  # fmt: skip
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the curves of a result, a tree, or a mapping of name to either."""
+        display = super().from_results(data)
+        display.kind = kind_of(display.systems, "error_rates")
+        return display
+
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
+    ) -> Self:
+        """Draw the curves; `log` makes the axis of the rates logarithmic."""
+        ax = self._start(ax, name)
+        # Counts change at a threshold: just past it for distances, just before for similarities.
+        steps = "steps-pre" if larger_is_closer(self.kind) else "steps-post"
+        floors = [0.1]
+        for curve in self.defined:
+            shown = np.isfinite(curve.x)
+            if log:
+                role = "genuine" if curve.name.endswith("FRR") else "impostor"
+                floors.append(1 / (attempts(curve.system.dataset, role) or 1))
+                shown &= curve.y > 0
+            line = thinned(curve.x[shown], curve.y[shown])
+            self._line(curve, *line, {"drawstyle": steps, **style})
+            self._band(curve, shown)
+        if log:
+            look.log_axis(ax, "y", min(floors) / 1.8, 1.3)
+        else:
+            ax.set_ylim(-0.015, 1.015)
+        if not self.lines_:
+            ax.set_xticks([])
+        crowded = len(self.systems) > MOST_NAMED
+        details = ["solid FAR, dashed FRR"] if crowded else []
+        details += self._limit()
+        others = self._eer(log)
+        texts = {n: "" if n.endswith("FRR") else self.curves[n].system.name for n in self.lines_}
+        similar = larger_is_closer(self.kind)
+        at = {n: 0.8 if n.endswith("FAR") != similar else 0.2 for n in self.lines_}
+        return self._finish(
+            x_label=threshold_label(self.kind), details=lambda _: details, at=at,
+            texts=texts if crowded else {}, others=others,
+        )  # fmt: skip
+
+    def _limit(self) -> list[str]:
+        """Leave off the axis what is far from where the rates change, and say so."""
+        ends, xs = [], []
+        for curve in self.defined:
+            known = np.isfinite(curve.x)
+            x, sums = curve.x[known], np.cumsum(np.abs(np.diff(curve.y[known])))
+            if len(sums) and sums[-1] > 0:
+                first, last = np.searchsorted(sums / sums[-1], (0.01, 0.99))
+                ends += [x[first], x[last + 1]]
+                xs += [x[0], x[-1]]
+        if not xs or max(xs) - min(xs) <= FAR_OFF * (max(ends) - min(ends)):
+            return []
+        (first, last), (low, high) = (min(xs), max(xs)), (min(ends), max(ends))
+        low, high = max(first, 2 * low - high), min(last, 2 * high - low)
+        self.ax_.set_xlim(low, high)
+        off = [f"down to {first:.4g}"] if first < low else []
+        off += [f"up to {last:.4g}"] if last > high else []
+        return [f"off the axis: thresholds {' and '.join(off)}, where no rate changes by over 1 %"]
+
+    def _eer(self, log: bool) -> list[Labelled]:
+        """Mark the EER of each system where the result has it."""
+        marks = []
+        for system in self.systems:
+            eer, threshold = scalar(system.dataset, "eer"), scalar(system.dataset, "eer_threshold")
+            if not np.isfinite([eer, threshold]).all() or (log and eer <= 0):
+                continue
+            several = len(self.systems) > 1
+            curve = next(c for c in self.curves.values() if c.system is system)
+            colour = look.colour(curve.hue) if several else look.TEXT
+            self.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
+            self.ax_.plot(threshold, eer, "o", markersize=5, color=colour, zorder=4)
+            if len(self.systems) > MOST_NAMED:
+                continue
+            # The colour already names one of several systems.
+            where = "" if several else f" at {threshold:.4g}"
+            x, y = np.array([threshold]), np.array([eer])
+            marks.append(Labelled(f"EER {look.measured(eer)}{where}", colour, x, y))
+            marks.append(Labelled("", colour, np.repeat(x, 2), np.array(self.ax_.get_ylim())))
+        return marks
+
+
+def error_rates(
+    data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any
+) -> ErrorRatesDisplay:
+    """Draw FAR and FRR against the threshold, with the EER where the result holds it.
+
+    Parameters
+    ----------
+    data : Dataset, DataTree, or mapping of str to either
+        A result of verification or of open-set identification, or several by name, all of one
+        kind of score: thresholds of distances and of similarities have no axis in common.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    log : bool
+        Whether the axis of the rates is logarithmic; rates of 0 are then left out.
+    **style
+        Properties of all lines; ``name`` labels a single system.
+
+    Returns
+    -------
+    ErrorRatesDisplay
+        With ``curves`` (named ``"FAR"`` and ``"FRR"``, after the system's name where there are
+        several), ``ax_``, ``figure_`` and ``lines_``.
+
+    Notes
+    -----
+    FAR is over the impostor attempts, FRR over the genuine attempts. The threshold is in the
+    units of the scores: FAR grows with a threshold of distances and falls with one of similarities.
+    Bands are the intervals at each threshold by itself, where the result has them.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> display = be.plot.error_rates(be.verification(be.simulate(20, 4)))
+    >>> list(display.curves)
+    ['FAR', 'FRR']
+    """
+    return ErrorRatesDisplay.from_results(data).plot(ax, log=log, **style)

@@ -1,0 +1,301 @@
+"""Plots of scores: how those of each class are distributed, and the matrix as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.image import AxesImage
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from bioeval.base.errors import counted
+from bioeval.base.kinds import larger_is_closer
+from bioeval.results.histogram import Histogram, ScoreHistograms
+from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
+from bioeval.views.plots import style as look
+from bioeval.views.plots.captions import kind_of, over, score_label
+from bioeval.views.plots.direct_labels import DirectLabels, Labelled
+from bioeval.views.plots.display import Display
+from bioeval.views.plots.select_datasets import System, as_plot_text, joined
+
+
+class ScoreDistributionsDisplay(Display):
+    """Histograms of genuine and impostor scores.
+
+    Attributes
+    ----------
+    genuine, impostor : dict of str to Histogram
+        By the name of the system, which is ``""`` for a single system given without one.
+    kind : str
+        ``"distance"`` or ``"similarity"``.
+    labels_ : DirectLabels
+        The names beside the histograms.
+    """
+
+    labels_: DirectLabels
+
+    def __init__(self, systems: Mapping[str, ScoreHistograms]):
+        self.systems = [System(name, system.about) for name, system in systems.items()]
+        self.kind = kind_of(self.systems, "score_distributions")
+        self.genuine = {name: system.genuine for name, system in systems.items()}
+        self.impostor = {name: system.impostor for name, system in systems.items()}
+
+    @classmethod
+    def from_results(cls, data: ScoreHistograms | Mapping[str, ScoreHistograms]) -> Self:
+        """Take the histograms of one system, or of several by name."""
+        if isinstance(data, ScoreHistograms):
+            return cls({"": data})
+        return cls({as_plot_text(name): one for name, one in data.items()})
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        name: str | None = None,
+        thresholds: float | Sequence[float] | Mapping[str, float] | None = None,
+        log: bool = False,
+        **style: Any,
+    ) -> Self:
+        """Draw the histograms. See :func:`bioeval.plot.score_distributions`."""
+        ax = self._axes(ax)
+        ax.set_xmargin(0)  # the axis ends with the scores
+        several = len(self.genuine) > 1
+        labels: list[Labelled] = []
+        missing = []
+        for number, system in enumerate(self.genuine):
+            label = joined(name or "", system)
+            for i, (word, histogram) in enumerate(
+                (("Genuine", self.genuine[system]), ("Impostor", self.impostor[system]))
+            ):
+                text = f"{label} {word.lower()}" if label else word
+                if not histogram.counts.sum():
+                    some = f"all {histogram.total:,} are infinite" if histogram.total else "none"
+                    if histogram.coarse:
+                        some = "cells too wide, because of scores far off; draw the Scores"
+                    missing.append(f"{text} scores: {some}")
+                    continue
+                colour = look.colour(number if several else i)
+                line = {"color": colour, "linestyle": look.dash(i), "label": text, **style}
+                x, y = _outline(ax, histogram, line, fill=not several)
+                labels.append(Labelled(text, colour, x, y, at=_peak(x, y, log)))
+        self._limit(log)
+        labels += self._mark(thresholds)
+        remarks = self._unplaced()
+        if len(missing) == 2 * len(self.genuine):
+            ax.set(xticks=[], yticks=[])
+            look.empty(ax, missing)
+        else:
+            remarks += missing
+        self.labels_ = DirectLabels(ax, labels)
+        look.titled(ax, "Genuine and impostor scores", [*over(self.systems), *remarks])
+        look.labelled(ax, score_label(self.kind), "Density within each class")
+        return self
+
+    def _limit(self, log: bool) -> None:
+        """Fit the axis of the density to the highest and, if logarithmic, the lowest bin."""
+        histograms = [*self.genuine.values(), *self.impostor.values()]
+        densities = np.concatenate([histogram.density for histogram in histograms])
+        top = float(densities.max()) or 1.0
+        if log:
+            low = 0.6 * min(densities[densities > 0], default=1e-3)
+            look.log_axis(self.ax_, "y", low, 3 * top)
+        else:
+            self.ax_.set_ylim(0, 1.1 * top)
+
+    def _mark(
+        self, thresholds: float | Sequence[float] | Mapping[str, float] | None
+    ) -> list[Labelled]:
+        """Draw thresholds as vertical lines."""
+        if isinstance(thresholds, Mapping):
+            marks = {str(k): float(v) for k, v in thresholds.items()}
+        else:
+            given = [] if thresholds is None else np.atleast_1d(thresholds).tolist()
+            marks = {f"t = {float(t):.4g}": float(t) for t in given}
+        drawn = []
+        for text, t in marks.items():
+            if np.isfinite(t):
+                self.ax_.axvline(t, color=look.TEXT, linewidth=0.9, linestyle=(0, (4, 2)), zorder=4)
+                ends = np.array(self.ax_.get_ylim())
+                drawn.append(Labelled(text, look.TEXT, np.array([t, t]), ends, at=0.97))
+        return drawn
+
+    def _unplaced(self) -> list[str]:
+        said = []
+        for word, histograms in (("genuine", self.genuine), ("impostor", self.impostor)):
+            number = sum(h.unplaced for h in histograms.values())
+            if number:
+                said.append(f"{number:,} {word}")
+        where = "infinite, or far from all others"
+        return [f"{' and '.join(said)} scores lie off the axis ({where})"] if said else []
+
+
+def _outline(
+    ax: Axes, histogram: Histogram, line: Mapping[str, Any], fill: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw a histogram; return the corners of its outline."""
+    density, edges = histogram.density, histogram.edges
+    if fill:
+        ax.stairs(density, edges, fill=True, color=line["color"], alpha=0.18, zorder=2)
+    ax.stairs(density, edges, **{"linewidth": 1.4, "zorder": 3, **line})
+    return np.repeat(edges, 2), np.concatenate([[0], np.repeat(density, 2), [0]])
+
+
+def _peak(x: np.ndarray, y: np.ndarray, log: bool) -> float:
+    """Return how far along its outline, measured on a square plot, a histogram has its peak."""
+    corner = int(np.argmax(y)) + 1
+    height = np.log(np.fmax(y, 0.5 * y[y > 0].min())) if log else y
+    wide, tall = np.ptp(x) or 1.0, np.ptp(height) or 1.0
+    length = np.concatenate([[0], np.cumsum(np.hypot(np.diff(x) / wide, np.diff(height) / tall))])
+    return float(length[min(corner, len(length) - 1)] / (length[-1] or 1.0))
+
+
+# ---------------------------------------------------------------------------- the matrix
+
+_STATES = {
+    EXCLUDED: ("not compared", "#d4d4d4"),
+    FAILED: ("NaN: comparison failed", "#D55E00"),
+    INFINITE: ("infinite", "#000000"),
+}
+
+# Most subjects that are named, separated by lines, and separated by ticks.
+NAMED, RULED, BOUNDED = 24, 40, 120
+
+
+class MatrixDisplay(Display):
+    """A score matrix, reduced to a picture.
+
+    Attributes
+    ----------
+    image : ndarray
+        Mean of the finite scores under each pixel; NaN where there is none. Rows are probes and
+        columns gallery templates, both sorted by subject.
+    state : uint8 ndarray
+        The pixels without a finite score: 1 no comparison (the diagonal of all-against-all,
+        masked cells), 2 failed comparisons (NaN), 3 infinite scores; else 0.
+    rows, columns : int64 ndarray
+        The template at each place.
+    row_edges, column_edges : int64 ndarray
+        Where the pixels begin and end, in templates.
+    image_ : AxesImage
+        The picture drawn last.
+    """
+
+    image_: AxesImage
+
+    def __init__(self, source: MatrixImage):
+        self.image, self.state = source.image, source.state
+        self.rows, self.columns = source.rows, source.columns
+        self.row_edges, self.column_edges = source.row_edges, source.column_edges
+        self.kind = source.kind
+        self.row_subjects = _runs(source.row_labels)
+        self.column_subjects = _runs(source.column_labels)
+        self.labelled = source.subjects is not None
+        self._over = _compared(source)
+
+    @classmethod
+    def from_results(cls, data: MatrixImage) -> Self:
+        """Take a matrix that is reduced to pixels."""
+        return cls(data)
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw the picture. See :func:`bioeval.plot.matrix`."""
+        m, n = len(self.rows), len(self.columns)
+        square = 0.4 < m / n < 2.5
+        ax = self._axes(ax, (6.6, 6.2) if square else (7.0, 4.6))
+        ax.grid(False)
+        similar = larger_is_closer(self.kind)
+        picture: dict[str, Any] = {
+            "extent": (0, n, m, 0),
+            "interpolation": "nearest",
+            "aspect": "equal" if square else "auto",
+        }
+        shown = np.ma.masked_invalid(self.image)
+        given = {"cmap": "viridis_r" if similar else "viridis", **picture, **style}
+        self.image_ = ax.imshow(shown, **given)
+        title = f"{name}: scores" if name else "Scores"
+        look.titled(ax, f"{title}, sorted by subject", self._over, share=0.86)
+        for which in ("x", "y"):
+            self._axis(which)
+        look.labelled(ax, "Gallery template", "Probe template")
+        self._states(picture)
+        if shown.count():
+            bar = self.figure_.colorbar(self.image_, ax=ax, pad=0.02, aspect=30, shrink=0.9)
+            look.bar_labelled(bar, ax, score_label(self.kind))
+        return self
+
+    def _states(self, picture: dict[str, Any]) -> None:
+        """Colour the pixels without a score, and say in the corner what the colours mean."""
+        ax = self.ax_
+        colours = ListedColormap([colour for _, colour in _STATES.values()])
+        if self.state.any():
+            shown = np.ma.masked_equal(self.state, 0)
+            ax.imshow(shown, cmap=colours, vmin=0.5, vmax=3.5, **picture)
+        small: dict[str, Any] = {"va": "bottom", "ha": "right", "annotation_clip": False}
+        beside: Any = ("axes fraction", ax.xaxis.label)
+        place = (1.0, 0.0)
+        gap = 0.0
+        for state, (text, colour) in _STATES.items():
+            if (self.state == state).any():
+                word = look.note(ax, text, place, (gap, 0), xycoords=beside, **small)
+                beside = look.note(ax, "■", (0, 0), (-3, 0), xycoords=word, color=colour, **small)
+                place, gap = (0, 0), -9
+
+    def _axis(self, which: str) -> None:
+        """Name the subjects where there is room along both axes, else count templates."""
+        ax = self.ax_
+        axis = ax.xaxis if which == "x" else ax.yaxis
+        starts, names = self.column_subjects if which == "x" else self.row_subjects
+        length = int(starts[-1])
+        axis.set_minor_locator(NullLocator())
+        if self.labelled and 1 < len(names) <= BOUNDED:
+            axis.set_minor_locator(FixedLocator(starts[1:-1].tolist()))
+            if len(names) <= RULED:
+                axis.grid(True, which="minor", color="white", linewidth=0.5, alpha=0.7)
+        axis.set_tick_params(which="minor", length=2 if len(names) > NAMED else 5)
+        both = self.column_subjects, self.row_subjects
+        if self.labelled and max(len(subjects) for _, subjects in both) <= NAMED:
+            centres = (starts[1:] + starts[:-1]) / 2
+            axis.set_major_locator(FixedLocator(centres.tolist()))
+            # A name needs the height of its letters, along either axis once it is turned.
+            least = 9 * length / (0.8 * min(look.room(ax)))
+            wide = np.diff(starts) >= least
+            texts = [_short(name) if fits else "" for name, fits in zip(names, wide, strict=True)]
+            shown = dict(zip(centres.tolist(), texts, strict=True))
+            axis.set_major_formatter(FuncFormatter(lambda at, _: shown.get(at, "")))
+            axis.set_tick_params(length=0)
+            if which == "x" and max(map(len, shown.values())) * len(names) > 60:
+                ax.tick_params(axis="x", labelrotation=90)
+        else:
+            axis.set_major_locator(MaxNLocator(7, integer=True))
+            axis.set_major_formatter(FuncFormatter(lambda at, _: f"{at:,.0f}"))
+            axis.set_tick_params(length=3)
+        (ax.set_xlim if which == "x" else ax.set_ylim)(
+            *((0, length) if which == "x" else (length, 0))
+        )
+
+
+def _short(name: Any) -> str:
+    text = str(name)
+    return as_plot_text(text if len(text) <= 14 else text[:13] + "…")
+
+
+def _runs(labels: np.ndarray) -> tuple[np.ndarray, list[Any]]:
+    """Return where the runs of equal labels begin and end, and the label of each."""
+    changed = np.array([True, *(labels[1:] != labels[:-1])]) if len(labels) else np.zeros(0, bool)
+    starts = np.nonzero(changed)[0]
+    return np.append(starts, len(labels)), labels[starts].tolist()
+
+
+def _compared(source: MatrixImage) -> list[str]:
+    m, n = len(source.rows), len(source.columns)
+    said = f"{m:,} probes against {n:,} gallery templates, {source.layout}"
+    if source.subjects is not None:
+        said += f"; {counted(source.subjects, 'subjects')}"
+    lines = [f"{as_plot_text(source.name)}: {said}" if source.name else said]
+    across, down = n / (len(source.column_edges) - 1), m / (len(source.row_edges) - 1)
+    if max(across, down) > 1:
+        lines.append(f"each pixel: mean of about {down:.3g} × {across:.3g} comparisons")
+    return lines
