@@ -154,7 +154,7 @@ def _text(ds: xr.Dataset) -> str:
     """Return the tables: CMS of a few ranks, and the least error of open set, a line a size."""
     import textwrap
 
-    from bioeval.views.tables.remarks import excluded
+    from bioeval.results.words import excluded
     from bioeval.views.terms import dictionary, speaker
 
     say = speaker(ds)

@@ -145,7 +145,7 @@ def _text(ds: xr.Dataset) -> str:
     """Return a table with a line for each bin."""
     import textwrap
 
-    from bioeval.views.tables.remarks import excluded
+    from bioeval.results.words import excluded
     from bioeval.views.terms import Speaker, interval_method, words_of, written
 
     over, title = (

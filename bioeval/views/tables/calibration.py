@@ -10,8 +10,9 @@ from rich.text import Text
 
 from bioeval.base.errors import counted, printable
 from bioeval.base.kinds import PLURALS
+from bioeval.results.words import excluded_by_system
 from bioeval.views.tables.layout import NOT_DEFINED, grid, indented, plain_table, warned
-from bioeval.views.tables.remarks import excluded_by_system, warnings
+from bioeval.views.tables.remarks import warnings
 
 _COSTS = {"Cllr": "cllr", "minimum Cllr": "min_cllr", "calibration loss": "calibration_loss"}
 _BY_PRIOR = {

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from bioeval.base.errors import Naming, counted, renamed
 from bioeval.base.scalars import CMC, GOM_POINTS, QUERY_MEANS, Scalar
+from bioeval.results.words import excluded_by_system
 from bioeval.views.tables.layout import indented, plain_table, warned
-from bioeval.views.tables.remarks import excluded_by_system, intervals, warnings
+from bioeval.views.tables.remarks import intervals, warnings
 from bioeval.views.tables.sections import section
 from bioeval.views.tables.tasks import value_of
 
