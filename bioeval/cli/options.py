@@ -557,7 +557,8 @@ class Output:
             if drawn is not None and self.plots:
                 from bioeval.views.plots.save import save_all
 
-                save_all(drawn, (), folder, overlaid=overlaid, tell=self.remarks.append)
+                for one in drawn if isinstance(drawn, list) else [drawn]:
+                    save_all(one, (), folder, overlaid=overlaid, tell=self.remarks.append)
 
         return self.write(document, fill, stages)
 

@@ -72,6 +72,7 @@ class StudyCommand:
         *,
         nodes: Callable[[str], str] = str,
         overlaid: bool = False,
+        apart: bool = False,
         lines: bool = False,
         task: str = "verification",
     ) -> None:
@@ -84,8 +85,9 @@ class StudyCommand:
             What is shown of results by name, ``""`` for the only one.
         nodes : callable
             Makes a node of the tree that is written of a name.
-        overlaid, lines
-            Whether several are drawn in one plot; whether the table is of plain lines.
+        overlaid, apart, lines
+            Whether several results are drawn in one plot, or as if each were the only one; whether
+            the table is of plain lines.
         task : str
             What the rates are of, as for :class:`~bioeval.views.terms.Speaker`.
         """
@@ -99,10 +101,11 @@ class StudyCommand:
         shown = {name: in_terms(ds, self._terms) for name, ds in named.items()}
         report = StudyReport(blocks(shown), Speaker(self._terms, task), reword)
         table = str(report) if lines else report
-        drawn: Any = shown if found is named else shown[""]
+        drawn: Any = shown.get("")
         saved: Any = found
         if found is named:
             saved = xr.DataTree.from_dict({nodes(name): ds for name, ds in named.items()})
+            drawn = [*shown.values()] if apart else shown
         files = self.output.save(
             document, saved, table, self.stages, csv=csv, drawn=drawn, overlaid=overlaid
         )

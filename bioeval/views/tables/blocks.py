@@ -24,7 +24,7 @@ from bioeval.results.blocks import (
 )
 from bioeval.views.tables import remarks
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
-from bioeval.views.terms import Speaker, dictionary, words_of, written
+from bioeval.views.terms import Speaker, dictionary, interval_method, words_of, written
 
 _GAP = 2  # columns between those of a table
 _WIDTH = 80  # of plain lines
@@ -79,6 +79,11 @@ class StudyReport:
                     lines += textwrap.wrap(text, _WIDTH) if block.wrapped else [text]
                 case Table():
                     lines += _lines(*self._said(block), block.widths)
+                case Intervals():
+                    each = [ds.attrs for ds in block.found.values()]
+                    lines += [
+                        f"intervals: {interval_method(x)}" for x in each if "interval_method" in x
+                    ]
                 case Warnings():
                     wrapper = textwrap.TextWrapper(
                         _WIDTH, initial_indent="  - ", subsequent_indent="    ",
