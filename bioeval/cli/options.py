@@ -578,13 +578,16 @@ class Output:
             note(f"wrote {self.page}")
 
 
-def read_scores(file: str, reading: dict[str, Any], stages: Callable[[str], None]) -> Scores:
-    """Return the scores of a file, in which some subject must have two templates."""
+def read_scores(
+    file: str, reading: dict[str, Any], stages: Callable[[str], None], mates: bool = True
+) -> Scores:
+    """Return the scores of a file, in which some subject has two templates if it needs `mates`."""
     from bioeval.scores.formats import load
 
     stages(f"reading {file}")
     scores = load(file, **reading)
-    _require_mates(scores)
+    if mates:
+        _require_mates(scores)
     return scores
 
 

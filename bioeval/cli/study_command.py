@@ -45,9 +45,9 @@ class StudyCommand:
         if exception[0] is None:
             self.output.show(*self._shown)
 
-    def read(self, file: str = "", name: str | None = None) -> Scores:
+    def read(self, file: str = "", name: str | None = None, *, mates: bool = True) -> Scores:
         """Return the scores of a file, or of `data`, with the name of their system."""
-        scores = read_scores(file or self.data, self.reading, self.stages)
+        scores = read_scores(file or self.data, self.reading, self.stages, mates)
         if self._named or name is not None:
             scores.name = system_name(file or self.data, name or self._name, self.reading)
         self._system = scores.name

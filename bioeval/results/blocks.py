@@ -95,6 +95,7 @@ class Warnings:
     """The warnings of results, with their systems where not all have them."""
 
     found: Found
+    reworded: bool = True  # with arguments named as options of the command
 
 
 Block = Title | Sentence | Note | FactList | Table | DataHeader | Intervals | Warnings

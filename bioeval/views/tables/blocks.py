@@ -13,7 +13,6 @@ from bioeval.results.blocks import (
     Block,
     DataHeader,
     FactList,
-    Found,
     Intervals,
     Note,
     Sentence,
@@ -68,7 +67,7 @@ class StudyReport:
                 case Table():
                     yield from self._table(block, options.max_width)
                 case Warnings():
-                    yield from warned(self._warnings(block.found))
+                    yield from warned(self._warnings(block))
 
     def __str__(self) -> str:
         lines: list[str] = []
@@ -89,7 +88,7 @@ class StudyReport:
                         _WIDTH, initial_indent="  - ", subsequent_indent="    ",
                         break_on_hyphens=False,
                     )  # fmt: skip
-                    found = [y for x in self._warnings(block.found) for y in wrapper.wrap(x)]
+                    found = [y for x in self._warnings(block) for y in wrapper.wrap(x)]
                     lines += ["", "Warnings", *found] if found else []
                 case _:
                     raise TypeError(f"{type(block).__name__} has no plain lines")
@@ -102,10 +101,11 @@ class StudyReport:
             return dictionary(text.found.values())
         return written(text.rates, words_of(next(iter(text.found.values()))))
 
-    def _warnings(self, found: Found) -> Iterator[str]:
+    def _warnings(self, block: Warnings) -> Iterator[str]:
+        found, reword = block.found, self._reword if block.reworded else str
         for line, who in remarks.warnings(found).items():
             text = line if len(who) == len(found) else f"{', '.join(who)}: {line}"
-            yield self._say(self._reword(text))
+            yield self._say(reword(text))
 
     def _said(self, table: Table) -> tuple[list[str], list[list[str | None]]]:
         """Return heads and rows in the words of the view."""
