@@ -9,15 +9,13 @@ import click
 from bioeval.cli.arguments import NUMBERS
 from bioeval.cli.options import (
     Command,
-    Output,
     name_option,
     output_options,
     read_scores,
-    read_system,
     reading_options,
-    take_reading,
     templates_option,
 )
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -58,7 +56,7 @@ if TYPE_CHECKING:
 @name_option
 @output_options("results.nc, summary.json and table.txt", "draw Bayes error and three others")
 @reading_options
-def command(data: str, name: str | None, **options: Any) -> None:
+def command(data: str, **options: Any) -> None:
     """Evaluate DATA as log-likelihood ratios: Cllr, and decision costs by prior.
 
     Cllr is the cost of the ratios in bits, its minimum that of the same order of scores in ideal
@@ -71,7 +69,6 @@ def command(data: str, name: str | None, **options: Any) -> None:
       bioeval calibration scores.npz --calibrate pav --train others.npz --priors 0.5,0.01 --json
       bioeval calibration scores.npz --calibrate logistic --train others.npz --out cal --plots
     """
-    output = Output.take(options)
     how = {key: options.pop(key) for key in ("calibrate", "train", "prior", "ends", "save_to")}
     if how["calibrate"] is None:
         for key, option in (("train", "--train"), ("save_to", "--save")):
@@ -80,28 +77,20 @@ def command(data: str, name: str | None, **options: Any) -> None:
     if how["ends"] is not None and how["calibrate"] != "pav":
         raise click.UsageError("--ends needs --calibrate pav")
     how["ends"] = how["ends"] or "laplace"
-    reading = take_reading(data, options)
     if len(options["costs"]) != 2:
         raise click.BadParameter("expected two costs, such as 10,1", param_hint="'--costs'")
-    from bioeval.cli.progress import Stages
-
-    with Stages() as stages:
-        import xarray as xr
-
+    with StudyCommand(data, options) as run:
         from bioeval.cli.result_checks import require_values
-        from bioeval.evaluation.calibration import calibration
-        from bioeval.results.calibration import PRIORS
-        from bioeval.views.tables.calibration import CalibrationTable
+        from bioeval.evaluation.calibration import blocks, calibration
 
-        options["priors"] = options["priors"] or PRIORS
-        scores = read_system(data, name, reading, stages)
+        scores = run.read()
         system = str(scores.name)
         systems = {system: scores}
         if how["calibrate"] is not None:
             train = scores
             if how["train"] is not None:
-                train = read_scores(how["train"], reading, stages)
-            stages("calibrating")
+                train = read_scores(how["train"], run.reading, run.stages)
+            run.stages("calibrating")
             made = _calibrated(how, train, scores)
             systems = {system: scores} if scores.kind == "llr" else {}
             systems[f"{system}, calibrated"] = made
@@ -109,16 +98,13 @@ def command(data: str, name: str | None, **options: Any) -> None:
                 from bioeval.scores.formats import save
 
                 save(made, how["save_to"])
-        stages("counting")
-        found = {called: calibration(one, **options) for called, one in systems.items()}
+        run.stages("counting")
+        found = {called: calibration(one, **run.options) for called, one in systems.items()}
         require_values([dataset["min_cllr"] for dataset in found.values()], systems.values())
-        table = CalibrationTable(found)
-        document = _document(found, data, how)
-        results = {called.replace("/", "-"): dataset for called, dataset in found.items()}
-        files = output.save(
-            document, xr.DataTree.from_dict(results), table, stages, drawn=found, overlaid=True
-        )
-    output.show(table, document, files)
+        run.finish(
+            found, blocks, _document(found, data, how), overlaid=True,
+            nodes=lambda called: called.replace("/", "-"),
+        )  # fmt: skip
 
 
 def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:

@@ -20,6 +20,12 @@ def attributes(ds: xr.Dataset, file: str) -> dict[str, Any]:
     return {"bioeval": __version__, "file": file, **attrs, **scalars(ds)}
 
 
+def described(ds: xr.Dataset, **parts: Any) -> dict[str, Any]:
+    """Return the attributes of a result, then its parts, and warnings as a list at the end."""
+    attrs = {str(k): v for k, v in ds.attrs.items() if k != "warnings"}
+    return {**attrs, **parts, "warnings": warnings_of(ds)}
+
+
 def scalars(ds: xr.Dataset) -> dict[str, Any]:
     """Return the variables without dimensions as plain values."""
     return {str(k): v.item() for k, v in ds.data_vars.items() if not v.ndim}
@@ -39,3 +45,8 @@ def rows_over(ds: xr.Dataset, *dims: str) -> list[dict[str, Any]]:
 def as_columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
     """Return rows that have the same keys as columns."""
     return {key: [row[key] for row in rows] for key in rows[0]} if rows else {}
+
+
+def rows_of(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """Return columns as rows."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

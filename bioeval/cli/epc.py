@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,21 +11,15 @@ from bioeval.cli.arguments import NUMBERS
 from bioeval.cli.documents import as_columns, attributes, rows_over
 from bioeval.cli.options import (
     Command,
-    Output,
     fusion_option,
     names_option,
     output_options,
-    read_scores,
     reading_options,
-    reword,
     system_names,
-    take_reading,
     templates_option,
     terms_option,
 )
-
-if TYPE_CHECKING:
-    import xarray as xr
+from bioeval.cli.study_command import StudyCommand
 
 
 @click.command("epc", cls=Command)
@@ -54,7 +48,6 @@ def command(
     dev: tuple[str, ...],
     test: tuple[str, ...],
     name: tuple[str, ...],
-    terms: str,
     **options: Any,
 ) -> None:
     """Evaluate the errors of a system on its test set, at thresholds chosen on its development set.
@@ -80,53 +73,26 @@ def command(
             f"--dev is given {counted(len(dev), 'times')}, --test {counted(len(test), 'times')}; "
             "expected both for each system"
         )
-    output = Output.take(options)
-    reading = take_reading(dev[0], options)
-    names = system_names(test, name, reading)
-    if len(set(names)) < len(names):
-        raise click.UsageError("two systems have one name; name each with --name")
-    if options["alphas"] is None:
-        del options["alphas"]
-    from bioeval.cli.progress import Stages
-
-    with Stages() as stages:
-        import xarray as xr
-
-        from bioeval.evaluation.expected_performance import epc
-        from bioeval.views.tables.curve_points import EpcTable
-        from bioeval.views.terms import in_terms
+    with StudyCommand(dev[0], options) as run:
+        names = system_names(test, name, run.reading)
+        if len(set(names)) < len(names):
+            raise click.UsageError("two systems have one name; name each with --name")
+        from bioeval.evaluation.expected_performance import blocks, epc
 
         found = {}
         for called, *both in zip(names, dev, test, strict=True):
-            sets = [read_scores(file, reading, stages) for file in both]
+            sets = [run.read(file) for file in both]
             sets[1].name = called
-            stages("counting")
-            found[called] = epc(*sets, **options, progress=stages.counting)
-        shown = {called: in_terms(ds, terms) for called, ds in found.items()}
-        table = EpcTable(shown, reword)
+            found[called] = run.count(epc, *sets, **run.options)
+        curves = [rows_over(ds, "alpha") for ds in found.values()]
         documents = [
-            {**attributes(ds, file), "dev": other, "curve": rows_over(ds, "alpha")}
-            for ds, file, other in zip(found.values(), test, dev, strict=True)
+            {**attributes(ds, file), "dev": other, "curve": curve}
+            for ds, file, other, curve in zip(found.values(), test, dev, curves, strict=True)
         ]
-        several = len(found) > 1
-        document = documents[0]
-        results: Any = found[names[0]]
-        if several:
-            document = {"systems": dict(zip(names, documents, strict=True))}
-            results = xr.DataTree.from_dict(found)
-        drawn = shown if several else shown[names[0]]
-        csv = {"curve.csv": as_columns(_rows(found))}
-        written = output.save(
-            document, results, table, stages, csv=csv, drawn=drawn, overlaid=several
-        )
-    output.show(table, document, written)
-
-
-def _rows(found: dict[str, xr.Dataset]) -> list[dict[str, Any]]:
-    """Return the points of all curves; of several systems with their names."""
-    several = len(found) > 1
-    return [
-        {**({"system": called} if several else {}), **row}
-        for called, ds in found.items()
-        for row in rows_over(ds, "alpha")
-    ]
+        if len(found) == 1:
+            csv = {"curve.csv": as_columns(curves[0])}
+            run.finish(found[names[0]], blocks, documents[0], csv)
+            return
+        rows = [{"system": x, **row} for x, y in zip(names, curves, strict=True) for row in y]
+        document = {"systems": dict(zip(names, documents, strict=True))}
+        run.finish(found, blocks, document, {"curve.csv": as_columns(rows)}, overlaid=True)

@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import counted
 from bioeval.cli.arguments import NUMBERS, WHOLE_NUMBERS, Thresholds
+from bioeval.cli.documents import described, rows_over
 from bioeval.cli.options import (
     Command,
-    Output,
     output_options,
     ranks_option,
-    read_scores,
     reading_options,
     seed_option,
-    take_reading,
     terms_option,
-    warning_lines,
-    warnings_of,
 )
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     import xarray as xr
-
-RANKS = (1, 5, 10)
-
-# Columns of the table, and of a rate.
-_WIDTH, _CELL = 80, 9
 
 
 @click.command("gallery-size", cls=Command)
@@ -69,7 +59,7 @@ _WIDTH, _CELL = 80, 9
 @output_options("results.nc, summary.json, table.txt and curves", "draw the plots")
 @terms_option
 @reading_options
-def command(data: str, sizes: list[int] | None, terms: str, **options: Any) -> None:
+def command(data: str, **options: Any) -> None:
     """Evaluate identification of DATA against the number of subjects in the gallery.
 
     Up to the number of enrolled subjects, rates are exact means over all smaller galleries. Beyond
@@ -81,129 +71,46 @@ def command(data: str, sizes: list[int] | None, terms: str, **options: Any) -> N
       bioeval gallery-size scores.npz --sizes 10,100,1000 --max-rank 10
       bioeval gallery-size faces.npz --embeddings dlib128 --labels subject --out sizes --plots
     """
-    output = Output.take(options)
-    reading = take_reading(data, options)
-    if options["unenrolled_shares"] is None:
-        del options["unenrolled_shares"]
-    from bioeval.cli.progress import Stages
+    with StudyCommand(data, options) as run:
+        from bioeval.evaluation.gallery_size import blocks, gallery_size
 
-    with Stages() as stages:
-        from bioeval.evaluation.gallery_size import gallery_size
-        from bioeval.views.terms import in_terms
-
-        scores = read_scores(data, reading, stages)
-        stages("counting")
-        ds = gallery_size(scores, sizes, **options, progress=stages.counting)
-        document = _document(ds, data)
-        shown = in_terms(ds, terms)
-        text = _text(shown)
-        files = output.save(document, ds, text, stages, csv=_csv(ds), drawn=shown)
-    output.show(text, document, files)
+        found = run.count(gallery_size, run.read(), **run.options)
+        document = {"file": data, **_document(found)}
+        run.finish(found, blocks, document, _csv(found), lines=True, task="identification")
 
 
-def _shown_ranks(ds: xr.Dataset) -> list[int]:
-    there = set(ds["rank"].values.tolist())
-    return [rank for rank in RANKS if rank in there]
-
-
-def _document(ds: xr.Dataset, file: str) -> dict[str, Any]:
+def _document(ds: xr.Dataset) -> dict[str, Any]:
     """Return everything but the long curves as plain values; rates are fractions."""
+    from bioeval.results.dataset import shown_ranks
+
+    ranks = shown_ranks((), ds["rank"].values.tolist())
+    shares = ds["unenrolled_share"].values.tolist()
     rows = [
         {
             "gallery_size": int(one["gallery_size"]),
             "extrapolated": bool(one["extrapolated"]),
             "far_extrapolated": bool(one["far_extrapolated"]),
-            "cms": {str(k): float(one["cms"].sel(rank=k)) for k in _shown_ranks(ds)},
+            "cms": {str(k): float(one["cms"].sel(rank=k)) for k in ranks},
             "least_error": [
                 {
-                    "unenrolled_share": float(share),
+                    "unenrolled_share": share,
                     "error_share": float(one["least_error_share"][u]),
                     "threshold": float(one["least_error_threshold"][u]),
                 }
-                for u, share in enumerate(ds["unenrolled_share"].values)
+                for u, share in enumerate(shares)
             ],
         }
         for one in (ds.isel(gallery_size=i) for i in range(ds.sizes["gallery_size"]))
     ]
-    found: dict[str, Any] = {"file": file}
-    found |= {str(k): v for k, v in ds.attrs.items() if k != "warnings"}
-    found |= {name: int(ds[name]) for name in ("genuine_attempts", "impostor_attempts")}
-    found["gallery_sizes"] = rows
+    attempts = {name: int(ds[name]) for name in ("genuine_attempts", "impostor_attempts")}
+    parts: dict[str, Any] = {**attempts, "gallery_sizes": rows}
     if "validation_size" in ds.dims:
-        found["validation"] = [
-            {
-                "predicted_from": int(size),
-                "cms_error": float(ds["validation_cms_error"][i]),
-                "far_error": float(ds["validation_far_error"][i]),
-            }
-            for i, size in enumerate(ds["validation_size"].values)
+        names = {"validation_size": "predicted_from"}
+        parts["validation"] = [
+            {names.get(x, x.removeprefix("validation_")): value for x, value in row.items()}
+            for row in rows_over(ds, "validation_size")
         ]
-    found["warnings"] = warnings_of(ds)
-    return found
-
-
-def _percent(rate: float) -> str:
-    return "n/a" if rate != rate else f"{100 * rate:.2f} %"
-
-
-def _difference(rate: float) -> str:
-    return "n/a" if rate != rate else f"{100 * rate:+.2f} pp"
-
-
-def _text(ds: xr.Dataset) -> str:
-    """Return the tables: CMS of a few ranks, and the least error of open set, a line a size."""
-    import textwrap
-
-    from bioeval.views.tables.remarks import excluded
-    from bioeval.views.terms import dictionary, speaker
-
-    say = speaker(ds)
-    ranks = _shown_ranks(ds)
-    made = [counted(int(ds["genuine_attempts"]), "probes")]
-    made.append(counted(int(ds.attrs["exact_up_to"]), "subjects"))
-    lines = [
-        "Identification against gallery size: means over all galleries of that size",
-        f"{', '.join(made)}, {ds.attrs['ties']} ties",
-        *(f"excluded: {text}" for text in [excluded(ds.attrs)] if text),
-        *textwrap.wrap(dictionary([ds]), _WIDTH),
-        "",
-        say("CMS"),
-        "subjects" + "".join(f"rank {rank}".rjust(_CELL) for rank in ranks),
-    ]
-    lines += _lines(ds, ds["cms"].sel(rank=ranks), ds["extrapolated"].values)
-    shares = ds["unenrolled_share"].values.tolist()
-    text = say(
-        "Proportion of searches that end in a miss (rank 1) or a false accept, by the proportion "
-        "of unenrolled probes, each at its best threshold (chosen on these data: optimistic)"
-    )
-    lines += [
-        "",
-        *textwrap.wrap(text, _WIDTH),
-        "",
-        "subjects" + "".join(f"{100 * share:g} %".rjust(_CELL) for share in shares),
-    ]
-    beyond = ds["extrapolated"].values | ds["far_extrapolated"].values
-    lines += _lines(ds, ds["least_error_share"].transpose("gallery_size", ...), beyond)
-    if ds.sizes.get("validation_size", 0):
-        lines += [
-            "",
-            "Error of the same model in predicting all subjects from parts of them (predicted",
-            "minus true, the largest over ranks and over thresholds):",
-        ]
-        for i, size in enumerate(ds["validation_size"].values.tolist()):
-            cms, far = (float(ds[f"validation_{x}_error"][i]) for x in ("cms", "far"))
-            errors = f"CMS {_difference(cms)}, FAR {_difference(far)}"
-            lines.append(f"  from {size:,}: {say(errors)}")
-    lines += warning_lines(ds, _WIDTH, say)
-    return "\n".join(lines) + "\n"
-
-
-def _lines(ds: xr.Dataset, rates: xr.DataArray, beyond: Iterable[int]) -> Iterator[str]:
-    """Return a line for each gallery size, marked where it is extrapolated by the model."""
-    rows = zip(ds["gallery_size"].values.tolist(), rates.values.tolist(), beyond, strict=True)
-    for size, row, mark in rows:
-        cells = "".join(_percent(rate).rjust(_CELL) for rate in row)
-        yield f"{size:>8,}{cells}{' modelled' if mark else ''}"
+    return described(ds, **parts)
 
 
 def _csv(ds: xr.Dataset) -> dict[str, dict[str, list[float]]]:

@@ -8,21 +8,20 @@ import click
 
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import Thresholds, card
-from bioeval.cli.cluster_options import cluster_options, executor_from_options
+from bioeval.cli.cluster_options import cluster_options
+from bioeval.cli.documents import as_columns, rows_of
 from bioeval.cli.options import (
     Command,
-    Output,
     interval_options,
     names_option,
-    naming,
     output_options,
     ranks_option,
     reading_options,
     require_method,
     system_names,
-    take_reading,
     warnings_of,
 )
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -77,35 +76,24 @@ def command(systems: tuple[str, ...], name: tuple[str, ...], **options: Any) -> 
       bioeval gom osnet.npz agw.npz --workers 4
     """
     require_method(options["interval"])
-    output = Output.take(options)
-    reading = take_reading(systems[0], options)
-    names = system_names(systems, name, reading)
-    _require_distinct(names)
-    options["convention"] = card(options["convention"])
-    from bioeval.cli.progress import Stages
-
-    with Stages() as stages:
-        import xarray as xr
-
-        from bioeval.evaluation.reid import gom
-        from bioeval.scores.formats import load
-        from bioeval.views.tables.gom import GomTable
+    with StudyCommand(systems[0], options) as run:
+        names = system_names(systems, name, run.reading)
+        _require_distinct(names)
+        run.options["convention"] = card(run.options["convention"])
+        from bioeval.cli.run_outputs import curve_columns
+        from bioeval.evaluation.reid import gom, gom_blocks
 
         found = {}
-        with executor_from_options(options, stages) as place:
-            for file, called in zip(systems, names, strict=True):
-                stages(f"reading {file}")
-                scores = load(file, **reading)
-                scores.name = called
-                stages("counting")
-                found[called] = gom(scores, **options, **place, progress=stages.counting)
-        table = GomTable(found, naming())
-        document = _document(found, systems)
-        files = output.save(
-            document, xr.DataTree.from_dict(found), table, stages,
-            csv={"curves.csv": _curves(found)}, drawn=found, overlaid=True,
-        )  # fmt: skip
-    output.show(table, document, files)
+        for file, called in zip(systems, names, strict=True):
+            scores = run.read(file, called, mates=False)
+            found[called] = run.count(gom, scores, **run.options)
+        rows = [
+            {"system": called, **row}
+            for called, ds in found.items()
+            for row in rows_of(curve_columns(ds, "threshold"))
+        ]
+        csv = {"curves.csv": as_columns(rows)}
+        run.finish(found, gom_blocks, _document(found, systems), csv, overlaid=True)
 
 
 def _require_distinct(names: tuple[str, ...]) -> None:
@@ -135,16 +123,3 @@ def _document(found: dict[str, xr.Dataset], files: tuple[str, ...]) -> dict[str,
             "warnings": warnings_of(dataset),
         }
     return {"bioeval": __version__, "systems": rows}
-
-
-def _curves(found: dict[str, xr.Dataset]) -> dict[str, list]:
-    """Return the columns of the curves of all systems."""
-    from bioeval.cli.run_outputs import curve_columns
-
-    columns: dict[str, list] = {"system": []}
-    for called, dataset in found.items():
-        own = curve_columns(dataset, "threshold")
-        columns["system"] += [called] * dataset.sizes["threshold"]
-        for key, values in own.items():
-            columns.setdefault(key, []).extend(values)
-    return columns

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from bioeval.cli.arguments import THRESHOLD
-from bioeval.cli.cluster_options import cluster_options, executor_from_options
+from bioeval.cli.cluster_options import cluster_options
 from bioeval.cli.documents import as_columns, attributes, rows_over
 from bioeval.cli.options import (
     Command,
-    Output,
     far_option,
     fusion_option,
     interval_options,
     name_option,
     output_options,
-    read_system,
     reading_options,
     require_method,
-    reword,
-    take_reading,
     templates_option,
     terms_option,
 )
-
-if TYPE_CHECKING:
-    import xarray as xr
+from bioeval.cli.study_command import StudyCommand
 
 # Methods that resample subjects, as in bioeval.base.variables.
 _METHODS = ("subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit")
@@ -60,7 +54,7 @@ _METHODS = ("subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-log
 )
 @terms_option
 @reading_options
-def command(data: str, name: str | None, terms: str, **options: Any) -> None:
+def command(data: str, **options: Any) -> None:
     """Evaluate verification of DATA by demographic group.
 
     FRR of each group, FAR of each pair of groups, the threshold that each group would need for
@@ -76,48 +70,25 @@ def command(data: str, name: str | None, terms: str, **options: Any) -> None:
       bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
     """
     require_method(options["interval"])
-    output = Output.take(options)
-    files_read = [data, options.get("second")]
-    reading = take_reading(data, options)
-    if options["far_targets"] is None:
-        del options["far_targets"]
-    from bioeval.cli.progress import Stages
+    with StudyCommand(data, options) as run:
+        from bioeval.evaluation.groups import blocks, by_group
 
-    with Stages() as stages:
-        from bioeval.evaluation.groups import by_group
-        from bioeval.views.tables.groups import GroupsTable
-        from bioeval.views.terms import in_terms
-
-        scores = read_system(data, name, reading, stages)
-        stages("counting")
-        with executor_from_options(options, stages) as place:
-            given = {**options, **place}
-            ds = by_group(scores, given.pop("group"), **given, progress=stages.counting)
-        document, shown = _document(ds, data), in_terms(ds, terms)
-        table = GroupsTable(shown, reword)
-        files = output.save(document, ds, table, stages, csv=_csv(ds), drawn=shown)
-        output.write_page({scores.name: shown}, files_read, stages)
-    output.show(table, document, files)
-
-
-def _document(ds: xr.Dataset, file: str) -> dict[str, Any]:
-    return {
-        **attributes(ds, file),
-        "groups": rows_over(ds, "group"),
-        "pairs": rows_over(ds, "group", "claimed_group"),
-        "own_thresholds": rows_over(ds, "group", "far_target"),
-    }
-
-
-def _csv(ds: xr.Dataset) -> dict[str, dict[str, list[Any]]]:
-    """Return the columns of the groups, with those of their own thresholds, and of their pairs."""
-    groups, own = rows_over(ds, "group"), rows_over(ds, "group", "far_target")
-    for row in groups:
-        for one in (x for x in own if x["group"] == row["group"]):
-            row |= {
+        found = run.count(by_group, run.read(), run.options.pop("group"), **run.options)
+        groups, own = rows_over(found, "group"), rows_over(found, "group", "far_target")
+        pairs = rows_over(found, "group", "claimed_group")
+        document = {
+            **attributes(found, data), "groups": groups, "pairs": pairs, "own_thresholds": own
+        }  # fmt: skip
+        table = [
+            row
+            | {
                 f"{key}_{one['far_target']:g}": value
+                for one in own
+                if one["group"] == row["group"]
                 for key, value in one.items()
                 if key not in ("group", "far_target")
             }
-    pairs = rows_over(ds, "group", "claimed_group")
-    return {"groups.csv": as_columns(groups), "pairs.csv": as_columns(pairs)}
+            for row in groups
+        ]
+        csv = {"groups.csv": as_columns(table), "pairs.csv": as_columns(pairs)}
+        run.finish(found, blocks, document, csv)

@@ -557,7 +557,8 @@ class Output:
             if drawn is not None and self.plots:
                 from bioeval.views.plots.save import save_all
 
-                save_all(drawn, (), folder, overlaid=overlaid, tell=self.remarks.append)
+                for one in drawn if isinstance(drawn, list) else [drawn]:
+                    save_all(one, (), folder, overlaid=overlaid, tell=self.remarks.append)
 
         return self.write(document, fill, stages)
 
@@ -577,13 +578,16 @@ class Output:
             note(f"wrote {self.page}")
 
 
-def read_scores(file: str, reading: dict[str, Any], stages: Callable[[str], None]) -> Scores:
-    """Return the scores of a file, in which some subject must have two templates."""
+def read_scores(
+    file: str, reading: dict[str, Any], stages: Callable[[str], None], mates: bool = True
+) -> Scores:
+    """Return the scores of a file, in which some subject has two templates if it needs `mates`."""
     from bioeval.scores.formats import load
 
     stages(f"reading {file}")
     scores = load(file, **reading)
-    _require_mates(scores)
+    if mates:
+        _require_mates(scores)
     return scores
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import card
-from bioeval.cli.documents import scalars
+from bioeval.cli.documents import described, scalars
 from bioeval.cli.options import (
     Command,
     Output,
@@ -17,7 +17,6 @@ from bioeval.cli.options import (
     reading_options,
     take_reading,
     warning_lines,
-    warnings_of,
 )
 
 if TYPE_CHECKING:
@@ -65,15 +64,9 @@ def command(data: str | None, protocol: str, **options: Any) -> None:
 
         scores = None if data is None else read_scores(data, reading, stages)
         ds = plan_run(scores, protocol=protocol, metric=metric or "cosine", **options)
-        document, text = _document(ds, data), _text(ds)
+        document, text = {"file": data, **described(ds, **scalars(ds))}, _text(ds)
         files = output.save(document, ds, text, stages)
     output.show(text, document, files)
-
-
-def _document(ds: xr.Dataset, file: str | None) -> dict[str, Any]:
-    """Return the plan as plain values."""
-    attrs = {str(k): v for k, v in ds.attrs.items() if k != "warnings"}
-    return {"file": file, **attrs, **scalars(ds), "warnings": warnings_of(ds)}
 
 
 def _text(ds: xr.Dataset) -> str:

@@ -10,17 +10,15 @@ from click.core import ParameterSource
 
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import NUMBER, WHOLE_NUMBERS, Typed
-from bioeval.cli.documents import scalars
+from bioeval.cli.documents import rows_over, scalars
 from bioeval.cli.options import (
     Command,
-    Output,
     interval_by_default,
     interval_options,
     output_options,
-    read_scores,
     reading_options,
-    take_reading,
 )
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -91,42 +89,31 @@ def command(data: str | None, **options: Any) -> None:
       bioeval workload results --people 2000 --impostors 0.01 --far 0.001 --days 1,7
       bioeval workload --rates far=0.001,frr=0.02 --people 2000 --impostors 0.01
     """
-    output = Output.take(options)
-    reading = take_reading(data or "", options)
-    of_scores = {
-        k: options.pop(k) for k in ("interval", "confidence", "replicates", "random_state")
-    }
-    task, rates = options.pop("task"), options.pop("rates")
-    if (data is None) == (rates is None):
+    if (data is None) == (options["rates"] is None):
         raise click.UsageError("give DATA or --rates, one of the two")
-    if options["days"] is None:
-        del options["days"]
-    from bioeval.cli.progress import Stages
+    names = ("interval", "confidence", "replicates", "random_state")
+    of_scores = {name: options.pop(name) for name in names}
+    with StudyCommand(data or "", options) as run:
+        from bioeval.evaluation.workload import blocks, workload
 
-    with Stages() as stages:
-        from bioeval.evaluation.workload import workload
-
-        source = click.get_current_context().get_parameter_source("confidence")
-        said = source is ParameterSource.COMMANDLINE
-        found, target = rates, options["far_target"]
+        given = run.options
+        task, found, target = given.pop("task"), given.pop("rates", None), given.get("far_target")
         if data is not None and _is_results(data):
             found = _of_results(Path(data), task)
         elif data is not None:
-            scores = read_scores(data, reading, stages)
-            stages("counting")
+            scores = run.read()
+            run.stages("counting")
             of_scores["interval"] = interval_by_default(scores, of_scores["interval"])
-            found, options["threshold"] = _evaluated(scores, task, options, of_scores)
-            options["far_target"] = None
-        if said:
-            options["confidence"] = of_scores["confidence"]
-        ds = workload(found, **options)
-        if target is not None and options["far_target"] is None:
+            found, threshold = _evaluated(scores, task, given, of_scores)
+            given |= {"threshold": threshold, "far_target": None}
+        source = click.get_current_context().get_parameter_source("confidence")
+        if source is ParameterSource.COMMANDLINE:
+            given["confidence"] = of_scores["confidence"]
+        ds = workload(found, **given)
+        if target is not None and given["far_target"] is None:
             chosen = f", the loosest with FAR <= {target:g} on these data (optimistic)"
             ds.attrs["operating_point"] += chosen
-        document = _document(ds, data)
-        text = _text(ds)
-        files = output.save(document, ds, text, stages)
-    output.show(text, document, files)
+        run.finish(ds, blocks, _document(ds, data), lines=True)
 
 
 def _is_results(data: str) -> bool:
@@ -168,7 +155,7 @@ def _evaluated(
     evaluate: Any = partial(verification, templates=templates, auc=False)
     if name == "open_set":
         evaluate = partial(open_set, max_rank=1)
-    threshold, target = options["threshold"], options["far_target"]
+    threshold, target = options.get("threshold"), options.get("far_target")
     if (threshold is None) == (target is None):
         raise click.UsageError("give --far X or --threshold T, the operating point in use")
     if threshold is None:
@@ -184,73 +171,5 @@ def _document(ds: xr.Dataset, file: str | None) -> dict[str, Any]:
     events = []
     for i, event in enumerate(ds["event"].values.tolist()):
         one = ds.isel(event=i)
-        over = [name for name in one.data_vars if one[name].dims == ("days",)]
-        periods = [
-            {"days": int(days), **{str(x): one[x].values[j].item() for x in over}}
-            for j, days in enumerate(one["days"].values)
-        ]
-        events.append({"event": event, **scalars(one), "periods": periods})
+        events.append({"event": event, **scalars(one), "periods": rows_over(one, "days")})
     return {"file": file, **{str(k): v for k, v in ds.attrs.items()}, "events": events}
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def _text(ds: xr.Dataset) -> str:
-    """Return the table: a part for each event, a line for each period."""
-    import textwrap
-
-    attrs = ds.attrs
-    on_list = attrs["task"] == "watch list"
-    size = f" of {attrs['gallery_size']:,}" if "gallery_size" in attrs else ""
-    what = (
-        f"False alarms: people who are not on the watch list{size}, found there",
-        f"Missed: people on the watch list{size}, not found",
-    )
-    if not on_list:
-        what = "Impostors accepted", "Genuine people rejected"
-    lines = [
-        f"{attrs['people']:,} people a day, {100 * attrs['impostor_share']:g} % of them "
-        + ("not on the list" if on_list else "impostors"),
-        f"Operating point: {attrs['operating_point']}",
-    ]
-    level = f"{100 * attrs['confidence']:g} %"
-    for i, title in enumerate(what):
-        one = ds.isel(event=i)
-        rate, low, high = (float(one[x]) for x in ("rate", "rate_low", "rate_high"))
-        name = attrs["rates"].split()[i].upper()
-        between = f" [{100 * low:.4g}, {100 * high:.4g}]" if low == low else " (no interval)"
-        each = float(one["per_day"])
-        every = f", one in {_number(1 / each)} days" if 0 < each < 1 else ""
-        lines += [
-            "",
-            title,
-            f"  {name} {100 * rate:.4g} %{between}",
-            f"  {_number(float(one['people_per_day']))} people a day; "
-            f"expected {_number(each)} a day{every}",
-            f"  {'days':>6}{'expected':>12}{'rate exact':>20}{'rate uncertain':>20}"
-            f"{'none at all':>14}",
-        ]
-        for j, days in enumerate(ds["days"].values.tolist()):
-            at = {x: float(one[x][j]) for x in one.data_vars if one[x].dims == ("days",)}
-            ends = [
-                f"{at[f'{x}_low']:,.0f} to {at[f'{x}_high']:,.0f}"
-                if at[f"{x}_low"] == at[f"{x}_low"]
-                else "unknown"
-                for x in ("count", "predicted")
-            ]
-            chance = at["none_at_all"]
-            none = "< 0.01 %" if chance < 1e-4 else f"{100 * chance:.2f} %"
-            lines.append(
-                f"  {days:>6,}{_number(at['expected']):>12}{ends[0]:>20}{ends[1]:>20}{none:>14}"
-            )
-    notes = [
-        f"Ranges hold {level} of the periods. Rate exact: chance alone, people independent of each "
-        "other. Rate uncertain: the test's own uncertainty too, by the interval of the rate. Where "
-        "the same people come every day, the same ones are rejected every day, and days vary more."
-    ]
-    if "model" in attrs:
-        notes.append(f"{attrs['model']}.")
-    lines += [""] + [line for note in notes for line in textwrap.wrap(note, 80)]
-    return "\n".join(lines) + "\n"

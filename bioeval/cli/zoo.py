@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from bioeval.cli.arguments import THRESHOLD
-from bioeval.cli.cluster_options import cluster_options, executor_from_options
-from bioeval.cli.documents import attributes
+from bioeval.cli.cluster_options import cluster_options
+from bioeval.cli.documents import as_columns, attributes, rows_over
 from bioeval.cli.options import (
     Command,
-    Output,
     fusion_option,
     name_option,
     output_options,
-    read_system,
     reading_options,
-    reword,
     seed_option,
-    take_reading,
     templates_option,
     terms_option,
 )
-
-if TYPE_CHECKING:
-    import xarray as xr
+from bioeval.cli.study_command import StudyCommand
 
 
 @click.command("zoo", cls=Command)
@@ -62,7 +56,7 @@ if TYPE_CHECKING:
 )
 @terms_option
 @reading_options
-def command(data: str, name: str | None, terms: str, **options: Any) -> None:
+def command(data: str, **options: Any) -> None:
     """Evaluate DATA by subject: whose errors they are, and whether goats, wolves and lambs exist.
 
     For each subject: mean scores, false rejects, and false accepts by its probes (a wolf has many)
@@ -76,40 +70,14 @@ def command(data: str, name: str | None, terms: str, **options: Any) -> None:
       bioeval zoo faces.npz --embeddings dlib128 --labels subject --threshold 0.6 --json
       bioeval zoo scores.npz --workers 2
     """
-    output = Output.take(options)
-    files_read = [data, options.get("second")]
-    reading = take_reading(data, options)
-    from bioeval.cli.progress import Stages
+    with StudyCommand(data, options) as run:
+        from bioeval.evaluation.zoo import blocks, zoo
 
-    with Stages() as stages:
-        from bioeval.evaluation.zoo import zoo
-        from bioeval.views.tables.zoo import ZooTable, columns_of
-        from bioeval.views.terms import in_terms
-
-        scores = read_system(data, name, reading, stages)
-        stages("counting")
-        with executor_from_options(options, stages) as place:
-            found = zoo(scores, **options, **place, progress=stages.counting)
-        shown = in_terms(found, terms)
-        table = ZooTable(shown, reword)
-        document = _document(found, data)
-        csv = {"subjects.csv": columns_of(found)}
-        files = output.save(document, found, table, stages, csv=csv, drawn=shown)
-        output.write_page({scores.name: shown}, files_read, stages)
-    output.show(table, document, files)
-
-
-def _document(zoo: xr.Dataset, file: str) -> dict[str, Any]:
-    """Return the whole result as plain values; rates are fractions."""
-    from bioeval.views.tables.zoo import records
-
-    animals = {
-        animal: {
-            str(k).removeprefix("animal_"): v.sel(animal=animal).item()
-            for k, v in zoo.data_vars.items()
-            if v.dims == ("animal",)
+        found = run.count(zoo, run.read(), **run.options)
+        subjects = rows_over(found, "subject")
+        animals = {
+            row.pop("animal"): {name.removeprefix("animal_"): x for name, x in row.items()}
+            for row in rows_over(found, "animal")
         }
-        for animal in zoo["animal"].values.tolist()
-    }
-    subjects = list(records(zoo))
-    return {**attributes(zoo, file), "animals": animals, "subjects": subjects}
+        document = {**attributes(found, data), "animals": animals, "subjects": subjects}
+        run.finish(found, blocks, document, {"subjects.csv": as_columns(subjects)})

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, counted, printable
+from bioeval.base.kinds import PLURALS
+from bioeval.results.blocks import (
+    Block,
+    FactList,
+    Found,
+    Note,
+    Sentence,
+    Table,
+    Title,
+    Warnings,
+)
 from bioeval.results.calibration import (
     LOG_ODDS,
     PRIORS,
@@ -16,6 +27,7 @@ from bioeval.results.calibration import (
     check_priors,
     wanted_distances,
 )
+from bioeval.results.words import excluded_by_system, number
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.calibration_counts import count_for_calibration
 
@@ -88,3 +100,61 @@ def calibration(
     )
     options = {"templates": templates, "fusion": fusion if templates == "multi" else "none"}
     return calibration_dataset(counts, checked, pair, options)
+
+
+_COSTS = {"Cllr": "cllr", "minimum Cllr": "min_cllr", "calibration loss": "calibration_loss"}
+
+_BY_PRIOR = {
+    "threshold": "bayes_threshold",
+    "FAR, %": "far_at_bayes",
+    "FRR, %": "frr_at_bayes",
+    "actual": "act_dcf",
+    "minimum": "min_dcf",
+}
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield Cllr of each system, and decision costs by prior."""
+    yield Title("Calibration")
+    facts = []
+    for name, ds in found.items():
+        made = f": {printable(str(ds.attrs['origin']))}" if ds.attrs["origin"] else ""
+        genuine, impostor = (int(ds[f"{x}_attempts"]) for x in ("genuine", "impostor"))
+        facts.append((name, f"{PLURALS[str(ds.attrs['kind'])]}{made}"))
+        facts.append(("", f"{genuine:,} genuine, {counted(impostor, 'impostor attempts')}"))
+    excluded = excluded_by_system({name: ds.attrs for name, ds in found.items()})
+    yield FactList([*facts, ("Excluded", excluded)], indented=True)
+    yield Sentence()
+    ratios = any("cllr" in ds for ds in found.values())
+    rows = [
+        [f"{label}, bits", *(number(float(ds.get(name, np.nan)), ".4f") for ds in found.values())]
+        for label, name in _COSTS.items()
+        if ratios or name == "min_cllr"
+    ]
+    yield Table(["", *found], rows, said="")
+    for name, ds in found.items():
+        yield Sentence()
+        miss, false = (float(ds.attrs[f"cost_{x}"]) for x in ("miss", "false_accept"))
+        yield Sentence(
+            f"{name}: normalised decision cost, a miss costs {miss:g} and a false accept {false:g}"
+        )
+        shown = {head: ds[x].values.tolist() for head, x in _BY_PRIOR.items() if x in ds}
+        rows = [
+            [
+                f"{prior:g}",
+                *(
+                    number(100 * x[i], ".3f") if head.endswith("%") else number(x[i], ".4f")
+                    for head, x in shown.items()
+                ),
+            ]
+            for i, prior in enumerate(ds["prior"].values.tolist())
+        ]
+        yield Table(["prior", *shown], rows)
+    yield Sentence()
+    actual = "Actual: at the Bayes threshold. " if ratios else ""
+    yield Note(
+        "Minimum: of any monotone map, or any threshold, chosen on these data (optimistic). "
+        f"{actual}1 is the cost of deciding by the prior alone.",
+        indented=False,
+    )
+    yield Warnings(found, reworded=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,9 @@ from bioeval.base.variables import ERROR_DISCARD
 from bioeval.evaluation.chosen_threshold import chosen_threshold, rule_of
 from bioeval.kernels.discard import count_by_lower
 from bioeval.kernels.folds import FoldRows
+from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build
+from bioeval.results.words import number, percent, threshold_text
 from bioeval.scores.about import About
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import Scores
@@ -285,3 +287,35 @@ def _places(scores: Scores, quality: Sides) -> tuple[int, Sides]:
     place[sample[order]] = np.arange(len(order))
     m = scores.shape[0]
     return len(order), (place[sample[:m]], place[sample[m:]])
+
+
+# Proportions that are shown of a longer curve.
+_SHOWN = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield FRR of each measure of quality, by its name, as samples are discarded."""
+    first = next(iter(found.values()))
+    yield Title("Error against discard, single-template")
+    yield DataHeader({"": first})
+    rule = f", {first.attrs['threshold_rule_in_words']}, before samples are discarded"
+    rule = "" if first.attrs["chosen_on"] == "given" else rule
+    yield Note(f"At the threshold {threshold_text(float(first['threshold']))}{rule}")
+    yield Sentence()
+    fractions = first["fraction"].values
+    places = [i for i, f in enumerate(fractions) if np.isclose(_SHOWN, f).any()]
+    if len(fractions) <= len(_SHOWN):
+        places = [*range(len(fractions))]
+    rows = [
+        [
+            name,
+            number(float(ds["pauc"]), ".4f"),
+            *(percent(float(ds["frr"][i]), unit="") for i in places),
+        ]
+        for name, ds in found.items()
+    ]
+    yield Sentence("FRR, %, by the proportion of the samples that is discarded")
+    yield Table([" ", "pAUC", *(f"{100 * fractions[i]:g} %" for i in places)], rows)
+    text = "pAUC: area under FRR from 0 to 20 %, 1 where discarding changes nothing."
+    yield Note(text, indented=False)
+    yield Warnings(found)

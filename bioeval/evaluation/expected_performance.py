@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +12,9 @@ import xarray as xr
 from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.variables import EPC
+from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build
+from bioeval.results.words import percent, threshold_text
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
@@ -178,3 +180,35 @@ def _errors(tally: VerificationTally, at: np.ndarray) -> tuple[np.ndarray, np.nd
         fa[known] = tally.given.at_most(at[known])
         fr[known] -= np.searchsorted(tally.genuine, at[known], side="right")
     return fa, fr
+
+
+# Points that are shown of a longer curve.
+_SHOWN = 11
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield the errors of a system at some weights, or HTER of several side by side."""
+    first, several = next(iter(found.values())), len(found) > 1
+    yield Title("Expected performance")
+    yield DataHeader(found)
+    yield Note(
+        "Thresholds minimise alpha FAR + (1 - alpha) FRR on the development set"
+        f"{' of each system' if several else ''}; errors are of the test set"
+    )
+    yield Sentence()
+    last = first.sizes["alpha"] - 1
+    rows = []
+    for i in np.unique(np.linspace(0, last, min(last + 1, _SHOWN)).round().astype(int)).tolist():
+        rates = [ds["hter"] for ds in found.values()]
+        cells = []
+        if not several:
+            rates = [first[name] for name in ("hter", "far", "frr")]
+            cells = [threshold_text(float(first["threshold"][i]))]
+        cells += [percent(float(rate[i]), unit="") for rate in rates]
+        rows.append([f"alpha {float(first['alpha'][i]):g}", *cells])
+    if several:
+        yield Sentence("HTER, %, on the test set")
+        yield Table([" ", *found], rows, said="")
+    else:
+        yield Table([" ", "threshold", "HTER, %", "FAR, %", "FRR, %"], rows)
+    yield Warnings(found)

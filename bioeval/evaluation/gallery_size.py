@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +11,16 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer, require_probability
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.base.scalars import Name
 from bioeval.base.variables import GALLERY_SIZE
+from bioeval.results.blocks import Block, Found, Sentence, Table, Terms, Warnings
 from bioeval.results.closed_set import closed_set_dataset
-from bioeval.results.dataset import about_attrs, build, max_ranks, rate
+from bioeval.results.dataset import about_attrs, build, max_ranks, rate, shown_ranks
 from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS, impostor_role
+from bioeval.results.words import excluded, percent
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
@@ -367,3 +369,54 @@ def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
             "subjects from 1 up"
         )
     return array.astype(np.int64)
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield CMS of a few ranks, and the least error of open set, a line for each size."""
+    ds = found[""]
+    ranks = shown_ranks((), ds["rank"].values.tolist())
+    probes = counted(int(ds["genuine_attempts"]), "probes")
+    subjects = counted(int(ds.attrs["exact_up_to"]), "subjects")
+    yield Sentence("Identification against gallery size: means over all galleries of that size")
+    yield Sentence(f"{probes}, {subjects}, {ds.attrs['ties']} ties")
+    if text := excluded(ds.attrs):
+        yield Sentence(f"excluded: {text}")
+    yield Sentence(Terms(found), wrapped=True)
+    yield Sentence()
+    yield Sentence("CMS")
+    heads = [f"rank {rank}" for rank in ranks]
+    yield _by_size(ds, heads, ds["cms"].sel(rank=ranks), ds["extrapolated"].values)
+    yield Sentence()
+    yield Sentence(
+        "Proportion of searches that end in a miss (rank 1) or a false accept, by the proportion "
+        "of unenrolled probes, each at its best threshold (chosen on these data: optimistic)",
+        wrapped=True,
+    )
+    yield Sentence()
+    heads = [f"{100 * share:g} %" for share in ds["unenrolled_share"].values.tolist()]
+    beyond = ds["extrapolated"].values | ds["far_extrapolated"].values
+    yield _by_size(ds, heads, ds["least_error_share"].transpose("gallery_size", ...), beyond)
+    if ds.sizes.get("validation_size", 0):
+        yield Sentence()
+        yield Sentence(
+            "Error of the same model in predicting all subjects from parts of them (predicted"
+        )
+        yield Sentence("minus true, the largest over ranks and over thresholds):")
+        for i, size in enumerate(ds["validation_size"].values.tolist()):
+            cms, far = (
+                percent(float(ds[f"validation_{x}_error"][i]), "+.2f", " pp")
+                for x in ("cms", "far")
+            )
+            yield Sentence(f"  from {size:,}: CMS {cms}, FAR {far}")
+    yield Warnings(found)
+
+
+def _by_size(ds: xr.Dataset, heads: list[str], rates: xr.DataArray, beyond: Iterable[int]) -> Table:
+    """Return rates by gallery size, marked where the model extrapolates them."""
+    rows = [
+        [f"{size:,}", *map(percent, row), " modelled" if mark else ""]
+        for size, row, mark in zip(
+            ds["gallery_size"].values.tolist(), rates.values.tolist(), beyond, strict=True
+        )
+    ]
+    return Table(["subjects", *heads, ""], rows, widths=[8, *[9] * len(heads), 0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -14,7 +14,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_number
 from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.errors import Argument, DataError, cut, escaped, require_choice
 from bioeval.base.memory import require_memory
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
@@ -22,7 +22,19 @@ from bioeval.base.variables import GROUPS
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.chosen_threshold import rule_of
 from bioeval.evaluation.ticker import ticker
+from bioeval.results.blocks import (
+    Block,
+    DataHeader,
+    Found,
+    Intervals,
+    Note,
+    Sentence,
+    Table,
+    Title,
+    Warnings,
+)
 from bioeval.results.groups import INEQUITY, Grouping, groups_dataset, inequity
+from bioeval.results.words import number, percent, threshold_text
 from bioeval.scores.about import disjoint_among, disjoint_pairs
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.labels import Codes, plain
@@ -42,7 +54,7 @@ from bioeval.tallies.by_subject import (
     require_pair_subjects,
 )
 from bioeval.tallies.pair_counts import PairCounts
-from bioeval.tallies.points import FAR_TARGETS, allowed_false_accepts, check_far_targets
+from bioeval.tallies.points import FAR_TARGETS, allowed_false_accepts, check_far_targets, per_cent
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.thresholds import require_values
@@ -505,3 +517,88 @@ def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         texts = [repr(value) for value in values.tolist()]
     order = np.argsort(np.array(texts, dtype=str), kind="stable")
     return np.array(texts, dtype=str)[order], order
+
+
+_LABELS = {
+    "fdr": "FDR (1: all groups alike; weight of FAR {alpha:g})",
+    "garbe": "GARBE (0: all groups alike; weight of FAR {alpha:g})",
+    "far_max_over_min": "FAR within groups, largest / smallest",
+    "far_max_over_geomean": "FAR within groups, largest / geometric mean",
+    "frr_max_over_min": "FRR, largest / smallest",
+    "frr_max_over_geomean": "FRR, largest / geometric mean",
+}
+
+# Most groups whose pairs are shown, and the length of a name.
+_PAIRED, _LONGEST = 12, 20
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield rates of groups, of pairs of groups, and what compares them.
+
+    A rate that is flagged has an asterisk; groups are in the order of their names.
+    """
+    ds = found[""]
+    names = [cut(escaped(str(x)), _LONGEST) for x in ds["group"].values.tolist()]
+    given = ds.attrs["chosen_on"] == "given"
+    yield Title(f"Verification by group, {ds.attrs['templates']}-template")
+    yield DataHeader(found)
+    rule = "" if given else f", {ds.attrs['threshold_rule_in_words']} of all groups"
+    yield Note(f"At the threshold {threshold_text(float(ds['threshold']))}{rule}")
+    yield Sentence()
+    rows = []
+    for i, name in enumerate(names):
+        few = "*" if ds["few_subjects"][i] else ""
+        counts = f"{int(ds['subjects'][i]):,}{few}", f"{int(ds['genuine_attempts'][i]):,}"
+        rows.append([name, *counts, _written(ds, "frr", i), _written(ds, "far", i, i)])
+    total = (f"{int(ds[x].sum()):,}" for x in ("subjects", "genuine_attempts"))
+    rows.append(["all", *total, percent(float(ds["frr_overall"]), "fine", ""), ""])
+    heads = ["", "subjects", "genuine", "FRR, %", "FAR within, %"]
+    yield Table(heads, rows, folds=True)
+    yield Sentence()
+    if len(names) > _PAIRED:
+        text = f"FAR of {len(names) ** 2:,} pairs of groups: see pairs.csv (--out)"
+        yield Note(text, indented=False, exact=True)
+        yield Sentence()
+    elif len(names) > 1:
+        yield Sentence("FAR, %, by group of the probe (line) and of the claimed subject (column)")
+        rows = [
+            [name, *(_written(ds, "far", i, j, ends=False) for j in range(len(names)))]
+            for i, name in enumerate(names)
+        ]
+        yield Table(["", *names], rows, said="", folds=True)
+        yield Sentence()
+    targets = ds["far_target"].values.tolist()
+    if targets:
+        yield Sentence("FRR, %, of each group at its own threshold")
+        rows = [
+            [name, *(_written(ds, "frr_at_far", i, k) for k in range(len(targets)))]
+            for i, name in enumerate(names)
+        ]
+        yield Table(["", *(f"at FAR {per_cent(x)}" for x in targets)], rows, folds=True)
+    rows = []
+    for name in INEQUITY:
+        low, high = (float(ds.get(f"{name}_{end}", np.nan)) for end in ("low", "high"))
+        between = "" if low != low else f"[{low:.4g}, {high:.4g}]"
+        label = _LABELS[name].format(alpha=float(ds.attrs["alpha"]))
+        rows.append([label, number(float(ds[name])), between])
+    yield Table(["", "", ""], rows, said="labels", folds=True)
+    if not given:
+        text = "The threshold was chosen on these same data: optimistic."
+        yield Note(text, indented=False)
+    yield Intervals(found)
+    if any(ds[x].values.any() for x in ds.data_vars if str(x).endswith("_flagged")):
+        text = "*: fewer than 30 subjects or expected errors; not to be ranked."
+        yield Note(text, indented=False)
+    yield Warnings(found)
+
+
+def _written(ds: xr.Dataset, name: str, *place: int, ends: bool = True) -> str:
+    """Return a rate in per cent, with its interval and its flag."""
+    value = float(ds[name].values[place])
+    flag = "*" if ds[f"{name}_flagged"].values[place] and value == value else ""
+    text = percent(value, "fine", "") + flag
+    if ends and f"{name}_low" in ds:
+        low, high = (float(ds[f"{name}_{end}"].values[place]) for end in ("low", "high"))
+        if low == low:
+            text += f" [{percent(low, 'fine', '')}, {percent(high, 'fine', '')}]"
+    return text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +17,10 @@ from bioeval.base.random import RandomState
 from bioeval.base.variables import AGEING, OVER_TIME
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.chosen_threshold import rule_of
+from bioeval.results.blocks import Block, Found, Intervals, Sentence, Table, Terms, Warnings
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.open_set import impostor_probes, impostor_role
+from bioeval.results.words import excluded, number, percent
 from bioeval.scores.about import About
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.enrolment_times import times_of
@@ -502,3 +504,89 @@ def _lines(
 def _quotient(part: np.ndarray, whole: np.ndarray, scale: np.ndarray) -> np.ndarray:
     """Return a quotient, NaN where the ages do not differ but for rounding."""
     return ratio(part, np.where(whole > 1e-12 * np.abs(scale), whole, 0.0))
+
+
+def columns(ds: xr.Dataset) -> dict[str, list[Any]]:
+    """Return what there is of each bin, with a column for each rank; dates are text."""
+    over = "time" if "time" in ds.dims else "age"
+    found = {name: _plain_times(ds[name].values) for name in (over, f"{over}_end")}
+    for name, values in ds.data_vars.items():
+        if values.dims == (over,) and name not in found:
+            found[str(name)] = values.values.tolist()
+        elif values.dims == (over, "rank"):
+            for rank in ds["rank"].values.tolist():
+                found[f"{name}_rank_{rank}"] = values.sel(rank=rank).values.tolist()
+    return found
+
+
+def _plain_times(values: np.ndarray) -> list[Any]:
+    if values.dtype.kind != "M":
+        return values.tolist()
+    whole = (values == values.astype("datetime64[D]")).all()
+    return np.datetime_as_string(values, unit="D" if whole else "s").tolist()
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield a line for each bin of time, and for each age of templates where these are found."""
+    for i, ds in enumerate(found.values()):
+        if i:
+            yield Sentence()
+        yield from _by_bin(ds)
+
+
+def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
+    ageing, attrs, own = "age" in ds.dims, ds.attrs, {"": ds}
+    title = "Ageing of templates" if ageing else "Rates over time"
+    rule = f" ({attrs['threshold_rule']}, chosen on all data)"
+    rule = "" if attrs["chosen_on"] == "given" else rule
+    yield Sentence(f"{title}, at the threshold {float(ds['threshold']):.6g}{rule}")
+    if attrs["exclude"]:
+        yield Sentence(f"excluded: {excluded(attrs)}", wrapped=True)
+    rates = {
+        "verification": ["frr", *(["far"] if "far" in ds else [])],
+        "identification": ["dir", "cms"] if "dir" in ds else [],
+    }
+    yield Sentence(Terms(own, rates), wrapped=True)
+    yield Sentence()
+    table = {
+        "from": [x if isinstance(x, str) else f"{x:.6g}" for x in next(iter(columns(ds).values()))]
+    }
+    counts = {} if ageing else {"probes": "probes", "gallery_subjects": "enrolled"}
+    for name, head in {**counts, "genuine_attempts": "genuine"}.items():
+        digits = "," if ds[name].dtype.kind == "i" else ",.1f"
+        table[head] = [number(x, digits) for x in ds[name].values.tolist()]
+    for name in ("mean", "sd") if ageing else ():
+        table[name] = [number(x) for x in ds[f"genuine_{name}"].values]
+    table |= _rates(ds, "frr", "FRR") | (_rates(ds, "far", "FAR") if "far" in ds else {})
+    # Both are TPIR in the terms of ISO.
+    heads = {"dir": "DIR {}", "cms": "CMS {}"}
+    if attrs.get("terms") == "iso":
+        heads = {"dir": "TPIR {}", "cms": "TPIR {}, no T"}
+    for rank in ds["rank"].values.tolist() if "rank" in ds.dims else ():
+        for name, head in heads.items():
+            table |= _rates(ds.sel(rank=rank), name, head.format(rank))
+    yield Table([*table], [*zip(*table.values(), strict=True)])
+    yield Sentence()
+    if ageing:
+        unit = "day" if attrs["age_unit"] == "days" else "unit of age"
+        people = counted(int(ds["subjects"]), "subjects")
+        yield Sentence(f"change of the genuine score with a {unit}, {people}:")
+        for name, words in (("slope", "over all pairs"), ("slope_within", "within subjects")):
+            value, low, high = (float(ds[f"{name}{end}"]) for end in ("", "_low", "_high"))
+            yield Sentence(f"  {words:<16}{value:.4g} [{low:.4g}, {high:.4g}]")
+    else:
+        yield Sentence("enrolled: subjects enrolled when a probe is seen, mean")
+    yield Intervals(own)
+    yield Warnings(own)
+
+
+def _rates(ds: xr.Dataset, name: str, head: str) -> dict[str, list[str]]:
+    """Return a column of a rate, and of its interval where it has one."""
+    found = {head: [percent(x, "fine") for x in ds[name].values.tolist()]}
+    if f"{name}_low" in ds:
+        ends = (100 * ds[f"{name}_{side}"].values for side in ("low", "high"))
+        found[f"{head}, {100 * float(ds.attrs['confidence']):g} %"] = [
+            "n/a" if low != low else f"[{low:.1f}, {high:.1f}]"
+            for low, high in zip(*ends, strict=True)
+        ]
+    return found

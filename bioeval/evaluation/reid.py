@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,15 +11,25 @@ import xarray as xr
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
+from bioeval.base.scalars import CMC, GOM_POINTS, QUERY_MEANS, Name
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.reid import convention_of
 from bioeval.protocol.tasks import Gom
+from bioeval.results.blocks import (
+    Block,
+    Found,
+    Intervals,
+    Note,
+    Sentence,
+    Table,
+    Title,
+    Warnings,
+)
 from bioeval.results.gom import GOM, GomOptions, gom_dataset, gom_measures
 from bioeval.results.query_means import QueryMeasures
 from bioeval.results.reid import (
@@ -31,6 +41,7 @@ from bioeval.results.reid import (
     warn_of_cut_lists,
 )
 from bioeval.results.top_k import TOP_K, reid_of_lists
+from bioeval.results.words import excluded_by_system
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.top_k import TopKScores
@@ -451,3 +462,56 @@ def apply_convention(
     require_scores(scores)
     rules = convention_of(convention, ("reid", "gom"), removed=removed, junk=junk)
     return kept_scores(with_exclusions(scores, convention), rules)
+
+
+# The columns of the paper after CMC(1).
+_COLUMNS = ("mean_ap", "max_mvp", "max_mrep", "tau_max", "mrep_area", "mfr_area")
+
+_SCALARS = {scalar.name: scalar for scalar in (*GOM_POINTS, *QUERY_MEANS)}
+
+
+def gom_blocks(found: Found) -> Iterator[Block]:
+    """Yield a line for each system, with the columns of the paper of GOM."""
+    yield Title("GOM")
+    counts = {
+        name: tuple(int(ds[x]) for x in ("queries", "open_queries", "skipped"))
+        for name, ds in found.items()
+    }
+    lines = []
+    for name, (ranked, absent, skipped) in counts.items():
+        said = f"mReP over {counted(ranked, 'queries')}, mFR over {absent:,}; {skipped:,} skipped"
+        lines += [_options(found[name].attrs)]
+        lines += [said if len(set(counts.values())) == 1 else f"{name}: {said}"]
+    yield from map(Note, dict.fromkeys(lines))
+    if text := excluded_by_system({name: ds.attrs for name, ds in found.items()}):
+        yield Note(f"Excluded: {text}")
+    yield Sentence()
+    rows: list[list[str | None]] = []
+    for name, ds in found.items():
+        limits = {"_low": "  from", "_high": "  to"} if "interval_method" in ds.attrs else {}
+        for end, head in {"": name, **limits}.items():
+            values = [(CMC, ds[f"cmc{end}"].sel(rank=1) if f"cmc{end}" in ds else np.nan)]
+            values += [(_SCALARS[x], ds.get(x + end, np.nan)) for x in _COLUMNS]
+            cells = [
+                None if end and np.isnan(x) else scalar.written(float(x), 0.0)
+                for scalar, x in values
+            ]
+            rows.append([head, *cells])
+    heads = ["", CMC.label.format(rank=1), *(_SCALARS[name].label for name in _COLUMNS)]
+    yield Table(heads, rows, folds=True, indented=False)
+    yield Sentence()
+    yield Note("Per cent, but tau_max; MREP, MFR: areas under mReP and mFR.", indented=False)
+    yield Intervals(found, "From, to", ", of each by itself")
+    yield Warnings(found)
+
+
+def _options(attrs: Mapping[Any, Any]) -> str:
+    """Return the options of an evaluation of GOM in words."""
+    said = [
+        f"removed: {attrs['removes'].replace('-', ' ')}",
+        f"junk {attrs['junk']}",
+        "as the authors' program" if attrs["variant"] == "reference" else "",
+        f"B = {int(attrs['budget']):,}",
+        f"{attrs['ties']} ties",
+    ]
+    return ", ".join(filter(None, said))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from bioeval.base.random import RandomState
 from bioeval.base.variables import SAMPLE_SIZE
 from bioeval.base.version import __version__
 from bioeval.evaluation.pilot import PlanBasis, of_pilot, stated
+from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import Variables, build
 from bioeval.scores.matrix import Scores
 from bioeval.stats.binomial import rule_of_30
@@ -226,3 +227,47 @@ def _sizes(templates: int | Sequence[int] | None) -> list[int]:
     if not sizes or any(b <= a for a, b in zip(sizes, sizes[1:], strict=False)):
         raise DataError(f"{Argument('templates')} is {templates!r}; expected increasing numbers")
     return sizes
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield a line for each number of templates, then the rules of 3 and of 30."""
+    ds = found[""]
+    attrs, measure = ds.attrs, ds.attrs["measure"].upper()
+    one = {str(k): float(v) for k, v in ds.data_vars.items() if not v.ndim}
+    yield Sentence(
+        f"{100 * attrs['confidence']:g} % interval of the {measure} by subject, at most "
+        f"{100 * attrs['frr_width']:g} percentage points wide"
+    )
+    yield Sentence(f"with a probability of {100 * attrs['assurance']:g} %")
+    pilot = one.get("pilot_subjects")
+    yield Sentence(
+        f"{measure} {100 * one['value']:.4g} %, correlation of a subject's errors "
+        f"{one['icc']:.3g}, and {one['icc'] + one['template_icc']:.3g} with a shared template"
+        + ("" if pilot is None else f" (pilot of {pilot:,.0f} subjects)")
+    )
+    yield Sentence()
+    names = ["templates", "subjects", "sessions", "all_templates"]
+    counts = zip(*(ds[name].values.tolist() for name in names), strict=True)
+    rows = [
+        [*(f"{x:,}" for x in row), f"{effect:.2f}"]
+        for row, effect in zip(counts, ds["design_effect"].values.tolist(), strict=True)
+    ]
+    heads = [*(name.replace("_", " ") for name in names), "design effect"]
+    yield Table(heads, rows, widths=[9, 12, 10, 16, 16])
+    yield Sentence()
+    yield Sentence(f"To show FAR <= {100 * attrs['far']:g} %")
+    rules = {"3": "without a false accept (rule of 3)", "30": "with 30 (rule of 30)"}
+    rows = []
+    for rule, what in rules.items():
+        subjects = f"subjects_rule_of_{rule}"
+        numbers = (one[f"trials_rule_of_{rule}"], one[subjects], one[f"{subjects}_all_pairs"])
+        rows.append([what, *(f"{x:,.0f}" for x in numbers)])
+    yield Table(["", "trials", "subjects", "all pairs"], rows, widths=[-34, 12, 14, 12])
+    yield Sentence()
+    yield Sentence(
+        "Subjects: those who make so many independent trials, two in each. All pairs: those who "
+        "are enough if every pair of subjects is taken for a trial; pairs share subjects, so "
+        "that this shows less. Genuine pairs should be of different days: two sessions or more.",
+        wrapped=True,
+    )
+    yield Warnings(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
 from bioeval.base.variables import WORKLOAD
 from bioeval.base.version import __version__
+from bioeval.results.blocks import Block, Found, Sentence, Table
 from bioeval.results.dataset import Variables, build
 from bioeval.stats.options import CONFIDENCE
 
@@ -374,3 +375,56 @@ def _value(ds: xr.Dataset, name: str, **at: int) -> float:
     if name not in ds:
         return math.nan
     return float(ds[name].isel({k: v for k, v in at.items() if k in ds[name].dims}))
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield a part for each event, a line for each period."""
+    ds = found[""]
+    attrs, on_list = ds.attrs, ds.attrs["task"] == "watch list"
+    size = f" of {attrs['gallery_size']:,}" if "gallery_size" in attrs else ""
+    titles = "Impostors accepted", "Genuine people rejected"
+    if on_list:
+        titles = (
+            f"False alarms: people who are not on the watch list{size}, found there",
+            f"Missed: people on the watch list{size}, not found",
+        )
+    yield Sentence(
+        f"{attrs['people']:,} people a day, {100 * attrs['impostor_share']:g} % of them "
+        + ("not on the list" if on_list else "impostors")
+    )
+    yield Sentence(f"Operating point: {attrs['operating_point']}")
+    for i, (title, name) in enumerate(zip(titles, attrs["rates"].split(), strict=False)):
+        one = ds.isel(event=i)
+        rate, low, high = (float(one[x]) for x in ("rate", "rate_low", "rate_high"))
+        between = f" [{100 * low:.4g}, {100 * high:.4g}]" if low == low else " (no interval)"
+        each = float(one["per_day"])
+        every = f", one in {_rounded(1 / each)} days" if 0 < each < 1 else ""
+        people = _rounded(float(one["people_per_day"]))
+        yield Sentence()
+        yield Sentence(title)
+        yield Sentence(f"  {name.upper()} {100 * rate:.4g} %{between}")
+        yield Sentence(f"  {people} people a day; expected {_rounded(each)} a day{every}")
+        rows = []
+        for j, days in enumerate(ds["days"].values.tolist()):
+            at = {x: float(one[x][j]) for x in one.data_vars if one[x].dims == ("days",)}
+            ends = [(at[f"{x}_low"], at[f"{x}_high"]) for x in ("count", "predicted")]
+            ranges = ("unknown" if x != x else f"{x:,.0f} to {y:,.0f}" for x, y in ends)
+            chance = at["none_at_all"]
+            none = "< 0.01 %" if chance < 1e-4 else f"{100 * chance:.2f} %"
+            rows.append([f"  {days:>6,}", _rounded(at["expected"]), *ranges, none])
+        heads = ["    days", "expected", "rate exact", "rate uncertain", "none at all"]
+        yield Table(heads, rows, widths=[8, 12, 20, 20, 14])
+    yield Sentence()
+    yield Sentence(
+        f"Ranges hold {100 * attrs['confidence']:g} % of the periods. Rate exact: chance alone, "
+        "people independent of each other. Rate uncertain: the test's own uncertainty too, by the "
+        "interval of the rate. Where the same people come every day, the same ones are rejected "
+        "every day, and days vary more.",
+        wrapped=True,
+    )
+    if "model" in attrs:
+        yield Sentence(f"{attrs['model']}.", wrapped=True)
+
+
+def _rounded(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

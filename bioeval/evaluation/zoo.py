@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,13 +14,25 @@ from scipy.stats import chi2, rankdata, tiecorrect
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.engine import Client
-from bioeval.base.errors import DataError, require_choice
+from bioeval.base.errors import DataError, counted, require_choice, short_name
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.chosen_threshold import chosen_threshold, rule_of
 from bioeval.kernels.draw import permuted_products
+from bioeval.results.blocks import (
+    Block,
+    FactList,
+    Found,
+    Note,
+    Sentence,
+    Table,
+    Terms,
+    Title,
+    Warnings,
+)
 from bioeval.results.dataset import Variables
+from bioeval.results.words import excluded, number, p_value, percent, threshold_text
 from bioeval.results.zoo import Quantile, zoo_dataset
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores
@@ -246,3 +259,86 @@ def _tests(
             warnings.append(f"{animal}_correlation is not defined (NaN): all subjects are alike")
     found["kruskal_p"] = (), kruskal_wallis(*tally.pairs)
     return found, warnings
+
+
+# Subjects that are named for each kind of error, and for each animal.
+_WORST = 3
+
+_ERRORS = {
+    "fr": "false rejects",
+    "fa_as_probe": "false accepts, by probe",
+    "fa_as_claimed": "false accepts, by claim",
+}
+
+_TESTS = {
+    "goat": "goats: genuine scores differ",
+    "wolf": "wolves: scores against others differ",
+    "lamb": "lambs: others' scores against them differ",
+}
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield what is shown of a zoo: whose errors they are, the animals, and the tests."""
+    ds = found[""]
+    attrs, subjects = ds.attrs, counted(ds.sizes["subject"], "subjects")
+    genuine, impostor = (
+        int(ds[x].sum()) for x in ("genuine_attempts", "impostor_attempts_as_probe")
+    )
+    attempts = f"{genuine:,} genuine and {counted(impostor, 'impostor attempts')}"
+    facts = [
+        ("System", str(attrs["system"])),
+        ("Over", f"{subjects}; {attempts}, {attrs['templates']}-template"),
+        ("Excluded", excluded(attrs)),
+    ]
+    yield FactList([*facts, ("Terms", Terms(found))])
+    yield Sentence()
+    sign = ">=" if attrs["kind"] == "similarity" else "<="
+    at = threshold_text(float(ds["threshold"]))
+    yield Title(f"Errors at the threshold {at} (accepted if {sign})")
+    chosen = str(attrs["chosen_on"])
+    rule = f"{attrs['threshold_rule_in_words']}, chosen on {chosen}"
+    yield Note(chosen if chosen == "given" else rule)
+    errors, worst = [], []
+    for name, label in _ERRORS.items():
+        kind, role, numbers = name[:2], name[2:], ds[name].values
+        total = int(numbers.sum())
+        of = genuine if kind == "fr" else int(ds[f"impostor_attempts{role}"].sum())
+        most = np.searchsorted(2 * np.sort(numbers)[::-1].cumsum(), total)
+        half = counted(1 + int(most), "subjects") if total else "-"
+        gini = number(float(ds[f"{kind}_gini{role}"]), "z.2f")
+        rate = percent(total / of if of else math.nan, ".3g")
+        errors.append([label, f"{total:,}", rate, gini, half])
+        order = np.argsort(-numbers, kind="stable")[:_WORST]
+        for i in order[numbers[order] > 0].tolist():
+            rates = (f"{kind}_share{role}", f"{kind}r{role}", f"{kind}r_without")
+            cells = [percent(float(ds[x][i]), ".3g") for x in rates]
+            who = short_name(str(ds["subject"][i].item()))
+            worst.append([label, who, f"{int(numbers[i]):,}", *cells])
+            label = ""
+    yield Table(["", "errors", "rate", "Gini", "half are of"], errors)
+    yield Sentence()
+    if worst:
+        yield Title("Subjects with most errors, and the rate of all attempts without them")
+        yield Table(["", "subject", "errors", "of all", "rate", "without"], worst)
+        yield Sentence()
+    share = 100 * float(attrs["quantile"])
+    yield Title(f"Animals: best and worst {share:g} % by genuine and by impostor mean")
+    animals = []
+    for i, animal in enumerate(ds["animal"].values.tolist()):
+        who = ds["subject"].values[ds["animal_of_subject"].values == animal].tolist()
+        named = ", ".join(short_name(str(x)) for x in who[:_WORST]) + ", ..." * (len(who) > _WORST)
+        expected = number(float(ds["animal_expected"][i]), "z.2f")
+        chances = (p_value(float(ds[f"animal_p_{side}"][i])) for side in ("more", "fewer"))
+        animals.append([animal, f"{int(ds['animal_count'][i]):,}", expected, *chances, named])
+    heads = ["", "subjects", "expected", "p of as many", "p of as few", "such as"]
+    yield Table(heads, animals)
+    yield Sentence()
+    yield Title("Do goats, wolves and lambs exist?")
+    tests = [
+        [label, number(float(ds[f"{x}_correlation"]), "z.2f"), p_value(float(ds[f"{x}_p"]))]
+        for x, label in _TESTS.items()
+    ]
+    kruskal = "Kruskal and Wallis, which assumes independent scores"
+    tests.append([kruskal, "", p_value(float(ds["kruskal_p"]))])
+    yield Table(["", "correlation", "p"], tests, dim_last=True)
+    yield Warnings(found)

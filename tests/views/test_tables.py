@@ -10,9 +10,10 @@ import xarray as xr
 from rich.console import Console
 
 import bioeval as be
+from bioeval.results.words import threshold_text as threshold
 from bioeval.tallies.points import per_cent
 from bioeval.views.tables import ResultTable, as_text, datasets
-from bioeval.views.tables.layout import fvc_name, threshold
+from bioeval.views.tables.layout import fvc_name
 from bioeval.views.tables.sections import fusion_in_words
 from bioeval.views.terms import in_terms
 

@@ -13,12 +13,13 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.results.row_walk import GENUINE, IMPOSTOR, LEFT_OUT, RowWalk
+from bioeval.results.words import threshold_text as number
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import score_label
 from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import as_plot_text, without_formula
 from bioeval.views.row_lists import ShownList, lists_of
-from bioeval.views.tables.layout import score as score_text, threshold as number
+from bioeval.views.tables.layout import score as score_text
 
 #: Of each role: colour (Okabe and Ito), and marker, so that colour is never the only difference.
 _ROLES = {

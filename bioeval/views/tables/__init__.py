@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base.errors import counted
+from bioeval.results.words import threshold_text
 from bioeval.views.averaged import once
 from bioeval.views.tables import layout as numbers
 from bioeval.views.tables.layout import Row, Section, grid, indented, listed, plain_table
@@ -226,7 +227,7 @@ def _stacked(part: Section, cells: list[tuple[str, ...]]) -> Iterator[Any]:
     for row, (measure, value, *_) in zip(part.rows, cells, strict=True):
         yield indented(Text(measure))
         text = Text(value.strip(), style=_style(row))
-        if threshold := numbers.threshold(row.threshold):
+        if threshold := threshold_text(row.threshold):
             text.append(f" at {threshold}", style="not bold")
         yield indented(indented(text))
 
@@ -245,7 +246,7 @@ def _cells(row: Row, fraction: int, bracket: int) -> tuple[str, ...]:
     return (
         row.measure,
         numbers.value(row, fraction) + interval,
-        numbers.threshold(row.threshold),
+        threshold_text(row.threshold),
         numbers.count(row.over.genuine),
         numbers.count(row.over.impostor),
         numbers.known(row.over.subjects),

@@ -12,9 +12,9 @@ from rich.text import Text
 
 from bioeval.base.errors import counted
 from bioeval.base.scalars import COMPARED
+from bioeval.results.words import excluded_by_system
 from bioeval.views.tables import with_joined_targets
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
-from bioeval.views.tables.remarks import excluded_by_system
 from bioeval.views.tables.sections import fusion_in_words
 from bioeval.views.terms import Speaker, words_of, written
 

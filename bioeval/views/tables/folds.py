@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base.errors import counted
+from bioeval.results.words import excluded
 from bioeval.views.averaged import POINTS, averaged, once, unit_of
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
-from bioeval.views.tables.remarks import excluded
 from bioeval.views.tables.tasks import datasets
 from bioeval.views.terms import dictionary, speaker
 

@@ -11,6 +11,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from bioeval.results.words import NOT_DEFINED, threshold_text
+
 
 @dataclass(frozen=True)
 class Over:
@@ -75,7 +77,6 @@ class Section:
     notes: list[str] = field(default_factory=list)
 
 
-NOT_DEFINED = "n/a"
 NOT_KNOWN = "-"
 
 
@@ -121,19 +122,9 @@ def fvc_name(target: float) -> str:
     return f" (FMR{10**power})" if power in (2, 3) and math.isclose(target, 10.0**-power) else ""
 
 
-def threshold(value: float | None) -> str:
-    """Return a threshold with six digits; whole numbers whole."""
-    if value is None:
-        return ""
-    if math.isnan(value):
-        return NOT_DEFINED
-    whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
-    return str(int(value)) if whole else f"{value:.6g}"
-
-
 def score(value: float) -> str:
     """Return a score with six digits."""
-    return "NaN" if math.isnan(value) else threshold(float(value))
+    return "NaN" if math.isnan(value) else threshold_text(float(value))
 
 
 def count(value: int | None) -> str:

@@ -12,7 +12,7 @@ from bioeval.base.errors import counted, printable
 from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol import CARD_OF_LAYOUT
 from bioeval.results.support import KIND_DOUBT
-from bioeval.scores.labels import NOT_ENROLLED
+from bioeval.results.words import excluded
 from bioeval.views.tables.tasks import system_of, systems, value_of
 from bioeval.views.terms import dictionary, interval_method
 
@@ -82,24 +82,6 @@ def about(found: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, str]]:
         yield "Terms", words
     if why := left_out(found):
         yield "Left out", why
-
-
-def excluded(attrs: Mapping[Any, Any]) -> str:
-    """Return in words which comparisons are left out by metadata; empty where none are."""
-    names = list(filter(None, str(attrs.get("exclude", "")).split(", ")))
-    said = [f"the same {printable(name)}" for name in names if name != NOT_ENROLLED]
-    found = [f"genuine pairs of {' or '.join(said)}"] if said else []
-    if NOT_ENROLLED in names:
-        found.append("templates that are not enrolled when the probe is seen")
-    return "; ".join(found)
-
-
-def excluded_by_system(each: Mapping[str, Mapping[Any, Any]]) -> str:
-    """Return which comparisons are left out, by the name of the system where these differ."""
-    said = {name: excluded(attrs) for name, attrs in each.items()}
-    if len(set(said.values())) == 1:
-        return next(iter(said.values()))
-    return "; ".join(f"{name}: {text or 'none'}" for name, text in said.items())
 
 
 def _data(attrs: Mapping[str, Any], layout: str) -> str:

@@ -14,6 +14,7 @@ from bioeval.base.errors import counted, printable
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.results.counters import Count, amount_text, quotients
 from bioeval.results.row_walk import GENUINE, TITLES, RowWalk, StepByStep, TaskWalk
+from bioeval.results.words import threshold_text
 from bioeval.views.row_lists import ShownList, lists_of, sums_text
 from bioeval.views.tables import layout as numbers
 from bioeval.views.tables.layout import grid, indented, plain_table
@@ -84,7 +85,7 @@ def noun(kind: str) -> str:
 
 
 def _threshold(value: float) -> str:
-    return "none accepts any (reject all)" if math.isnan(value) else numbers.threshold(value)
+    return "none accepts any (reject all)" if math.isnan(value) else threshold_text(value)
 
 
 def body(walk: RowWalk, width: int) -> Iterator[Any]:

@@ -25,6 +25,7 @@ from bioeval.base.scalars import (
     WITH_FAILURES,
     Scalar,
 )
+from bioeval.results.words import threshold_text
 from bioeval.stats.interval_variables import STEMS
 from bioeval.tallies.points import per_cent
 from bioeval.views.tables import layout as numbers
@@ -127,7 +128,7 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
             yield _of_queries(dataset, INTERPOLATED_PRECISION, over, why, f"{level:g}", at)
     for i, threshold in _few_thresholds(dataset, ""):
         for scalar in RETRIEVED_SETS:
-            text = numbers.threshold(threshold)
+            text = threshold_text(threshold)
             yield _of_queries(dataset, scalar, over, "", text, {"threshold": i})
 
 

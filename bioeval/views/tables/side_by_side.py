@@ -12,10 +12,11 @@ from rich.text import Text
 from bioeval.base.errors import Naming, counted, renamed
 from bioeval.base.scalars import POINTS_OF
 from bioeval.results.dataset import Scalars
+from bioeval.results.words import excluded_by_system
 from bioeval.tallies.points import per_cent
 from bioeval.views.averaged import averaged
 from bioeval.views.tables.layout import NOT_DEFINED, grid, indented, plain_table, warned
-from bioeval.views.tables.remarks import excluded_by_system, warnings
+from bioeval.views.tables.remarks import warnings
 from bioeval.views.terms import speaker
 
 

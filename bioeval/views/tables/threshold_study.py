@@ -13,8 +13,8 @@ from rich.text import Text
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.results.words import excluded
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
-from bioeval.views.tables.remarks import excluded
 from bioeval.views.terms import dictionary, speaker
 
 _LABELS = {"far": "FAR, %", "frr": "FRR, %", "hter": "HTER, %"}

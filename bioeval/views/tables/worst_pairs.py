@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base.errors import printable
-from bioeval.views.tables import layout as numbers
+from bioeval.results.words import threshold_text
 from bioeval.views.tables.layout import indented
 
 _TITLES = {"impostor": "Nearest impostor pairs", "genuine": "Farthest genuine pairs"}
@@ -53,7 +53,7 @@ def _table(pairs: xr.Dataset) -> Table:
     for i in range(pairs.sizes["pair"]):
         one = {str(k): x.values[i] for k, x in pairs.data_vars.items() if x.dims == ("pair",)}
         table.add_row(
-            numbers.threshold(float(one["score"])),
+            threshold_text(float(one["score"])),
             *(str(one[name]) for name in ("row", "column")),
             *(Text(_template(one, side)) for side in ("probe", "gallery")),
             Text("labels?" if one["label_error"] else "", "bold yellow"),

@@ -1,0 +1,101 @@
+"""What a reader is shown of a result, as plain data: blocks.
+
+A study yields blocks; :mod:`bioeval.views.tables.blocks` lays them out. Titles, sentences, notes
+and heads name rates as the lecture does, and a view puts them into its words; facts and cells stay
+as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import xarray as xr
+
+#: Results by the name of their system, ``""`` for the only one.
+Found = Mapping[str, xr.Dataset]
+
+
+@dataclass(frozen=True)
+class Title:
+    """A heading."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A line of text, of which only those that are `wrapped` are broken at a fixed width."""
+
+    text: str | Terms = ""
+    wrapped: bool = False
+
+
+@dataclass(frozen=True)
+class Note:
+    """A line in the background, set in unless it belongs to the whole."""
+
+    text: str
+    indented: bool = True
+    exact: bool = False  # in these words in each vocabulary
+
+
+@dataclass(frozen=True)
+class FactList:
+    """Names and the texts that belong to them, without those that are empty."""
+
+    rows: Sequence[tuple[str, str | Terms]]
+    indented: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under heads; None is a cell that a narrow view leaves out.
+
+    `said` names what a view puts into its words: ``"heads"``, ``"labels"``, the first cell of each
+    row, or nothing. A table that `folds` is written as lines where it is too wide. `widths` are
+    those of the columns in plain lines, negative ones flush left.
+    """
+
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str | None]]
+    said: str = "heads"
+    folds: bool = False
+    indented: bool = True
+    dim_last: bool = False
+    widths: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class DataHeader:
+    """The header of results: system, data, scores, protocol."""
+
+    found: Found
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What the other vocabulary calls the rates of results, or these rates by task."""
+
+    found: Found
+    rates: Mapping[str, Sequence[str]] | None = None
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """The methods of the confidence intervals of results."""
+
+    found: Found
+    where: str = "In brackets"
+    more: str = ""
+
+
+@dataclass(frozen=True)
+class Warnings:
+    """The warnings of results, with their systems where not all have them."""
+
+    found: Found
+    reworded: bool = True  # with arguments named as options of the command
+
+
+Block = Title | Sentence | Note | FactList | Table | DataHeader | Intervals | Warnings

@@ -1,0 +1,57 @@
+"""Numbers as text, and which comparisons a result leaves out in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from bioeval.base.errors import printable
+from bioeval.scores.labels import NOT_ENROLLED
+
+NOT_DEFINED = "n/a"
+
+
+def percent(rate: float, digits: str = ".2f", unit: str = " %") -> str:
+    """Return a rate in per cent; with digits ``"fine"`` two decimals, or two digits below 0.1 %."""
+    if digits == "fine":
+        digits = ".2g" if 0 < rate < 0.001 else ".2f"
+    return number(100 * rate, digits) + (unit if rate == rate else "")
+
+
+def number(value: float, digits: str = ".4g") -> str:
+    """Return a number."""
+    return NOT_DEFINED if math.isnan(value) else f"{value:{digits}}"
+
+
+def p_value(value: float) -> str:
+    """Return the p-value of a test."""
+    return "< 0.0001" if value < 1e-4 else number(value, ".2g")
+
+
+def threshold_text(value: float | None) -> str:
+    """Return a threshold with six digits; whole numbers whole."""
+    if value is None:
+        return ""
+    if math.isnan(value):
+        return NOT_DEFINED
+    whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
+    return str(int(value)) if whole else f"{value:.6g}"
+
+
+def excluded(attrs: Mapping[Any, Any]) -> str:
+    """Return in words which comparisons are left out by metadata; empty where none are."""
+    names = list(filter(None, str(attrs.get("exclude", "")).split(", ")))
+    said = [f"the same {printable(name)}" for name in names if name != NOT_ENROLLED]
+    found = [f"genuine pairs of {' or '.join(said)}"] if said else []
+    if NOT_ENROLLED in names:
+        found.append("templates that are not enrolled when the probe is seen")
+    return "; ".join(found)
+
+
+def excluded_by_system(each: Mapping[str, Mapping[Any, Any]]) -> str:
+    """Return which comparisons are left out, by the name of the system where these differ."""
+    said = {name: excluded(attrs) for name, attrs in each.items()}
+    if len(set(said.values())) == 1:
+        return next(iter(said.values()))
+    return "; ".join(f"{name}: {text or 'none'}" for name, text in said.items())

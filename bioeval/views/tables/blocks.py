@@ -1,0 +1,148 @@
+"""Blocks of a study as a table: by rich, or as plain lines of a fixed width."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from bioeval.results.blocks import (
+    Block,
+    DataHeader,
+    FactList,
+    Intervals,
+    Note,
+    Sentence,
+    Table,
+    Terms,
+    Title,
+    Warnings,
+)
+from bioeval.views.tables import remarks
+from bioeval.views.tables.layout import grid, indented, plain_table, warned
+from bioeval.views.terms import Speaker, dictionary, interval_method, words_of, written
+
+_GAP = 2  # columns between those of a table
+_WIDTH = 80  # of plain lines
+
+
+class StudyReport:
+    """Blocks that rich can print; rates are in the words of `say`, arguments in those of `reword`.
+
+    ``str(report)`` is plain lines.
+    """
+
+    def __init__(
+        self,
+        blocks: Iterable[Block],
+        say: Speaker,
+        reword: Callable[[str], str],
+    ):
+        self.blocks, self._say, self._reword = list(blocks), say, reword
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for block in self.blocks:
+            match block:
+                case Title():
+                    yield Text(self._say(block.text), style="bold")
+                case Sentence():
+                    yield Text(self._text(block.text))
+                case Note():
+                    said = block.text if block.exact else self._say(block.text)
+                    note = Text(said, style="dim")
+                    yield indented(note) if block.indented else note
+                case FactList():
+                    rows = [(name, self._text(text, False)) for name, text in block.rows]
+                    table = grid((name, text) for name, text in rows if text)
+                    yield indented(table) if block.indented else table
+                case DataHeader():
+                    yield indented(grid(remarks.about(block.found)))
+                case Intervals():
+                    for line in remarks.intervals(block.found):
+                        text = line.replace("In brackets", block.where)
+                        yield Text(f"{text[:-1]}{block.more}.", style="dim")
+                case Table():
+                    yield from self._table(block, options.max_width)
+                case Warnings():
+                    yield from warned(self._warnings(block))
+
+    def __str__(self) -> str:
+        lines: list[str] = []
+        for block in self.blocks:
+            match block:
+                case Sentence():
+                    text = self._text(block.text)
+                    lines += textwrap.wrap(text, _WIDTH) if block.wrapped else [text]
+                case Table():
+                    lines += _lines(*self._said(block), block.widths)
+                case Intervals():
+                    each = [ds.attrs for ds in block.found.values()]
+                    lines += [
+                        f"intervals: {interval_method(x)}" for x in each if "interval_method" in x
+                    ]
+                case Warnings():
+                    wrapper = textwrap.TextWrapper(
+                        _WIDTH, initial_indent="  - ", subsequent_indent="    ",
+                        break_on_hyphens=False,
+                    )  # fmt: skip
+                    found = [y for x in self._warnings(block) for y in wrapper.wrap(x)]
+                    lines += ["", "Warnings", *found] if found else []
+                case _:
+                    raise TypeError(f"{type(block).__name__} has no plain lines")
+        return "\n".join(lines) + "\n"
+
+    def _text(self, text: str | Terms, said: bool = True) -> str:
+        if isinstance(text, str):
+            return self._say(text) if said else text
+        if text.rates is None:
+            return dictionary(text.found.values())
+        return written(text.rates, words_of(next(iter(text.found.values()))))
+
+    def _warnings(self, block: Warnings) -> Iterator[str]:
+        found, reword = block.found, self._reword if block.reworded else str
+        for line, who in remarks.warnings(found).items():
+            text = line if len(who) == len(found) else f"{', '.join(who)}: {line}"
+            yield self._say(reword(text))
+
+    def _said(self, table: Table) -> tuple[list[str], list[list[str | None]]]:
+        """Return heads and rows in the words of the view."""
+        heads, rows = list(table.heads), [list(row) for row in table.rows]
+        if table.said == "heads":
+            heads = [self._say(head) for head in heads]
+        elif table.said == "labels":
+            rows = [[self._say(str(first)), *cells] for first, *cells in rows]
+        return heads, rows
+
+    def _table(self, block: Table, width: int) -> Iterator[Any]:
+        """Yield a table, or lines of names and cells where it is too wide."""
+        heads, rows = self._said(block)
+        columns = zip(heads, *rows, strict=True)
+        widths = [max(len(x or "") for x in column) for column in columns]
+        if not block.folds or sum(widths) + _GAP * len(widths) <= width:
+            table = plain_table(heads, _GAP)
+            for i, row in enumerate(rows, 1):
+                dim = "dim" if block.dim_last and i == len(rows) else ""
+                table.add_row(*(Text(cell or "", dim) for cell in row))
+            yield indented(table) if block.indented else table
+            return
+        for first, *cells in rows:
+            yield Text(first or "")
+            pairs = zip(heads[1:], cells, strict=True)
+            yield indented(Text(", ".join(f"{x} {y}" for x, y in pairs if y is not None)))
+
+
+def _lines(
+    heads: Iterable[str], rows: Iterable[Iterable[str | None]], widths: Iterable[int]
+) -> list[str]:
+    """Return a table as lines; without `widths` as wide as its cells, the first flush left."""
+    texts = [[cell or "" for cell in row] for row in (heads, *rows)]
+    if not widths:
+        first, *others = (max(map(len, column)) for column in zip(*texts, strict=True))
+        widths = [-first, *(_GAP + width for width in others)]
+    return [
+        "".join(x.rjust(w) if w >= 0 else x.ljust(-w) for x, w in zip(row, widths, strict=True))
+        for row in texts
+    ]
