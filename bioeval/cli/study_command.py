@@ -80,20 +80,12 @@ class StudyCommand:
         lines: bool = False,
         task: str = "verification",
     ) -> None:
-        """Write and keep for printing what was found: one result, or several by name.
+        """Write and keep for printing one result, or several by name.
 
-        Parameters
-        ----------
-        found, document, csv
-        blocks : callable
-            What is shown of results by name, ``""`` for the only one.
-        nodes : callable
-            Makes a node of the tree that is written of a name.
-        overlaid, apart, lines
-            Whether several results are drawn in one plot, or as if each were the only one; whether
-            the table is of plain lines.
-        task : str
-            What the rates are of, as for :class:`~bioeval.views.terms.Speaker`.
+        `blocks` makes what is shown of results by name, ``""`` for the only one, and `nodes` the
+        node of the written tree of a name. Several are `overlaid` in one plot, or drawn `apart` as
+        if each were the only one. The table is of plain `lines` or by rich; `task` is what its
+        rates are of, as for :class:`~bioeval.views.terms.Speaker`.
         """
         self._counting.close()
         import xarray as xr
