@@ -13,7 +13,8 @@ import xarray as xr
 
 from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError
-from bioeval.base.variables import ERROR_DISCARD
+from bioeval.base.scalars import Name
+from bioeval.base.variables import VERIFICATION
 from bioeval.evaluation.chosen_threshold import chosen_threshold, rule_of
 from bioeval.kernels.discard import count_by_lower
 from bioeval.kernels.folds import FoldRows
@@ -27,6 +28,18 @@ from bioeval.scores.template_columns import Sides, template_columns
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import gather
 from bioeval.tallies.thresholds import require_values, to_user
+
+ERROR_DISCARD: dict[str, Name] = {
+    **{name: VERIFICATION[name] for name in ("far", "frr", "fa", "fr")},
+    **{name: VERIFICATION[name] for name in ("genuine_attempts", "impostor_attempts")},
+    "discarded": Name("samples discarded", "samples"),
+    "samples": Name("samples of both sides, each template once", "samples"),
+    "threshold": Name("decision threshold", "score", "threshold T"),
+    "pauc": Name(
+        "area under FRR over discarded fractions from 0 to 0.2, over 0.2 times FRR at 0: below 1 "
+        "where discarding helps"
+    ),
+}
 
 
 @dataclass

@@ -11,7 +11,8 @@ import xarray as xr
 
 from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError, require_choice
-from bioeval.base.variables import EPC
+from bioeval.base.scalars import Name
+from bioeval.base.variables import VERIFICATION
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import percent, threshold_text
@@ -24,6 +25,19 @@ from bioeval.tallies.point_search import refine
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.verification_job import TEMPLATES, VerificationJob
+
+EPC: dict[str, Name] = {
+    "threshold": Name(
+        "strictest threshold that minimises alpha FAR + (1 - alpha) FRR on the development set",
+        "score",
+    ),
+    "hter": Name("half total error rate on the test set: (FAR + FRR) / 2"),
+    **{name: VERIFICATION[name] for name in ("far", "frr", "fa", "fr")},
+    **{name: VERIFICATION[name] for name in ("genuine_attempts", "impostor_attempts")},
+    "dev_error": Name("smallest alpha FAR + (1 - alpha) FRR on the development set"),
+    "dev_genuine_attempts": Name("genuine attempts of the development set", "attempts"),
+    "dev_impostor_attempts": Name("impostor attempts of the development set", "attempts"),
+}
 
 # HTER on the test set at which a threshold of the development set decides nothing.
 _USELESS = 0.45

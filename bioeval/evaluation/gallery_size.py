@@ -15,7 +15,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, counted, req
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.base.scalars import Name
-from bioeval.base.variables import GALLERY_SIZE
+from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.blocks import Block, Found, Sentence, Table, Terms, Warnings
 from bioeval.results.closed_set import closed_set_dataset
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate, shown_ranks
@@ -32,6 +32,21 @@ from bioeval.tallies.random_galleries.unseen_subjects import MODEL
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.tie_policies import TIES, check_max_rank
+
+GALLERY_SIZE = {
+    "cms": CLOSED_SET["cms"],
+    "recognition_rate": CLOSED_SET["recognition_rate"],
+    **{k: OPEN_SET[k] for k in ("dir", "far", "frr", "genuine_attempts", "impostor_attempts")},
+    "error_share": Name("proportion of all searches that end in a miss or a false accept"),
+    "least_error_share": Name(
+        "smallest error_share of any threshold, chosen on the same data (optimistic)"
+    ),
+    "least_error_threshold": Name("strictest threshold of least_error_share", "score"),
+    "extrapolated": Name("whether CMS, DIR and FRR are extrapolated by a model (1) or exact (0)"),
+    "far_extrapolated": Name("whether FAR is extrapolated by a model (1) or exact (0)"),
+    "validation_cms_error": Name("error of CMS predicted from a part of the gallery, the largest"),
+    "validation_far_error": Name("error of FAR predicted from a part of the gallery, the largest"),
+}
 
 KINDS = {
     "leave-subject-out": (ENROLLED,),

@@ -18,7 +18,6 @@ from bioeval.base.errors import Argument, DataError, cut, escaped, require_choic
 from bioeval.base.memory import require_memory
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
-from bioeval.base.variables import GROUPS
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.chosen_threshold import rule_of
 from bioeval.evaluation.ticker import ticker
@@ -33,7 +32,7 @@ from bioeval.results.blocks import (
     Title,
     Warnings,
 )
-from bioeval.results.groups import INEQUITY, Grouping, groups_dataset, inequity
+from bioeval.results.groups import GROUPS, INEQUITY, Grouping, groups_dataset, inequity
 from bioeval.results.words import number, percent, threshold_text
 from bioeval.scores.about import disjoint_among, disjoint_pairs
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for

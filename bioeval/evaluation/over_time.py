@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.base import scalars
 from bioeval.base.arguments import require_integer
 from bioeval.base.engine import Client
 from bioeval.base.errors import DataError, ProtocolError, counted, require_choice
 from bioeval.base.random import RandomState
-from bioeval.base.variables import AGEING, OVER_TIME
+from bioeval.base.scalars import Name
+from bioeval.base.variables import CLOSED_SET, COORDINATES, OPEN_SET, VERIFICATION, ends
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.chosen_threshold import rule_of
 from bioeval.results.blocks import Block, Found, Intervals, Sentence, Table, Terms, Warnings
@@ -46,6 +48,46 @@ from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.tie_policies import TIES, rank_weights
 from bioeval.tallies.verification_job import TEMPLATES
+
+_AT = {name: VERIFICATION[name] for name in ("frr", "fr", "genuine_attempts")}
+
+OVER_TIME = {
+    "time_end": Name("end of the bin, which is not in it", ""),
+    "probes": Name("probes seen in the bin", "probes"),
+    "probes_outside": Name("probes in no bin, or without a time", "probes"),
+    **_AT,
+    **{name: VERIFICATION[name] for name in ("far", "fa", "impostor_attempts")},
+    "gallery_templates": Name("templates enrolled when a probe is seen, mean", "templates"),
+    "gallery_subjects": Name("subjects enrolled when a probe is seen, mean", "subjects"),
+    "threshold": COORDINATES["threshold"],
+    "dir": scalars.DIR,
+    "dir_count": Name("mated searches identified within threshold and rank", "probes"),
+    "cms": CLOSED_SET["cms"],
+    "cms_count": CLOSED_SET["cms_count"],
+    "mated_searches": OPEN_SET["genuine_attempts"],
+    "open_set_far": OPEN_SET["far"],
+    "open_set_fa": OPEN_SET["fa"],
+    "non_mated_searches": OPEN_SET["impostor_attempts"],
+}
+
+AGEING = {
+    "age_end": Name("end of the bin, which is not in it", ""),
+    **_AT,
+    "genuine_mean": Name("mean of the finite genuine scores", "score"),
+    "genuine_sd": Name("standard deviation (ddof 0) of the finite genuine scores", "score"),
+    "threshold": COORDINATES["threshold"],
+    "non_finite": Name("genuine scores that are not finite, left out of means", "attempts"),
+    "slope": Name("change of the genuine score with a unit of age, over all pairs", "score"),
+    "intercept": Name("genuine score at age 0, by the same least squares", "score"),
+    "slope_within": Name(
+        "change of the genuine score with a unit of age, within subjects (fixed effects)", "score"
+    ),
+    "subjects": Name("subjects with a genuine score: independent trials", "subjects"),
+}
+
+OVER_TIME |= ends(OVER_TIME, ("frr", "dir", "cms"))
+
+AGEING |= ends(AGEING, ("frr", "slope", "slope_within"))
 
 
 def rates(count: np.ndarray, attempts: np.ndarray) -> np.ndarray:

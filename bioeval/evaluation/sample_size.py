@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState
-from bioeval.base.variables import SAMPLE_SIZE
+from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.evaluation.pilot import PlanBasis, of_pilot, stated
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
@@ -27,6 +27,30 @@ from bioeval.stats.planning import (
     subjects_of_pairs,
     trials_without_error,
 )
+
+SAMPLE_SIZE = {
+    "subjects": Name("subjects for the width of the interval", "subjects"),
+    "sessions": Name("sessions of each subject, at least two", "sessions"),
+    "all_templates": Name("templates of all these subjects", "templates"),
+    "value": Name("FRR, or EER, that is expected"),
+    "subject_sd": Name("standard deviation of a subject's rate"),
+    "design_effect": Name("variance of the rate over that of as many independent genuine pairs"),
+    "icc": Name("correlation of two genuine errors of a subject that share no template"),
+    "template_icc": Name("the same of two that share a template, less icc"),
+    "trials_rule_of_3": Name("independent trials without a false accept to show the FAR", "trials"),
+    "trials_rule_of_30": Name(
+        "independent trials with 30 false accepts expected at the FAR", "trials"
+    ),
+    **{
+        f"subjects_{rule}{units}": Name(f"subjects who make as many trials, {what}", "subjects")
+        for rule in ("rule_of_3", "rule_of_30")
+        for units, what in (
+            ("", "each pair of subjects disjoint from all others: independent trials"),
+            ("_all_pairs", "all pairs of subjects taken as independent, which share subjects"),
+        )
+    },
+    "pilot_subjects": Name("subjects of the pilot with a genuine attempt", "subjects"),
+}
 
 TEMPLATES = (2, 3, 5, 10)
 

@@ -14,11 +14,33 @@ import xarray as xr
 
 from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
-from bioeval.base.variables import WORKLOAD
+from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.blocks import Block, Found, Sentence, Table
 from bioeval.results.dataset import Variables, build
 from bioeval.stats.options import CONFIDENCE
+
+WORKLOAD = {
+    "rate": Name("error rate of an attempt", iso="FMR, FNMR; FPIR, FNIR"),
+    "rate_low": Name("lower end of the interval of the rate; NaN where unknown"),
+    "rate_high": Name("upper end of the interval of the rate; NaN where unknown"),
+    "people_per_day": Name("people a day who can cause the event, on average", "people/day"),
+    "per_day": Name("expected events a day", "events/day"),
+    "expected": Name("expected events in the period", "events"),
+    "count_low": Name("lower end of the events in the period, if the rate is exact", "events"),
+    "count_high": Name("upper end of the events in the period, if the rate is exact", "events"),
+    "predicted_low": Name(
+        "lower end of the events in the period, the rate as uncertain as its interval; NaN without "
+        "one",
+        "events",
+    ),
+    "predicted_high": Name(
+        "upper end of the events in the period, the rate as uncertain as its interval; NaN without "
+        "one",
+        "events",
+    ),
+    "none_at_all": Name("probability of no event in the period, if the rate is exact"),
+}
 
 # Values of an uncertain rate, at quantiles of equal weight.
 NODES = 400

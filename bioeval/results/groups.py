@@ -10,12 +10,64 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import cut, escaped
-from bioeval.base.variables import GROUPS
+from bioeval.base.scalars import Name
+from bioeval.base.variables import VERIFICATION, ends
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.support import RULE_OF_30
 from bioeval.tallies.by_group import GroupTally
 from bioeval.tallies.points import per_cent
 from bioeval.tallies.thresholds import to_user
+
+_FLAG = "1 where {}, else 0"
+
+GROUPS: dict[str, Name] = {
+    **{name: VERIFICATION[name] for name in ("frr", "fr", "genuine_attempts")},
+    **{name: VERIFICATION[name] for name in ("far", "fa", "impostor_attempts")},
+    "subjects": Name("subjects of the group, on either side", "subjects"),
+    "threshold": Name("threshold of all groups", "score"),
+    "frr_overall": Name("FRR of all groups together", iso="FNMR"),
+    "far_overall": Name("FAR of all groups together", iso="FMR"),
+    "threshold_at_far": Name(
+        "loosest attainable threshold with FAR at most the target within the group", "score"
+    ),
+    "frr_at_far": Name(
+        "smallest FRR of the group with FAR at most the target within the group", iso="FNMR at FMR"
+    ),
+    "expected_fr": Name("false rejects expected at the overall FRR", "attempts"),
+    "expected_fa": Name("false accepts expected at the overall FAR", "attempts"),
+    "expected_fa_at_far": Name("false accepts expected within the group at the target", "attempts"),
+    "few_subjects": Name(_FLAG.format("the group has fewer than 30 subjects")),
+    "frr_flagged": Name(_FLAG.format("subjects or expected false rejects are fewer than 30")),
+    "far_flagged": Name(
+        _FLAG.format("subjects of either group or expected false accepts are fewer than 30")
+    ),
+    "frr_at_far_flagged": Name(
+        _FLAG.format("subjects or false accepts expected at the target are fewer than 30")
+    ),
+    "fdr": Name(
+        "fairness discrepancy rate: 1 less the weighted ranges of FAR and FRR over groups; 1 where "
+        "all groups are alike"
+    ),
+    "garbe": Name(
+        "Gini aggregation rate for biometric equitability: weighted Gini coefficients of FAR and "
+        "FRR over groups; 0 where all groups are alike"
+    ),
+    **{
+        f"{rate}_max_over_{other}": Name(
+            f"largest {rate.upper()}{within} of a group over the {words}"
+        )
+        for rate, within in (("far", " within the group"), ("frr", ""))
+        for other, words in (("min", "smallest"), ("geomean", "geometric mean"))
+    },
+}
+
+GROUPS |= ends(
+    GROUPS,
+    (
+        *("frr", "far", "frr_at_far", "threshold_at_far", "fdr", "garbe"),
+        *(x for x in GROUPS if "_max_over_" in x),
+    ),
+)
 
 #: Groups with fewer subjects are flagged.
 FEW_SUBJECTS = 30

@@ -12,10 +12,72 @@ import xarray as xr
 
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, counted
-from bioeval.base.variables import ZOO
+from bioeval.base.scalars import Name
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.tallies.subject_sums import BySubject, SubjectTally
 from bioeval.tallies.thresholds import to_user
+
+
+def _zoo() -> dict[str, Name]:
+    """Name the variables of a zoo; those of probes and of claimed subjects differ in a word."""
+    own = "genuine attempts of the subject"
+    roles = {
+        "as_probe": "impostor attempts with probes of the subject (a wolf has many errors)",
+        "as_claimed": "impostor attempts that claim the subject (a lamb has many errors)",
+    }
+    found = {
+        "threshold": Name("threshold at which errors are counted", "score", "threshold T"),
+        "genuine_mean": Name(f"mean finite score of the {own}", "score"),
+        "impostor_mean": Name("mean finite score of all impostor attempts of the subject", "score"),
+        "genuine_attempts": Name(own, "attempts"),
+        "fr": Name(f"{own} that are rejected", "attempts"),
+        "frr": Name(f"false reject rate of the {own}", iso="FNMR"),
+        "fr_share": Name("proportion of all false rejects that are the subject's"),
+        "frr_without": Name("false reject rate of all other subjects", iso="FNMR"),
+        "far_without": Name(
+            "false accept rate of the attempts without the subject on either side", iso="FMR"
+        ),
+        "fr_gini": Name("Gini coefficient of the false rejects over subjects"),
+        "non_finite": Name("attempts with an infinite score, left out of means", "attempts"),
+    }
+    for role, attempts in roles.items():
+        found |= {
+            f"impostor_mean_{role}": Name(f"mean finite score of {attempts}", "score"),
+            f"impostor_attempts_{role}": Name(attempts, "attempts"),
+            f"fa_{role}": Name(f"accepted {attempts}", "attempts"),
+            f"far_{role}": Name(f"false accept rate of {attempts}", iso="FMR"),
+            f"fa_share_{role}": Name(f"proportion of all false accepts that are of {attempts}"),
+            f"fa_gini_{role}": Name(
+                f"Gini coefficient over subjects of false accepts, of {attempts}"
+            ),
+        }
+    found |= {
+        "animal_of_subject": Name("animal of the subject, or none"),
+        "animal_count": Name("subjects that are of the kind", "subjects"),
+        "animal_expected": Name("subjects expected if the two means were independent", "subjects"),
+        "animal_p_more": Name("probability of as many or more, if the means were independent"),
+        "animal_p_fewer": Name("probability of as many or fewer, if the means were independent"),
+        "kruskal_p": Name(
+            "p-value of Kruskal and Wallis for genuine scores by subject; assumes independent "
+            "scores, and rejects far too often where scores share templates"
+        ),
+    }
+    for animal, scores in {
+        "goat": "genuine scores",
+        "wolf": "scores of their probes against others",
+        "lamb": "scores of others' probes against them",
+    }.items():
+        found[f"{animal}_correlation"] = Name(
+            f"rank correlation over subjects of mean {scores} in two halves without a template in "
+            "common"
+        )
+        found[f"{animal}_p"] = Name(
+            f"one-sided p-value by permutation: subjects differ in {scores} ({animal}s exist)"
+        )
+    return found
+
+
+ZOO = _zoo()
 
 #: Each animal, and whether it is best or worst by its genuine and by its impostor mean.
 ANIMALS = {

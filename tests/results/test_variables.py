@@ -14,14 +14,20 @@ from bioeval.base import scalars, variables
 from bioeval.base.scalars import Name
 from bioeval.evaluation.compare import COMPARISON
 from bioeval.evaluation.cross.variables import CROSS, REPEATED, STUDY
+from bioeval.evaluation.error_discard import ERROR_DISCARD
+from bioeval.evaluation.expected_performance import EPC
+from bioeval.evaluation.gallery_size import GALLERY_SIZE
 from bioeval.evaluation.identification import RANKS
+from bioeval.evaluation.over_time import AGEING, OVER_TIME
 from bioeval.evaluation.worst_pairs import WORST_PAIRS
 from bioeval.mot.measures import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
 from bioeval.results.dataset import build
 from bioeval.results.gom import GOM
+from bioeval.results.groups import GROUPS
 from bioeval.results.reid import REID
 from bioeval.results.threshold_lookup import AT
 from bioeval.results.top_k import TOP_K
+from bioeval.results.zoo import ZOO
 
 DRAWN = ("_by_gallery", "_sd", "_se")  # of a described variable, over galleries drawn at random
 
@@ -103,13 +109,13 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
     "ranks": (lambda: be.ranks(square()), RANKS),
     "gallery size": (
         lambda: be.gallery_size(square(), [2, 4, 16], thresholds=[5.0]),
-        variables.GALLERY_SIZE,
+        GALLERY_SIZE,
     ),
     "over time": (
         lambda: be.over_time(seen(), 2, interval="subject-bootstrap", replicates=100),
-        variables.OVER_TIME,
+        OVER_TIME,
     ),
-    "ageing": (lambda: be.ageing(seen(), 2, replicates=100), variables.AGEING),
+    "ageing": (lambda: be.ageing(seen(), 2, replicates=100), AGEING),
     "groups": (
         lambda: be.by_group(
             square(),
@@ -117,12 +123,12 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
             interval="subject-bootstrap",
             replicates=100,
         ),
-        variables.GROUPS,
+        GROUPS,
     ),
-    "expected performance": (lambda: be.epc(square(), square(), alphas=[0.5]), variables.EPC),
+    "expected performance": (lambda: be.epc(square(), square(), alphas=[0.5]), EPC),
     "error against discard": (
         lambda: be.error_discard(square(), range(32), threshold="eer"),
-        variables.ERROR_DISCARD,
+        ERROR_DISCARD,
     ),
     "comparison": (lambda: be.compare(square(), square(), replicates=100), COMPARISON),
     **{
@@ -145,7 +151,7 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
         lambda: be.gom(queries(), per_query=True, interval="subject-bootstrap", replicates=100),
         GOM,
     ),
-    "zoo": (lambda: be.zoo(square(), permutations=9), variables.ZOO),
+    "zoo": (lambda: be.zoo(square(), permutations=9), ZOO),
     "top K": (
         lambda: be.reid(listed(), "cityflow", rank_k=2, interval="analytic"),
         TOP_K,
@@ -163,7 +169,7 @@ def test_every_variable_is_described(name):
     dataset = make()
     for key, variable in dataset.data_vars.items():
         stem = next((key.removesuffix(x) for x in DRAWN if key.endswith(x)), key)
-        assert key in table or stem in table, f"{key} of {name} is not in bioeval.base.variables"
+        assert key in table or stem in table, f"{key} of {name} is not described"
         if key in table:
             assert table[key].attrs().items() <= variable.attrs.items(), key
     assert set(dataset.coords) <= set(variables.COORDINATES)
