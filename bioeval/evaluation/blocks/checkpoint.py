@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ import xxhash
 from bioeval.base.engine import RowWork
 from bioeval.base.errors import Argument, CheckpointError, DataError, counted
 from bioeval.base.version import __version__
-from bioeval.evaluation.blocks.engine import row_ranges
 from bioeval.scores.formats.files import replacing
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import PairScores, Scores
@@ -287,7 +286,7 @@ class Checkpoint:
         body = {**manifest, "checksum": _checksum(manifest)}
         write_file(path, json.dumps(body, indent=1).encode())
 
-    def begin(self, work: RowWork) -> Pass:
+    def begin(self, work: RowWork, ranges: Sequence[tuple[int, int]]) -> Pass:
         """Return the next pass over the scores; an evaluation always makes the same ones."""
         self._passes += 1
         scores = work.scores
@@ -296,7 +295,7 @@ class Checkpoint:
             self._digested.append(scores)
         name = f"{self._passes:03d}-{work.what}"
         self._require_same(name, work)
-        return Pass(self.folder, name, work, digests=not known)
+        return Pass(self.folder, name, work, ranges, digests=not known)
 
     def _require_same(self, name: str, work: RowWork) -> None:
         """Raise unless a pass is over the same part of the scores, in the same folds, as before."""
@@ -326,9 +325,16 @@ def finished_blocks(folder: str | os.PathLike[str]) -> int:
 class Pass:
     """The blocks of one pass over the scores: those that are done, and those that are not."""
 
-    def __init__(self, folder: Path, name: str, work: RowWork, *, digests: bool):
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        work: RowWork,
+        ranges: Sequence[tuple[int, int]],
+        *,
+        digests: bool,
+    ):
         self.folder, self.name, self.work, self.digests = folder, name, work, digests
-        ranges = row_ranges(work)
         self.missing = [rows for rows in ranges if not self._path(*rows).exists()]
         left = set(self.missing)
         self._there = [rows for rows in ranges if rows not in left]
