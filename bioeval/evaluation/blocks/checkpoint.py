@@ -235,7 +235,7 @@ class Checkpoint:
         if not isinstance(folder, (str, os.PathLike)) or not os.fspath(folder):
             raise DataError(f"{Argument('checkpoint')} is {folder!r}; expected a folder")
         self.folder = Path(folder)
-        self._passes = 0
+        self.passes = 0
         self._given = list(scores.values())
         self._digested: list[Scores] = []
         manifest = {
@@ -288,12 +288,12 @@ class Checkpoint:
 
     def begin(self, work: RowWork, ranges: Sequence[tuple[int, int]]) -> Pass:
         """Return the next pass over the scores; an evaluation always makes the same ones."""
-        self._passes += 1
+        self.passes += 1
         scores = work.scores
         known = any(_covers(x, scores) for x in self._digested)
         if not known and any(_covers(scores, x) for x in self._given):
             self._digested.append(scores)
-        name = f"{self._passes:03d}-{work.what}"
+        name = f"{self.passes:03d}-{work.what}"
         self._require_same(name, work)
         return Pass(self.folder, name, work, ranges, digests=not known)
 
