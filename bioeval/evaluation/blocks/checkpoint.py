@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,6 @@ import xxhash
 from bioeval.base.engine import RowWork
 from bioeval.base.errors import Argument, CheckpointError, DataError, counted
 from bioeval.base.version import __version__
-from bioeval.evaluation.blocks.engine import row_ranges
 from bioeval.scores.formats.files import replacing
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
@@ -236,7 +235,7 @@ class Checkpoint:
         if not isinstance(folder, (str, os.PathLike)) or not os.fspath(folder):
             raise DataError(f"{Argument('checkpoint')} is {folder!r}; expected a folder")
         self.folder = Path(folder)
-        self._passes = 0
+        self.passes = 0
         self._given = list(scores.values())
         self._digested: list[Scores] = []
         manifest = {
@@ -287,16 +286,16 @@ class Checkpoint:
         body = {**manifest, "checksum": _checksum(manifest)}
         write_file(path, json.dumps(body, indent=1).encode())
 
-    def begin(self, work: RowWork) -> Pass:
+    def begin(self, work: RowWork, ranges: Sequence[tuple[int, int]]) -> Pass:
         """Return the next pass over the scores; an evaluation always makes the same ones."""
-        self._passes += 1
+        self.passes += 1
         scores = work.scores
         known = any(_covers(x, scores) for x in self._digested)
         if not known and any(_covers(scores, x) for x in self._given):
             self._digested.append(scores)
-        name = f"{self._passes:03d}-{work.what}"
+        name = f"{self.passes:03d}-{work.what}"
         self._require_same(name, work)
-        return Pass(self.folder, name, work, digests=not known)
+        return Pass(self.folder, name, work, ranges, digests=not known)
 
     def _require_same(self, name: str, work: RowWork) -> None:
         """Raise unless a pass is over the same part of the scores, in the same folds, as before."""
@@ -326,9 +325,16 @@ def finished_blocks(folder: str | os.PathLike[str]) -> int:
 class Pass:
     """The blocks of one pass over the scores: those that are done, and those that are not."""
 
-    def __init__(self, folder: Path, name: str, work: RowWork, *, digests: bool):
+    def __init__(
+        self,
+        folder: Path,
+        name: str,
+        work: RowWork,
+        ranges: Sequence[tuple[int, int]],
+        *,
+        digests: bool,
+    ):
         self.folder, self.name, self.work, self.digests = folder, name, work, digests
-        ranges = row_ranges(work)
         self.missing = [rows for rows in ranges if not self._path(*rows).exists()]
         left = set(self.missing)
         self._there = [rows for rows in ranges if rows not in left]

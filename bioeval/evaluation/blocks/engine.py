@@ -107,7 +107,7 @@ class BlockEngine:
             ranges = row_ranges(work, self.executor.workers, self.rows)
             yield from self.executor.parts(work, ranges, merging=True)
             return
-        kept = self.checkpoint.begin(work)
+        kept = self.checkpoint.begin(work, row_ranges(work))
         yield from kept.parts()
         for part in self.executor.parts(work, kept.missing, merging=False):
             kept.keep(part)

@@ -233,8 +233,8 @@ def of_eight_rows(monkeypatch):
     counted, begin = [], Checkpoint.begin
     monkeypatch.setattr(BlockReader, "rows_per_block", lambda self: 8)
 
-    def noted(self, work):
-        found = begin(self, work)
+    def noted(self, work, ranges):
+        found = begin(self, work, ranges)
         counted.append((self.passes, tuple(found.missing)))
         return found
 
