@@ -53,12 +53,12 @@ def nodes(kind: type | tuple[type, ...]) -> Iterator[tuple[Path, ast.AST]]:
 
 
 def test_modules_lines_and_tokens():
-    figure("modules", len(MODULES), 428)
-    figure("lines", sum(map(lines, MODULES)), 82_000)
-    figure("tokens of code", sum(map(tokens, MODULES)), 575_000)
+    figure("modules", len(MODULES), 413)
+    figure("lines", sum(map(lines, MODULES)), 81_200)
+    figure("tokens of code", sum(map(tokens, MODULES)), 547_500)
 
 
-@pytest.mark.parametrize(("call", "bound"), [("verification", 15_000), ("evaluate", 19_500)])
+@pytest.mark.parametrize(("call", "bound"), [("verification", 12_000), ("evaluate", 18_000)])
 def test_a_call_loads_few_lines(call, bound):
     code = f"{DATA}be.{call}(scores)\nimport sys\nprint(*[m for m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -73,7 +73,7 @@ def test_a_call_loads_few_lines(call, bound):
 
 def test_a_name_of_a_class_is_used_once():
     names = Counter(node.name for _, node in nodes(ast.ClassDef))
-    figure("names of classes used twice", sum(n > 1 for n in names.values()), 4)
+    figure("names of classes used twice", sum(n > 1 for n in names.values()), 3)
 
 
 def test_kinds_of_counts_and_scores_are_seldom_asked():
@@ -82,7 +82,7 @@ def test_kinds_of_counts_and_scores_are_seldom_asked():
     for _, node in nodes(ast.Call):
         if getattr(node.func, "id", "") == "isinstance":
             asked += any(ast.unparse(node.args[1]).endswith(kind) for kind in kinds)
-    figure("questions for the kind of a tally, a job or scores", asked, 150)
+    figure("questions for the kind of a tally, a job or scores", asked, 70)
 
 
 def test_private_functions_have_few_parameters():
