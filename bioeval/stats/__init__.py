@@ -53,8 +53,7 @@ else:
         "auc": "auc_jackknife delong",
         "binomial": "clopper_pearson rule_of_3 rule_of_30 wilson zero_error_bound",
         "bootstrap": "subject_bootstrap",
-        "interval": "Interval",
-        "options": "METHODS",
+        "options": "Interval METHODS",
         "repeated": "RepeatedMean nadeau_bengio",
     }
     __getattr__ = lazy_names(__name__, _HOMES)
