@@ -115,7 +115,7 @@ THRESHOLD = Typed("t|rule", _threshold, "a threshold, or a rule such as eer or f
 METADATA = Typed("name=key", _metadata, "name=KEY")
 
 
-class Thresholds(click.ParamType):
+class ThresholdsOption(click.ParamType):
     """A number of thresholds (500), the thresholds (0.4,0.5), or a file of them."""
 
     name = "N|FILE|T,T"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import NUMBERS, WHOLE_NUMBERS, Thresholds
+from bioeval.cli.arguments import NUMBERS, WHOLE_NUMBERS, ThresholdsOption
 from bioeval.cli.documents import described, rows_over
 from bioeval.cli.options import (
     Command,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option("--sizes", type=WHOLE_NUMBERS, help="Subjects in the gallery.  [a dozen, up to all]")
 @click.option(
     "--thresholds",
-    type=Thresholds(),
+    type=ThresholdsOption(),
     help="Number of thresholds, a file with one a line, or the thresholds.  [100]",
 )
 @ranks_option

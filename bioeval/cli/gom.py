@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.arguments import Thresholds, card
+from bioeval.cli.arguments import ThresholdsOption, card
 from bioeval.cli.cluster_options import cluster_options
 from bioeval.cli.documents import as_columns, rows_of
 from bioeval.cli.options import (
@@ -50,7 +50,9 @@ if TYPE_CHECKING:
     type=click.Choice(["paper", "reference"]),
     help="The text of the paper, or the program behind its figures.  [the card's]",
 )
-@click.option("--thresholds", type=Thresholds(), help="Thresholds, or a file.  [0, 0.01 ... 1]")
+@click.option(
+    "--thresholds", type=ThresholdsOption(), help="Thresholds, or a file.  [0, 0.01 ... 1]"
+)
 @ranks_option
 @click.option(
     "--interval",

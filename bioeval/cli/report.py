@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.arguments import Thresholds, card
+from bioeval.cli.arguments import ThresholdsOption, card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.options import (
     Command,
@@ -80,7 +80,7 @@ _SAVED = (".nc",)
 )
 @click.option(
     "--thresholds",
-    type=Thresholds(),
+    type=ThresholdsOption(),
     help="Number of thresholds, a file with one a line, or the thresholds.  [the card's]",
 )
 @far_option

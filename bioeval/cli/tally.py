@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from bioeval.base.errors import Argument, DataError
-from bioeval.cli.arguments import NUMBERS, Thresholds, card
+from bioeval.cli.arguments import NUMBERS, ThresholdsOption, card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.options import Command, far_option, read_scores, take_reading
 from bioeval.cli.site_options import secret, show_tally, site_options, take_out
@@ -25,7 +25,7 @@ _OF_SHARING = ("salt", "min_count")
 )
 @click.option(
     "--thresholds",
-    type=Thresholds(),
+    type=ThresholdsOption(),
     help="Thresholds, or a file with one a line; all sites give the same.  [the card's]",
 )
 @far_option

@@ -10,8 +10,7 @@ import numpy as np
 from bioeval.base.arguments import require_prior
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import PLURALS, larger_is_closer
-from bioeval.evaluation.log_odds import SEPARABLE, LogOdds, fit_log_odds
-from bioeval.evaluation.score_transformers import ScoreTransformer
+from bioeval.evaluation.log_odds import SEPARABLE, LogOdds, ScoreTransformer, fit_log_odds
 from bioeval.scores.derived import derived
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.calibration_counts import CalibrationCounts, count_for_calibration

@@ -15,9 +15,14 @@ from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, bad_choice, require_choice
 from bioeval.base.kinds import PLURALS, VALUED, larger_is_closer
 from bioeval.evaluation.compare import require_same
-from bioeval.evaluation.log_odds import SEPARABLE, LogOdds, fit_log_odds, require_spread
+from bioeval.evaluation.log_odds import (
+    SEPARABLE,
+    LogOdds,
+    ScoreTransformer,
+    fit_log_odds,
+    require_spread,
+)
 from bioeval.evaluation.paired_systems import aligned
-from bioeval.evaluation.score_transformers import ScoreTransformer
 from bioeval.scores.derived import derived
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.several_systems import SeveralSystems, Spread

@@ -16,8 +16,7 @@ from bioeval.evaluation.copy_checks import (
     genuine_copies,
     near_limit,
 )
-from bioeval.evaluation.distribution_checks import kind_finding, ties_finding
-from bioeval.evaluation.score_checks import end_finding, failures
+from bioeval.evaluation.score_checks import end_finding, failures, kind_finding, ties_finding
 from bioeval.results.findings import Finding, listed
 from bioeval.scores.pairs import PairScores
 from bioeval.scores.sentinels import end_values

@@ -22,7 +22,7 @@ import bioeval as be
 from bioeval.base.memory import at_most, in_words, memory_limited, require_bytes
 from bioeval.scores.arrays import is_stored
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.formats import parquet_rows
+from bioeval.scores.formats import tables as parquet_rows
 from bioeval.scores.stored import StoredRows
 
 

@@ -23,7 +23,7 @@ from bioeval.evaluation.cross.trained_systems import TrainedSystem, evaluate_tra
 from bioeval.evaluation.cross.transformed_scores import TransformedScores, evaluate_transformed
 from bioeval.evaluation.cross.variables import CROSS
 from bioeval.evaluation.cross.verification_folds import attempts_by_subject, verify
-from bioeval.evaluation.score_transformers import transforms_scores
+from bioeval.evaluation.log_odds import transforms_scores
 from bioeval.partition import Experiment
 from bioeval.partition.base import Splitter
 from bioeval.partition.shuffle_splits import TrainValidationTest

@@ -28,7 +28,7 @@ _FIRST_LINE = 1 << 16  # characters to look at
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """The rows of a CSV file as columns of text."""
 
     path: Path
@@ -67,7 +67,7 @@ class Labels:
         raise DataError(f"{self.path}: {len(self.label)} labels for {count} {what}.{hint}")
 
 
-def read_table(path: str | Path, headerless: str | None = None) -> Table:
+def read_table(path: str | Path, headerless: str | None = None) -> TextTable:
     """Read a CSV file in UTF-8, with a header.
 
     Cells are separated by commas, or by semicolons or tabs where the first line has no comma.
@@ -109,7 +109,7 @@ def read_table(path: str | Path, headerless: str | None = None) -> Table:
     if not lines:
         held = "has a header but no rows" if columns else "holds nothing but blank lines"
         raise DataError(f"{path}: {held}")
-    return Table(path, columns, lines)
+    return TextTable(path, columns, lines)
 
 
 def _header(path: Path, line: int, cells: list[str], headerless: str | None) -> list[str]:

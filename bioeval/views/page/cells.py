@@ -128,7 +128,7 @@ class Bounded:
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """A table of a page: heads, and rows of numbers and texts."""
 
     name: str  # of the file that it is saved as
@@ -139,7 +139,7 @@ class Table:
     live: bool = False
     folds: bool = True  # whether it is folded where it is long
 
-    def trimmed(self) -> Table:
+    def trimmed(self) -> PageTable:
         """Return the table without columns that are empty."""
         kept = [i for i in range(len(self.heads)) if any(row[i] != "" for row in self.rows)]
         rows = [[row[i] for i in kept] for row in self.rows]

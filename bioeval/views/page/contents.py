@@ -21,7 +21,7 @@ from bioeval.base.version import __version__
 from bioeval.protocol import explain, load
 from bioeval.results.row_walk import RowWalk
 from bioeval.views.page import words
-from bioeval.views.page.cells import ArrayStore, Bounded, Number, Table, Text
+from bioeval.views.page.cells import ArrayStore, Bounded, Number, PageTable, Text
 from bioeval.views.page.figures import Drawing, Figure as Figure_contents, figures_of
 from bioeval.views.page.live import LiveState
 from bioeval.views.page.parts import PageItem, parts_of, systems_of
@@ -72,7 +72,7 @@ def row_section(walk: RowWalk, number: int, walks: list[RowWalk]) -> dict[str, A
     tables = list(_lists(walk, f"{file}-list"))
     body = [[task.title, adds(task), why(task)] for task in walk.tasks]
     heads = ["Task", "Adds", "Why"]
-    tables.append(Table(f"{file}-adds", "What this row adds to the counters", heads, body))
+    tables.append(PageTable(f"{file}-adds", "What this row adds to the counters", heads, body))
     figure = Figure(layout="constrained")
     RowWalkDisplay.from_results(walk).plot(figure)
     source, _ = as_address(figure)
@@ -89,7 +89,7 @@ def row_section(walk: RowWalk, number: int, walks: list[RowWalk]) -> dict[str, A
     }  # fmt: skip
 
 
-def _lists(walk: RowWalk, name: str) -> Iterator[Table]:
+def _lists(walk: RowWalk, name: str) -> Iterator[PageTable]:
     """Yield the lists as text and picture have them, and the whole ones of those shortened."""
     for k, (shown, whole) in enumerate(
         zip(lists_of(walk), lists_of(walk, shorten=False), strict=True), start=1
@@ -102,7 +102,7 @@ def _lists(walk: RowWalk, name: str) -> Iterator[Table]:
             yield replace(table, caption=f"{table.caption}, every entry")
 
 
-def _list(shown: ShownList, walk: RowWalk, name: str, note: list[str]) -> Table:
+def _list(shown: ShownList, walk: RowWalk, name: str, note: list[str]) -> PageTable:
     """Return a list with places, roles, what each entry adds under each task, and why."""
     what = "Template" if shown.unit == "template" else "By template"
     body: list[list[Any]] = []
@@ -120,7 +120,7 @@ def _list(shown: ShownList, walk: RowWalk, name: str, note: list[str]) -> Table:
     score_head = noun(walk.kind).capitalize()
     heads = ["Place", what, "Subject", score_head, "Role", "Accepted", *shown.heads, "Reason"]
     heads[6:-1] = [f"{head[0].upper()}{head[1:]}" for head in heads[6:-1]]
-    return Table(name, title_of(shown), heads, body, " ".join(said))
+    return PageTable(name, title_of(shown), heads, body, " ".join(said))
 
 
 def page_text(

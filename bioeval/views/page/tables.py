@@ -14,7 +14,7 @@ from bioeval.views.page import words
 from bioeval.views.page.cells import (
     Bounded,
     Number,
-    Table,
+    PageTable,
     Text,
     attempts_of,
     decimals_for,
@@ -35,7 +35,9 @@ _CURVES = ("threshold", "rank", "far_target", "recall_level")
 _ENDS = ("_low", "_high")
 
 
-def live_table(rows: list[tuple[LivePart, float, int]], several: bool, rank: int) -> Table | None:
+def live_table(
+    rows: list[tuple[LivePart, float, int]], several: bool, rank: int
+) -> PageTable | None:
     """Return the rates of one task at the threshold and the rank of the page."""
     body = []
     with_rank = False
@@ -55,7 +57,7 @@ def live_table(rows: list[tuple[LivePart, float, int]], several: bool, rank: int
     moved += ["rank"] if with_rank else []
     heads = ["Rate", "Value", *_interval_heads([live.part for live, *_ in rows])]
     heads += ["Count", "Attempts", "Threshold used"]
-    return Table(
+    return PageTable(
         f"rates-{part.task.replace('/', '-')}",
         f"{part.title}: rates at the {' and '.join(moved)}",
         [*(["System"] if several else []), *heads],
@@ -99,7 +101,7 @@ def _interval_heads(parts: list[PageItem]) -> list[str]:
     return [f"{level}from", "to"]
 
 
-def scalar_table(parts: list[PageItem], several: bool) -> Table | None:
+def scalar_table(parts: list[PageItem], several: bool) -> PageTable | None:
     """Return every single figure of a task, the systems side by side."""
     names: dict[str, str] = {}  # each figure, with its meaning
     for part in parts:
@@ -115,7 +117,7 @@ def scalar_table(parts: list[PageItem], several: bool) -> Table | None:
     heads = [part.system for part in parts] if several else [_value_head(parts)]
     task = parts[0].task.replace("/", "-")
     title = f"{parts[0].title}: single figures"
-    return Table(f"figures-{task}", title, ["Figure", *heads, "Meaning"], body)
+    return PageTable(f"figures-{task}", title, ["Figure", *heads, "Meaning"], body)
 
 
 def _value_head(parts: list[PageItem]) -> str:
@@ -172,7 +174,7 @@ def _means(dataset: Any) -> list[str]:
     return [name.removesuffix("_mean") for name in names if name.endswith("_mean")]
 
 
-def mean_table(parts: list[PageItem], several: bool) -> Table | None:
+def mean_table(parts: list[PageItem], several: bool) -> PageTable | None:
     """Return means over folds or repeats with their intervals, a row each."""
     body = []
     for part in parts:
@@ -193,10 +195,10 @@ def mean_table(parts: list[PageItem], several: bool) -> Table | None:
         return None
     heads = [*(["System"] if several else []), "Measure", *_SUMMARIES.values()]
     task = parts[0].task.replace("/", "-")
-    return Table(f"means-{task}", f"{parts[0].title}: means over folds", heads, body)
+    return PageTable(f"means-{task}", f"{parts[0].title}: means over folds", heads, body)
 
 
-def target_table(parts: list[PageItem], several: bool) -> Table | None:
+def target_table(parts: list[PageItem], several: bool) -> PageTable | None:
     """Return what holds at each FAR target, with a warning where the data cannot support it."""
     body, names = [], ("frr_at_far", "dir_at_far")
     for part in parts:
@@ -216,7 +218,7 @@ def target_table(parts: list[PageItem], several: bool) -> Table | None:
     title = f"{parts[0].title}: {what} at FAR targets"
     if what == "DIR":
         title += ", rank 1"
-    return Table(f"far-targets-{task}", title, heads, body)
+    return PageTable(f"far-targets-{task}", title, heads, body)
 
 
 def _target_row(part: PageItem, rate: str, i: int, target: float, several: bool) -> list:
@@ -253,7 +255,7 @@ def support(expected: float) -> str:
     return "not supported: the same as at FAR = 0"
 
 
-def rank_table(parts: list[PageItem], several: bool) -> Table | None:
+def rank_table(parts: list[PageItem], several: bool) -> PageTable | None:
     """Return what holds at each reported rank."""
     body: list[list[Any]] = []
     heads: list[str] = []
@@ -284,7 +286,9 @@ def rank_table(parts: list[PageItem], several: bool) -> Table | None:
         return None
     task = parts[0].task.replace("/", "-")
     title = f"{parts[0].title}: values at ranks"
-    return Table(f"ranks-{task}", title, [*(["System"] if several else []), "Rank", *heads], body)
+    return PageTable(
+        f"ranks-{task}", title, [*(["System"] if several else []), "Rank", *heads], body
+    )
 
 
 def _head(name: str) -> str:
@@ -294,7 +298,7 @@ def _head(name: str) -> str:
     return words.label(name)
 
 
-def other_tables(part: PageItem, systems: int, images: Images | None = None) -> Iterator[Table]:
+def other_tables(part: PageItem, systems: int, images: Images | None = None) -> Iterator[PageTable]:
     """Return the values over folds, groups, subjects and the like, a table for each."""
     dataset, several, most = part.dataset, systems > 1, max(50, MOST_ROWS // systems)
     found: dict[tuple[str, ...], list[str]] = {}
@@ -334,7 +338,7 @@ def other_tables(part: PageItem, systems: int, images: Images | None = None) -> 
         who = f" ({part.system})" if several else ""
         note = f"The first {most} of {total:,} rows." if total > most else ""
         stem = f"{part.task}-{'-'.join(dims)}{'-' + part.system if several else ''}"
-        yield Table(
+        yield PageTable(
             stem.replace("/", "-"), f"{part.title}{who}: values by {over}", heads, body, note
         )
 

@@ -20,7 +20,7 @@ from bioeval.base.errors import counted
 from bioeval.results.words import threshold_text
 from bioeval.views.averaged import once
 from bioeval.views.tables import layout as numbers
-from bioeval.views.tables.layout import Row, Section, grid, indented, listed, plain_table
+from bioeval.views.tables.layout import Row, TableSection, grid, indented, listed, plain_table
 from bioeval.views.tables.remarks import (
     CHOSEN,
     OF_RANK_ONE,
@@ -135,7 +135,9 @@ class ResultTable:
         fits = _INDENT + sum(few) + gap * (_NARROW - 1) <= width
         return (_NARROW if fits else 0), gap
 
-    def _rows(self, part: Section, cells: list[tuple[str, ...]], count: int, gap: int) -> Table:
+    def _rows(
+        self, part: TableSection, cells: list[tuple[str, ...]], count: int, gap: int
+    ) -> Table:
         """Lay out the rows of a section, the columns of all sections alike."""
         table = plain_table(gap=gap)
         for i in range(count):
@@ -222,7 +224,7 @@ def _named(lines: Iterable[tuple[str, str]], width: int) -> Iterator[Any]:
         yield indented(Text(text))
 
 
-def _stacked(part: Section, cells: list[tuple[str, ...]]) -> Iterator[Any]:
+def _stacked(part: TableSection, cells: list[tuple[str, ...]]) -> Iterator[Any]:
     """Lay out each row on two lines: its name, then its value and threshold."""
     for row, (measure, value, *_) in zip(part.rows, cells, strict=True):
         yield indented(Text(measure))

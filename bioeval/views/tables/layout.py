@@ -68,7 +68,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Section:
+class TableSection:
     """The rows of one task."""
 
     title: str

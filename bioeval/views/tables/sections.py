@@ -11,7 +11,7 @@ import xarray as xr
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.template_fusion import parse_fusion
-from bioeval.views.tables.layout import Section
+from bioeval.views.tables.layout import TableSection
 from bioeval.views.tables.rows import (
     closed_set_rows,
     gom_rows,
@@ -27,7 +27,7 @@ from bioeval.views.terms import speaker
 WORST = 5
 
 
-def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Section:
+def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> TableSection:
     """Return the section of a task, with the name of its system where there are several."""
     attrs = dataset.attrs
     more: list[str] = []
@@ -56,9 +56,9 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Secti
     named = title(dataset, path, several)
     why_not = dict.fromkeys(row.why_not for row in listed if not row.is_defined)
     if listed and not any(row.is_defined for row in listed):
-        return Section(f"{named}: no results ({'; '.join(why_not)})", "", [])
+        return TableSection(f"{named}: no results ({'; '.join(why_not)})", "", [])
     notes = [f"n/a: {why}" for why in why_not]
-    return Section(named, _details(attrs, *options), listed, [*more, *notes])
+    return TableSection(named, _details(attrs, *options), listed, [*more, *notes])
 
 
 def title(dataset: xr.Dataset, path: str, several: bool) -> str:

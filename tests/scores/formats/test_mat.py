@@ -14,7 +14,7 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval.base.errors import DataError
-from bioeval.scores.formats import mat5
+from bioeval.scores.formats import mat as mat5
 from bioeval.scores.formats.mat import MatArchive
 
 RNG = np.random.default_rng(5)
