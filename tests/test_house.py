@@ -53,8 +53,8 @@ def nodes(kind: type | tuple[type, ...]) -> Iterator[tuple[Path, ast.AST]]:
 
 
 def test_modules_lines_and_tokens():
-    figure("modules", len(MODULES), 413)
-    figure("lines", sum(map(lines, MODULES)), 81_200)
+    figure("modules", len(MODULES), 403)
+    figure("lines", sum(map(lines, MODULES)), 81_050)
     figure("tokens of code", sum(map(tokens, MODULES)), 547_500)
 
 
@@ -73,7 +73,7 @@ def test_a_call_loads_few_lines(call, bound):
 
 def test_a_name_of_a_class_is_used_once():
     names = Counter(node.name for _, node in nodes(ast.ClassDef))
-    figure("names of classes used twice", sum(n > 1 for n in names.values()), 3)
+    figure("names of classes used twice", sum(n > 1 for n in names.values()), 0)
 
 
 def test_kinds_of_counts_and_scores_are_seldom_asked():
