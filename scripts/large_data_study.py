@@ -87,7 +87,7 @@ def create(kind: str, folder: Path, size: int) -> Any:
 def opened(kind: str, folder: Path, size: int) -> be.Scores:
     """Return the matrix, left in its container."""
     if kind.startswith("parquet"):
-        from bioeval.scores.formats.parquet_rows import ParquetRows
+        from bioeval.scores.formats.tables import ParquetRows
         from bioeval.scores.stored import StoredRows
 
         values: Any = StoredRows(ParquetRows(folder / "x.parquet"))

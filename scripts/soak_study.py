@@ -267,18 +267,20 @@ def kill_at_moments(trials: int, seed: int, say: Callable[[str], None]) -> bool:
     """Kill a worker of three at random moments of each phase; others take its place.
 
     A moment is up to a second after a phase began, for the first, or a later, time. A run that has
-    ended by then is not one of the trials, but must have counted the same.
+    ended by then is not one of the trials, but must have counted the same; where too many have, the
+    worker is killed when the phase begins for the first time.
     """
     rng, fine = random.Random(seed), True
     whole = be.tally(population(), points=True)
     with unittest.mock.patch.object(ranges, "CELLS_STREAMED", CELLS), processes(3) as found:
         for phase, times in PHASES.items():
             runs, right, in_time, wrong = 0, 0, 0, list[str]()
-            while in_time < trials and runs < 4 * trials:
+            while in_time < trials and runs < 6 * trials:
                 runs += 1
-                victim, delay = rng.choice(found.workers), rng.random() ** 4
+                late = runs <= 4 * trials
+                victim, delay = rng.choice(found.workers), rng.random() ** 4 * late
                 timer = threading.Timer(delay, victim.kill)
-                with at_moment(timer.start, phase, rng.randrange(times)) as progress:
+                with at_moment(timer.start, phase, rng.randrange(times) * late) as progress:
                     tally = counted_by(found, points=True, progress=progress)
                 in_time += victim.poll() is not None
                 timer.cancel()
