@@ -13,19 +13,18 @@ from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 
-from bioeval.base import variables
-
 #: The modules whose names are public.
 PUBLIC = ("bioeval", "bioeval.plot", "bioeval.partition", "bioeval.stats")
 
 
 class ResultVariables(Directive):
-    """Table of the variables of one kind of result: ``.. result-variables:: VERIFICATION``."""
+    """Table of the variables of one kind of result: ``.. result-variables:: results.zoo.ZOO``."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        found = getattr(variables, self.arguments[0])
+        module, _, name = self.arguments[0].rpartition(".")
+        found = getattr(importlib.import_module(f"bioeval.{module}"), name)
         rows = [
             (nodes.literal(text=name), _text(what.long_name), _text(what.units), _text(what.iso))
             for name, what in found.items()
