@@ -65,7 +65,7 @@ experiment_options = option_group(
         "--probe-templates",
         type=click.IntRange(1),
         metavar="N",
-        help="At most so many templates of an enrolled subject probe.  [all others]",
+        help="The most templates of an enrolled subject that are probes.  [all others]",
     ),
     click.option(
         "--too-few",

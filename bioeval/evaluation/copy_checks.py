@@ -19,8 +19,8 @@ from bioeval.tallies.label_medians import attempted
 # Least columns in a digest of a row, of which equal ones are no chance.
 _LEAST_COLUMNS = 8
 
-# A near copy is nearer than this part of the usual distance of impostors, and than chance allows:
-# fewer than so many are expected, by a power law through the least distances of the others.
+# A near copy is nearer than this part of the usual distance of impostors, and nearer than chance
+# allows: by a power law through the least distances of the others, fewer than this number would be.
 _NEAR, _CHANCE = 1e-3, 0.01
 
 # Least sampled distances of impostors for it, and the most rows that are read again.

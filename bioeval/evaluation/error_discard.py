@@ -60,7 +60,7 @@ def count_by_quality(
     threshold: float,
     progress: Progress | None = None,
 ) -> DiscardTally:
-    """Count the attempts left when the first so many samples are discarded, in one look.
+    """Count the attempts left after each number of samples is discarded, in one look.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class PlanBasis:
     warnings: Sequence[str] = ()
 
     def variance_of(self, templates: int) -> float:
-        """Variance of the rate of a subject with so many templates."""
+        """Variance of the rate of a subject with a given number of templates."""
         if self.variance is not None:
             return self.variance
         return self.components.subject_variance(templates)
@@ -450,9 +450,9 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Table(["", "trials", "subjects", "all pairs"], rows, widths=[-34, 12, 14, 12])
     yield Sentence()
     yield Sentence(
-        "Subjects: those who make so many independent trials, two in each. All pairs: those who "
-        "are enough if every pair of subjects is taken for a trial; pairs share subjects, so "
-        "that this shows less. Genuine pairs should be of different days: two sessions or more.",
+        "Subjects: how many make that number of independent trials, with two subjects in each. "
+        "All pairs: how many are enough if every pair of subjects counts as a trial; since pairs "
+        "share subjects, this shows less. Genuine pairs should be of different days: two sessions or more.",
         wrapped=True,
     )
     yield Warnings(found)

@@ -73,8 +73,8 @@ def ties_finding(sample: np.ndarray) -> Finding:
 # Differences of the two directions within this part of the largest score are rounding.
 _ROUNDING = 1e-5
 
-# Templates are compared with themselves where at least this proportion is nearest to itself, and
-# so many rows tell it.
+# Templates are compared with themselves where at least this proportion is nearest to itself, in at
+# least this number of rows.
 _ITSELF, _TELLING_ROWS = 0.95, 12
 
 # Up to this proportion of comparisons that differ from the other direction are an exception.

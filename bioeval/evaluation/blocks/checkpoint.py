@@ -340,7 +340,7 @@ class Pass:
         self._there = [rows for rows in ranges if rows not in left]
 
     def parts(self) -> Iterator[Part]:
-        """Yield the counts of the blocks that are done, of which the scores are still the same.
+        """Yield the counts of finished blocks whose scores are unchanged.
 
         A block whose file is damaged is missing then.
         """

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # Blocks whose counts are merged by one task; blocks a thread that are sent ahead.
 FAN_IN, AHEAD = 8, 2
 
-# How often a task is run again that failed, and counts are asked for that do not come.
+# How often a failed task is run again, and how often counts that do not arrive are asked for.
 RETRIES, FETCHES = 2, 6
 
 # Seconds between looks at the cluster; that the scheduler has for an answer, and the first fetch of

@@ -244,7 +244,7 @@ class SplitSides:
         return self.scores.select(*chosen) if all(map(len, chosen)) else None
 
     def reduced(self, probes: np.ndarray, gallery: np.ndarray) -> tuple[int, int]:
-        """Count the probes to whom `exclude` leaves fewer templates of their subject, and none."""
+        """Count the probes that `exclude` leaves with fewer mates, and those with none."""
         view = self.between(probes, gallery)
         if view is None or not view.exclude:
             return 0, 0

@@ -358,7 +358,7 @@ class Mat73:
         elif item.attrs.get("MATLAB_empty", 0):
             self.headers[name] = Header((0, 0), item.dtype)
         else:
-            _require_values_of_mat(item)
+            _require_numbers(item)
             shape = item.shape[::-1] if kind else item.shape
             dtype = np.dtype(bool) if kind == "logical" else item.dtype
             self.headers[name] = _text(shape) if kind == "char" else Header(shape, dtype)
@@ -392,7 +392,7 @@ class Mat73:
             yield file
 
 
-def _require_values_of_mat(item: Any) -> None:
+def _require_numbers(item: Any) -> None:
     """Raise :class:`ValueError` where a dataset claims more values than the file holds."""
     stored = item.id.get_storage_size()
     if item.nbytes > max(_SMALL, MOST_DEFLATED * stored):

@@ -254,7 +254,7 @@ class _RowsOfColumns:
         return cells
 
 
-_PIECE_OF_TABLES = 1 << 17  # rows
+_ROWS_AT_ONCE = 1 << 17  # rows
 
 
 #: What reads some columns of a table, by their numbers, in pieces: a column each.
@@ -407,7 +407,7 @@ def _records(path: Path, names: list[str], wanted: Sequence[int]) -> Iterator[li
             record = _record(path, number, line, names)
             for name, column in columns.items():
                 column.append(record[name])
-            if len(column) == _PIECE_OF_TABLES:
+            if len(column) == _ROWS_AT_ONCE:
                 yield [*columns.values()]
                 columns = {name: [] for name in columns}
     if any(columns.values()):
