@@ -452,7 +452,8 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Sentence(
         "Subjects: how many make that number of independent trials, with two subjects in each. "
         "All pairs: how many are enough if every pair of subjects counts as a trial; since pairs "
-        "share subjects, this shows less. Genuine pairs should be of different days: two sessions or more.",
+        "share subjects, this shows less. Genuine pairs should be of different days: two sessions "
+        "or more.",
         wrapped=True,
     )
     yield Warnings(found)

@@ -18,6 +18,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.blocks import Block, Found, Sentence, Table
 from bioeval.results.dataset import Variables, build
+from bioeval.results.words import excluded
 from bioeval.stats.options import CONFIDENCE
 
 WORKLOAD = {
@@ -247,6 +248,8 @@ def workload(
     }
     if gallery_size is not None:
         attrs |= {"gallery_size": int(gallery_size), "model": _INDEPENDENT}
+    if isinstance(rates, xr.Dataset) and excluded(rates.attrs):
+        attrs["exclude"] = rates.attrs["exclude"]
     coordinates = {"event": np.array(EVENTS, dtype=object), "days": np.array(periods)}
     return build(_variables(found, people, share, periods, level), WORKLOAD, coordinates, attrs)
 
@@ -415,6 +418,8 @@ def blocks(found: Found) -> Iterator[Block]:
         + ("not on the list" if on_list else "impostors")
     )
     yield Sentence(f"Operating point: {attrs['operating_point']}")
+    if text := excluded(attrs):
+        yield Sentence(f"Excluded: {text}")
     for i, (title, name) in enumerate(zip(titles, attrs["rates"].split(), strict=False)):
         one = ds.isel(event=i)
         rate, low, high = (float(one[x]) for x in ("rate", "rate_low", "rate_high"))

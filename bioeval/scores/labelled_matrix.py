@@ -219,7 +219,8 @@ class LabelledMatrix:
         m, n = self.shape
         who = f"{len(self.subjects)} subjects, " if self.labelled else ""
         what = f"{self.layout}, {m} x {n} {self.dtype} {self.kind}"
-        return f"<Scores {what}, {who}nan={self.nan!r}>"
+        without = f", exclude={', '.join(self.exclude)!r}" if self.exclude else ""
+        return f"<Scores {what}, {who}nan={self.nan!r}{without}>"
 
     # ---------------------------------------------------------------- views
 

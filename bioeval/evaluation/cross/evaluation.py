@@ -18,7 +18,13 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.cross.by_parts import evaluate_by_parts
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
 from bioeval.evaluation.cross.results import Fold, fold_dataset, span
-from bioeval.evaluation.cross.splits import PairSides, SplitPlan, SplitSides, plan_of_scores
+from bioeval.evaluation.cross.splits import (
+    PairSides,
+    ReducedGalleries,
+    SplitPlan,
+    SplitSides,
+    plan_of_scores,
+)
 from bioeval.evaluation.cross.trained_systems import TrainedSystem, evaluate_trained
 from bioeval.evaluation.cross.transformed_scores import TransformedScores, evaluate_transformed
 from bioeval.evaluation.cross.variables import CROSS
@@ -284,7 +290,10 @@ def evaluate_tasks(
         if isinstance(splitter, Experiment) and isinstance(sides, SplitSides):
             made.attrs["experiment"] = _divided(plan, sides)
             if splitter.has_galleries and scores.exclude:
-                made = _with_reduced(made, plan, sides)
+                left = ReducedGalleries(plan.shape)
+                for place in plan.places:
+                    left.add(place, sides.between(*plan.split(*place).sides[1]))
+                made = left.added_to(made, CROSS)
         datasets.append(made)
     note_subjects_in_both(datasets, plan, sides, splitter)
     return datasets
@@ -320,24 +329,6 @@ def note_subjects_in_both(
         dataset.attrs["warnings"] = "\n".join(filter(None, (said, before)))
     if not isinstance(splitter, Splitter | TrainValidationTest):
         warnings.warn(said, BioevalWarning, stacklevel=2)
-
-
-def _with_reduced(made: xr.Dataset, plan: SplitPlan, sides: SplitSides) -> xr.Dataset:
-    """Add to how many probes `exclude` leaves fewer templates of their subject than enrolled."""
-    counts = np.zeros((2, *plan.shape), dtype=np.int64)
-    for place in plan.places:
-        counts[(slice(None), *place)] = sides.reduced(*plan.split(*place).sides[1])
-    fewer, none = counts.sum(axis=(1, 2)).tolist()
-    name = "reduced_galleries"
-    made[name] = xr.Variable(("repeat", "fold"), counts[0], CROSS[name].attrs())
-    if fewer:
-        probes = sum(len(plan.split(*place).sides[1][0]) for place in plan.places)
-        said = (
-            f"{fewer:,} of {counted(probes, 'probes')} are compared with fewer templates of their "
-            f"subject than are enrolled, since pairs are excluded; {none:,} with none"
-        )
-        made.attrs["warnings"] = "\n".join(filter(None, [str(made.attrs["warnings"]), said]))
-    return made
 
 
 def _divided(plan: SplitPlan, sides: SplitSides) -> str:

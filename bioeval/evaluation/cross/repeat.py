@@ -16,7 +16,13 @@ from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks, task_in_words
 from bioeval.evaluation.cross.parts import FoldSide
 from bioeval.evaluation.cross.results import dims_of_point
-from bioeval.evaluation.cross.splits import SplitSides, plan_of, require_square, split_samples
+from bioeval.evaluation.cross.splits import (
+    ReducedGalleries,
+    SplitSides,
+    plan_of,
+    require_square,
+    split_samples,
+)
 from bioeval.evaluation.cross.variables import REPEATED
 from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.results.closed_set import closed_set_dataset
@@ -107,7 +113,8 @@ def repeat(
         partitions. The operating points of each partition, at its scores themselves: ``eer``,
         ``auc`` and ``frr_at_far``; ``eer`` and ``dir_at_far``; or ``recognition_rate``; with their
         ``_mean``, ``_sd``, ``_low`` and ``_high``. NaN where no partition has an attempt; those
-        without are left out.
+        without are left out. Of galleries, where pairs are excluded, ``reduced_galleries``: the
+        probes with fewer templates of their subject to be compared with than are enrolled.
 
     Notes
     -----
@@ -145,14 +152,18 @@ def repeat(
         fusion=fusion, rank_unit=rank_unit, impostors=impostors, claims=claims,
         far_targets=check_far_targets(far_targets),
     )  # fmt: skip
-    if not isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
+    enrols = isinstance(splitter, ProbeGallerySplit | EnrolledSplit)
+    if not enrols:
         part = part.with_role(splitter, scores)
     options = _CurveOptions(part, thresholds, max_rank, ties)
     curves = _Curves(scores, options)
     views, shape = _views(scores, splitter)
     found: dict[str, np.ndarray] = {}
     total = shape[0] * shape[1]
+    left = ReducedGalleries(shape) if enrols and scores.exclude else None
     for done, (place, view) in enumerate(views, 1):
+        if left is not None:
+            left.add(place, view)
         for name, values in curves.of(view, done - 1).items():
             if name not in found:
                 dtype = np.int64 if values.dtype.kind == "i" else np.float64
@@ -160,7 +171,8 @@ def repeat(
             found[name][place] = values
         if progress is not None:
             progress(done, total)
-    return _dataset(found, curves, scores, splitter, band, confidence)
+    made = _dataset(found, curves, scores, splitter, band, confidence)
+    return made if left is None else left.added_to(made, REPEATED)
 
 
 def _views(

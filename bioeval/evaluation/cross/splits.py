@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import DataError, ProtocolError, counted
+from bioeval.base.scalars import Name
 from bioeval.partition import EnrolledSplit, Experiment, PredefinedPairFolds, ProbeGallerySplit
 from bioeval.partition.base import Splitter
 from bioeval.partition.codes_of_folds import splits_of_other
@@ -243,23 +245,44 @@ class SplitSides:
             chosen.append(np.flatnonzero(inside[side]))
         return self.scores.select(*chosen) if all(map(len, chosen)) else None
 
-    def reduced(self, probes: np.ndarray, gallery: np.ndarray) -> tuple[int, int]:
-        """Count the probes that `exclude` leaves with fewer mates, and those with none."""
-        view = self.between(probes, gallery)
-        if view is None or not view.exclude:
-            return 0, 0
-        probe, column = view.mate_cells(np.arange(view.shape[0]))
-        gone = view.excluded(probe, column)
-        enrolled, left = (np.bincount(x, minlength=view.shape[0]) for x in (probe, probe[~gone]))
-        fewer = left < enrolled
-        return int(np.count_nonzero(fewer)), int(np.count_nonzero(fewer & (left == 0)))
-
     def keeps_subjects(self, code: np.ndarray) -> bool:
         """Return whether the gallery templates of each subject are in a single fold."""
         fold, subject = code[self.gallery], self.scores.codes.gallery
         last = np.full(int(subject.max()) + 1, -2, dtype=np.int64)
         last[subject] = fold
         return bool((last[subject] == fold).all())
+
+
+class ReducedGalleries:
+    """To how many probes of each part `exclude` leaves fewer templates of their subject."""
+
+    def __init__(self, shape: tuple[int, int]):
+        self.fewer, self.none, self.probes = np.zeros(shape, dtype=np.int64), 0, 0
+
+    def add(self, place: tuple[int, int], view: Scores | None) -> None:
+        """Count the probes of a part that have fewer mates than enrolled, and those with none."""
+        if view is None:
+            return
+        probe, column = view.mate_cells(np.arange(view.shape[0]))
+        gone = view.excluded(probe, column)
+        enrolled, left = (np.bincount(x, minlength=view.shape[0]) for x in (probe, probe[~gone]))
+        fewer = left < enrolled
+        self.fewer[place] = np.count_nonzero(fewer)
+        self.none += int(np.count_nonzero(fewer & (left == 0)))
+        self.probes += view.shape[0]
+
+    def added_to(self, made: xr.Dataset, variables: Mapping[str, Name]) -> xr.Dataset:
+        """Return results with these numbers, and what they mean among the warnings."""
+        name, fewer = "reduced_galleries", int(self.fewer.sum())
+        made[name] = xr.Variable(("repeat", "fold"), self.fewer, variables[name].attrs())
+        if fewer:
+            said = (
+                f"{fewer:,} of {counted(self.probes, 'probes')} are compared with fewer templates "
+                f"of their subject than are enrolled, since pairs are excluded; {self.none:,} with "
+                "none"
+            )
+            made.attrs["warnings"] = "\n".join(filter(None, [str(made.attrs["warnings"]), said]))
+        return made
 
 
 class PairSides:

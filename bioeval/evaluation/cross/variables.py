@@ -60,6 +60,11 @@ for _rate in (f"{_part}{_k}" for _k in AVERAGED for _part in ("", "train_")):
         )
 
 REPEATED = {**_rates_of("repeats"), **_FOLD_COUNTS, "di": OPEN_SET["di"]}
+REPEATED["reduced_galleries"] = Name(
+    "probes of the partition with fewer templates of their subject to be compared with than are "
+    "enrolled, because of exclude",
+    "probes",
+)
 
 _POINTS = {scalar.name: scalar for points in POINTS_OF.values() for scalar in points}
 

@@ -48,6 +48,27 @@ def test_open_set_with_unenrolled_subjects(scores):
     np.testing.assert_allclose(ds.far_high, high)
 
 
+def test_galleries_that_an_exclusion_reduces_are_counted():
+    who, session = np.repeat(np.arange(10), 5), np.tile([1, 1, 1, 2, 2], 10)
+    d = np.random.default_rng(0).random((50, 50)) + (who[:, None] != who)
+    scores = be.Scores(d, who, probe_meta={"session": session}, exclude=("session",))
+    galleries = be.partition.ProbeGallerySplit(2, n_repeats=3, random_state=1)
+    fewer, none = [], []
+    for gallery, probes in galleries.split(scores):
+        own = [[g for g in gallery if who[g] == who[p]] for p in probes]
+        lost = [sum(session[g] == session[p] for g in own[i]) for i, p in enumerate(probes)]
+        fewer.append(sum(x > 0 for x in lost))
+        none.append(sum(x == 2 for x in lost))
+    found = be.repeat(scores, galleries)
+    assert found.reduced_galleries.values[:, 0].tolist() == fewer and sum(none)
+    assert (
+        f"{sum(fewer)} of 90 probes are compared with fewer templates of their subject than are "
+        f"enrolled, since pairs are excluded; {sum(none)} with none"
+    ) in found.attrs["warnings"]
+    plain = be.repeat(scores.excluding(), galleries)
+    assert "reduced_galleries" not in plain and "enrolled" not in plain.attrs["warnings"]
+
+
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 def test_verification_over_test_parts(scores, kind):
     if kind == "similarity":
