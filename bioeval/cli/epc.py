@@ -77,6 +77,7 @@ def command(
         names = system_names(test, name, run.reading)
         if len(set(names)) < len(names):
             raise click.UsageError("two systems have one name; name each with --name")
+        from bioeval.cli.result_checks import require_values
         from bioeval.evaluation.expected_performance import blocks, epc
 
         found = {}
@@ -84,6 +85,7 @@ def command(
             sets = [run.read(file) for file in both]
             sets[1].name = called
             found[called] = run.count(epc, *sets, **run.options)
+            require_values([found[called]["hter"]], sets)
         curves = [rows_over(ds, "alpha") for ds in found.values()]
         documents = [
             {**attributes(ds, file), "dev": other, "curve": curve}

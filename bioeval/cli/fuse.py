@@ -110,6 +110,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             raise DataError(f"{out}: fused scores are written as .npz")
         take_out(out, force)
     with Stages() as stages:
+        from bioeval.cli.result_checks import require_values
         from bioeval.evaluation.fusion import Fusion, fuse
         from bioeval.evaluation.verification import verification
         from bioeval.tallies.points import FAR_TARGETS
@@ -134,6 +135,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             assert fused is not None
             every = {**read, "fused": fused}
             found = {called: verification(scores, **given) for called, scores in every.items()}
+            require_values([ds["eer"] for ds in found.values()], read.values())
         else:
             found = _in_folds(read, fusion, card(protocol), given)
         if out is not None:

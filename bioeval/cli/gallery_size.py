@@ -72,9 +72,12 @@ def command(data: str, **options: Any) -> None:
       bioeval gallery-size faces.npz --embeddings dlib128 --labels subject --out sizes --plots
     """
     with StudyCommand(data, options) as run:
+        from bioeval.cli.result_checks import require_values
         from bioeval.evaluation.gallery_size import blocks, gallery_size
 
-        found = run.count(gallery_size, run.read(), **run.options)
+        scores = run.read()
+        found = run.count(gallery_size, scores, **run.options)
+        require_values([found["cms"]], [scores])
         document = {"file": data, **_document(found)}
         run.finish(found, blocks, document, _csv(found), lines=True, task="identification")
 

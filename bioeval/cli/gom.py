@@ -81,7 +81,8 @@ def command(systems: tuple[str, ...], name: tuple[str, ...], **options: Any) -> 
     with StudyCommand(systems[0], options) as run:
         names = system_names(systems, name, run.reading)
         _require_distinct(names)
-        run.options["convention"] = card(run.options["convention"])
+        run.options["convention"] = card_of = card(run.options["convention"])
+        from bioeval.cli.result_checks import require_values
         from bioeval.cli.run_outputs import curve_columns
         from bioeval.evaluation.reid import gom, gom_blocks
 
@@ -89,6 +90,7 @@ def command(systems: tuple[str, ...], name: tuple[str, ...], **options: Any) -> 
         for file, called in zip(systems, names, strict=True):
             scores = run.read(file, called, mates=False)
             found[called] = run.count(gom, scores, **run.options)
+            require_values([found[called]["mean_ap"]], [scores], card_of)
         rows = [
             {"system": called, **row}
             for called, ds in found.items()
