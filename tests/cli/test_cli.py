@@ -700,7 +700,11 @@ def unmated(tmp_path):
     """Labels that are numbers on one side and words on the other."""
     made = be.simulate(20, 4, random_state=1)
     labels = made.probe_labels[:40].astype(int)
-    scores = be.Scores(made.values[:40, 40:], labels, np.array([str(x) for x in labels]))
+    camera = {"camera": np.arange(40) % 2}
+    scores = be.Scores(
+        made.values[:40, 40:], labels, np.array([str(x) for x in labels]),
+        probe_meta=camera, gallery_meta=camera,
+    )  # fmt: skip
     be.save(scores, tmp_path / "x.npz")
     return "x.npz"
 
