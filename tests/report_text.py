@@ -42,12 +42,14 @@ class Sentence:
 
 
 class Answer(HTMLParser):
-    """The sentences of a page."""
+    """The sentences of a page, and the rows of its table of systems."""
 
     def __init__(self, text: str):
         super().__init__()
         self.sentences: list[Sentence] = []
+        self.rows: list[Sentence] = []
         self._inside, self._system, self._open = False, "", ""
+        self._read = False  # in sentences of the answer, or in its table
         self._number: dict[str, str] | None = None
         self.feed(text)
 
@@ -57,17 +59,23 @@ class Answer(HTMLParser):
             self._inside = given.get("id") == "answer"
         if not self._inside:
             return
+        if tag == "div":
+            self._read = given.get("class") == "answer"
         if tag == "h2":
             self._open, self._system = tag, ""
-        elif tag == "p":
+        elif (tag == "p" and self._read) or tag == "tr":
             self._open = tag
-            self.sentences.append(Sentence(self._system))
-        elif "value" in given:
+            self._found.append(Sentence(self._system))
+        elif "value" in given and self._open in ("p", "tr"):
             self._number = {**given, "text": ""}
-            self.sentences[-1].numbers.append(self._number)
+            self._found[-1].numbers.append(self._number)
+
+    @property
+    def _found(self) -> list[Sentence]:
+        return self.rows if self._open == "tr" else self.sentences
 
     def handle_endtag(self, tag):
-        if tag in ("h2", "p"):
+        if tag in ("h2", "p", "tr"):
             self._open = ""
         elif tag == "section":
             self._inside = False
@@ -77,8 +85,8 @@ class Answer(HTMLParser):
     def handle_data(self, data):
         if self._open == "h2":
             self._system += data
-        elif self._open == "p":
-            sentence = self.sentences[-1]
+        elif self._open in ("p", "tr"):
+            sentence = self._found[-1]
             sentence.text += data
             if self._number is None:
                 sentence.rest += data

@@ -21,6 +21,8 @@ from bioeval.scores.formats.files import check_target, naming_writes, no_folder,
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.scores.matrix import Scores
+
 SUMMARY = "summary.json"
 
 # A folder that holds one of these holds the results of an earlier run.
@@ -55,12 +57,29 @@ def check_page(path: str, force: bool) -> Path:
     return page
 
 
+def require_images(scores: Scores, column: str) -> None:
+    """Raise :class:`DataError` unless scores have the metadata column of images, if one is named.
+
+    Before anything is computed.
+    """
+    from bioeval.scores.matrix import are_pairs
+
+    if not column or are_pairs(scores):
+        return
+    names = [*dict.fromkeys([*scores.probe_meta, *scores.gallery_meta])]
+    if column not in names:
+        have = f"it has {', '.join(names)}" if names else "it has none"
+        raise DataError(f"{scores.name}: no metadata column {column!r} of images; {have}")
+
+
 def write_page(page: Path, results: Any, files: Iterable[str], **options: Any) -> None:
     """Write results as one HTML page, with the files and the command that it was made from."""
     from bioeval.cli.lazy_group import COMMAND_LINE
     from bioeval.views.page.write import report
 
     given = click.get_current_context().meta.get(COMMAND_LINE, [])
+    # Names of files, without the folders of this machine.
+    given = [Path(x).name if os.path.isabs(x) else x for x in given]
     command = shlex.join(["bioeval", *given]) if given else ""
     report(results, page, files=list(files), command=command, **options)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +126,7 @@ def command(
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        from bioeval.cli.outputs import write_page
+        from bioeval.cli.outputs import require_images, write_page
         from bioeval.evaluation.paired_systems import Named
         from bioeval.views.terms import in_terms
 
@@ -141,12 +141,12 @@ def command(
             else:
                 read[called] = found[called] = read_scores(file, reading, stages)
                 read[called].name = called
+                require_images(read[called], images)
                 named[called] = Named.of(read[called]) if len(data) > 1 else None
         with executor_from_options(where, stages) as place:
-            points = _shared_points(found, options, place, stages)
             for called, (_, of_file) in zip(called_by, readings, strict=True):
                 if called in read:
-                    of_file["extra_thresholds"] = points[called]
+                    of_file["extra_thresholds"] = ()  # all tasks of a system share their thresholds
                     results = _evaluated(read[called], of_file, place, stages)
                     for probe in probes:
                         stages(f"explaining {probe}")
@@ -154,10 +154,22 @@ def command(
                         rows[f"{called}, probe {probe}"] = row
                     found[called] = results
                 found[called] = in_terms(found[called], terms)
+            compared = {}
+            if len(read) == len(data) > 1:
+                names = ("confidence", "replicates", "random_state", "far_targets")
+                given = {x: options[x] for x in names if options[x] is not None} | place
+                compared = _compared(read, found, options["protocol"], given, stages)
         said = _doubts(found, named) if len(data) > 1 else []
         stages(f"writing {page}")
         folder = Path(data[0]).parent
-        write_page(page, {**found, **rows}, data, title=title, images=images, image_folder=folder)
+        write_page(
+            page,
+            {**found, **compared, **rows},
+            data,
+            title=title,
+            images=images,
+            image_folder=folder,
+        )
     from bioeval.cli.console import note
 
     for line in said:
@@ -168,15 +180,13 @@ def command(
 def _doubts(found: dict[str, Any], named: dict[str, Any]) -> list[str]:
     """Return what keeps the systems from being read side by side; the page gets it, too."""
     from bioeval.evaluation.paired_systems import differences
-    from bioeval.views.page.live import LiveState
     from bioeval.views.page.parts import parts_of
     from bioeval.views.page.systems import NOT_SHARED, doubts_of_systems
 
     for called, text in differences(named).items():
         for node in found[called].leaves:
             node.attrs[NOT_SHARED] = text
-    parts = parts_of(found)
-    return [*dict.fromkeys(x["text"] for x in doubts_of_systems(parts, LiveState(parts)))]
+    return [*dict.fromkeys(x["text"] for x in doubts_of_systems(parts_of(found)))]
 
 
 def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
@@ -186,26 +196,44 @@ def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
     return [*given, *own[len(given) :]]
 
 
-def _shared_points(
-    found: Mapping[str, Any], options: dict[str, Any], place: dict[str, Any], stages: Stages
-) -> dict[str, Any]:
-    """Return the operating points that each system shares with the others in its units.
+def _compared(
+    read: dict[str, Scores], found: dict[str, Any], protocol: Any, given: dict[str, Any],
+    stages: Stages,
+) -> dict[str, xr.Dataset]:  # fmt: skip
+    """Return paired comparisons of the best of several systems with each of the others.
 
-    Of `found` systems some are results; the others are evaluated for their points.
+    The best has the smallest FRR at the FAR that the page opens with. Nothing where the systems
+    cannot be compared, as those that did not make the same attempts: the page says so.
     """
-    if len(found) == 1:
-        return dict.fromkeys(found, ())
-    from bioeval.evaluation.evaluate import evaluate
-    from bioeval.results.threshold_lookup import shared_points
-    from bioeval.scores.matrix import Scores
+    from bioeval.base.errors import BioevalError
+    from bioeval.evaluation.compare import compare
+    from bioeval.evaluation.plan import resolve_card
+    from bioeval.views.page.live import LiveState
+    from bioeval.views.page.parts import parts_of
 
-    plain = {name: options[name] for name in ("thresholds", "far_targets")}
-    stages("finding operating points")
-    return shared_points({
-        called: evaluate(one, options["protocol"], **plain, **place, progress=stages.counting)
-        if isinstance(one, Scores) else one
-        for called, one in found.items()
-    })  # fmt: skip
+    chosen = LiveState(parts_of(found)).chosen
+    target = None if chosen is None else chosen.target
+
+    def frr(name: str) -> float:
+        tree = found[name]
+        ds = tree["verification/single"] if "verification" in tree.children else {}
+        if "frr_at_far" not in ds:
+            return 0.0  # in the order given
+        return float(ds["eer"] if target is None else ds["frr_at_far"].sel(far_target=target))
+
+    best = min(read, key=frr)
+    compared = {}
+    for other in read:
+        if other == best:
+            continue
+        stages(f"comparing {best} and {other}")
+        card = resolve_card(read[best], protocol)
+        with contextlib.suppress(BioevalError):
+            compared[f"{best} and {other}"] = compare(
+                read[best], read[other], protocol=card if card.reid is not None else None,
+                progress=stages.counting, **given,
+            )  # fmt: skip
+    return compared
 
 
 def _saved(file: str) -> xr.DataTree:

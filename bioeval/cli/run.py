@@ -281,11 +281,13 @@ def command(
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
+        from bioeval.cli.outputs import require_images
         from bioeval.cli.result_checks import checked
         from bioeval.cli.run_outputs import Evaluation
         from bioeval.evaluation.evaluate import evaluate
 
         scores = read_system(data, name, reading, stages)
+        require_images(scores, images or "")
         resolved = resolve(protocol, scores, experiment, options["random_state"])
         stages("counting")
         # On a page all tasks share their thresholds; a checkpoint is the same with or without it.

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from report_text import Answer
 
 import bioeval as be
 from bioeval.base.errors import Argument
@@ -1019,19 +1020,31 @@ def test_terms_of_iso(command, theirs, ours, capsys, monkeypatch):
 # ------------------------------------------------------------------------- systems side by side
 
 
-def test_a_page_of_systems_on_different_scales_warns(tmp_path, capsys):
+def test_a_page_of_systems_on_different_scales_has_each_at_its_own_threshold(tmp_path, capsys):
+    """The same scores of 0..1 and of 0..100: the same rates, and no difference."""
     made = be.simulate(20, 3, random_state=1)
     unit = 1 / (1 + np.asarray(made.values))
-    for name, values in (("unit", unit), ("percent", 100 * unit), ("near", unit + 0.01)):
+    for name, values in (("unit", unit), ("percent", 100 * unit)):
         be.save(be.Scores(values, made.probe_labels, kind="similarity"), tmp_path / f"{name}.npz")
-    quick = ["--folds", "0", "--interval", "none", "--force", "--out", "x.html"]
-    said = "have scores on different scales"
+    quick = ["--folds", "0", "--interval", "none", "--out", "x.html"]
     assert run("report", "unit.npz", "percent.npz", *quick) == 0
-    assert f"bioeval: warning: unit and percent {said}" in capsys.readouterr().err
-    assert said in (tmp_path / "x.html").read_text()
-    assert run("report", "unit.npz", "near.npz", *quick) == 0
-    assert said not in capsys.readouterr().err
-    assert said not in (tmp_path / "x.html").read_text()
+    assert "warning" not in capsys.readouterr().err
+    answer = Answer((tmp_path / "x.html").read_text())
+    assert "No difference shown: FRR at FAR at most 10 % is" in answer.sentences[0].text
+    rates = [
+        {x["variable"]: float(x["value"]) for x in row.numbers if x["variable"] in ("far", "frr")}
+        for row in answer.rows[1:]
+    ]
+    assert rates[0] == rates[1] and 0 < rates[0]["far"] <= 0.1
+
+
+def test_an_unknown_column_of_images_is_refused_before_anything_is_counted(tmp_path, capsys):
+    be.save(be.simulate(5, 2, sessions=2, random_state=1), tmp_path / "s.npz")
+    for command in (["report", "s.npz", "--out", "x.html"], ["run", "s.npz", "--report", "x.html"]):
+        assert run(*command, "--worst", "2", "--images", "photo") == 2
+        said = capsys.readouterr().err
+        assert "s: no metadata column 'photo' of images; it has session" in said
+        assert "counting" not in said
 
 
 @pytest.fixture

@@ -78,6 +78,8 @@ class Number:
     decimals: int = 2
     live: bool = False
     more: Mapping[str, Any] = field(default_factory=dict)  # further data attributes
+    strong: bool = False  # an estimate in a sentence, not the end of its interval
+    unit: bool = True  # whether a proportion has its sign of per cent
     right = True  # where it is set in a cell
 
     @property
@@ -86,7 +88,8 @@ class Number:
         if isinstance(self.value, str):
             return self.value
         if self.shape == "percent":
-            return words.percent(float(self.value), self.decimals)
+            text = words.percent(float(self.value), self.decimals)
+            return text if self.unit else text.removesuffix(" %")
         return FORMATS[self.shape](float(self.value))
 
     @property
@@ -101,6 +104,7 @@ class Number:
         }
         if self.live:
             given |= {"live": "", "format": self.shape, "decimals": str(self.decimals)}
+            given |= {} if self.unit else {"bare": ""}
         return {f"data-{key.replace('_', '-')}": value for key, value in given.items()}
 
 
@@ -115,6 +119,9 @@ class Text:
     code: bool = False
     rank: bool = False  # whether it is the rank of the page
     digits: str = ""  # all digits of a number that is of no dataset
+    warns: bool = False  # a promise that is not kept
+    strong: bool = False
+    swatch: bool = False  # whether it is a system, with its colour before it
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,7 @@ class Bounded:
     number: Number
     low: Number | None = None
     high: Number | None = None
+    warns: bool = False  # a promise that is not kept
     right = True
 
 
@@ -138,6 +146,7 @@ class PageTable:
     note: str = ""
     live: bool = False
     folds: bool = True  # whether it is folded where it is long
+    closed: bool = False  # folded, long or not
 
     def trimmed(self) -> PageTable:
         """Return the table without columns that are empty."""
@@ -155,7 +164,7 @@ class PageTable:
     @property
     def folded(self) -> bool:
         """Whether the table is long, and shown when it is opened."""
-        return len(self.rows) > LONG and self.folds and not self.live
+        return self.closed or (len(self.rows) > LONG and self.folds and not self.live)
 
 
 def shape_of(part: PageItem, name: str, dtype_kind: str) -> str:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -22,19 +23,28 @@ from bioeval.protocol import explain, load
 from bioeval.results.row_walk import RowWalk
 from bioeval.views.page import words
 from bioeval.views.page.cells import ArrayStore, Bounded, Number, PageTable, Text
-from bioeval.views.page.figures import Drawing, Figure as Figure_contents, figures_of
+from bioeval.views.page.figures import (
+    GENUINE,
+    IMPOSTOR,
+    Drawing,
+    Figure as Figure_contents,
+    figures_of,
+)
 from bioeval.views.page.live import LiveState
-from bioeval.views.page.parts import PageItem, parts_of, systems_of
+from bioeval.views.page.parts import PageItem, labelled, parts_of, section_of, systems_of
 from bioeval.views.page.pictures import Images, Thumbnail, as_address, pictures_of
 from bioeval.views.page.provenance import Provenance
-from bioeval.views.page.sentences import OutOf, headline
+from bioeval.views.page.sentences import headline, rate_of
 from bioeval.views.page.systems import doubts_of_systems
 from bioeval.views.page.tables import (
+    comparison_table,
+    cost_table,
     live_table,
     mean_table,
     other_tables,
     rank_table,
-    scalar_table,
+    scalar_tables,
+    section_title,
     target_table,
 )
 from bioeval.views.plots.row_walk import RowWalkDisplay
@@ -128,45 +138,86 @@ def page_text(
 ) -> str:
     """Return results as the text of an HTML page."""
     results, walks = apart(results)
-    parts = [] if results is None else parts_of(results)
+    parts = [] if results is None else labelled(parts_of(results))
     rows = [row_section(walk, number, walks) for number, walk in enumerate(walks, start=1)]
     state, store = LiveState(parts), ArrayStore()
     systems = systems_of(parts)
     drawn = list(dict.fromkeys([*(live.part.system for live in state.parts), *systems]))
     hues = {name: drawn.index(name) for name in systems}
     drawing = Drawing(store, hues, len(systems) > 1)
-    names = dict.fromkeys(part.task for part in parts)
-    tasks = [_task(task, parts, state, drawing, images) for task in names]
+    names = dict.fromkeys(map(section_of, parts))
+    tasks = [_task(name, parts, state, drawing, images) for name in names]
+    first = _taken_out(tasks, "det" if drawing.several else "histogram", state)
+    alerts = [*doubts_of_systems(parts), *_warnings(parts)]
     style, script = _asset("page.css"), _asset("page.js")
     context = {
         "title": printable(title) or ", ".join(systems[:4] or [row["title"] for row in rows[:4]]),
         "hues": hues,
         "several": len(systems) > 1,
         "headline": headline(parts, state),
+        "first": first,
+        "chosen": _chosen_rates(state, drawing),
+        "common": any(
+            state.shares_units(live) and not state.follows(live) for live in state.anchors.values()
+        ),
         "state": state,
         "control": _control(state),
         "tasks": tasks,
         "rows": rows,
         "pictures": list(pictures_of(parts)),
         "data": _data(parts),
-        "warnings": [*doubts_of_systems(parts, state), *_warnings(parts)],
+        "warnings": alerts,
+        "alarming": any(alert["serious"] for alert in alerts),
         "remarks": _remarks(parts),
         "card": _card(parts, walks),
         "provenance": provenance,
+        "seeds": ", ".join(dict.fromkeys(filter(None, map(_seed, parts)))),
         "version": __version__,
         "fingerprints": _fingerprints(parts),
         "style": style,
         "script": script,
         "policy": _policy(style, script),
-        "payload": _payload(state, tasks, store),
+        "payload": _payload(
+            state,
+            [figure for task in tasks for figure in task["figures"]]
+            + ([] if first is None else [first]),
+            store,
+        ),
         "arrays": store.text(),
     }
     return _template().render(context)
 
 
-def _payload(state: LiveState, tasks: list[dict], store: ArrayStore) -> str:
+def _taken_out(tasks: list[dict], plot: str, state: LiveState) -> Figure_contents | None:
+    """Take the picture of the answer out of its section: the first of a kind, of the leader."""
+    wanted = None if state.leader is None else section_of(state.leader.part)
+    for task in tasks:
+        if task["name"] == wanted:
+            for figure in task["figures"]:
+                if figure.plot == plot:
+                    task["figures"].remove(figure)
+                    return figure
+    return None
+
+
+def _chosen_rates(state: LiveState, drawing: Drawing) -> list[tuple[str, int, Number]]:
+    """Return the rates that stand beside the picture of one system, with their colours."""
+    if drawing.several or state.leader is None:
+        return []
+    found = next((x for x in state.rows() if x[0] is state.leader), None)
+    if found is None or not {"far", "frr"} <= set(state.leader.columns):
+        return []
+    live, _, row = found
+    say = speaker(live.part.dataset)
+    return [
+        (say(name.upper()), hue, rate_of(live, name, row, strong=True))
+        for name, hue in (("far", IMPOSTOR), ("frr", GENUINE))
+    ]  # fmt: skip
+
+
+def _payload(state: LiveState, figures: list[Figure_contents], store: ArrayStore) -> str:
     """Return what the script of the page reads, as JSON that cannot end its element."""
-    movers = [mover for task in tasks for figure in task["figures"] for mover in figure.movers]
+    movers = [mover for figure in figures for mover in figure.movers]
     for mover in movers:
         mover.pop("xs", None), mover.pop("ys", None)
     anchors = {"\n".join(group): live.number for group, live in state.anchors.items()}
@@ -174,15 +225,14 @@ def _payload(state: LiveState, tasks: list[dict], store: ArrayStore) -> str:
         "parts": {str(live.number): live.payload(store) for live in state.parts},
         "leader": None if state.leader is None else state.leader.number,
         "threshold": None if state.chosen is None else state.chosen.threshold,
+        "far": None if state.chosen is None else state.chosen.target,
         "follows": {"\n".join(group): state.follows(live) for group, live in state.anchors.items()},
+        "sameUnits": {
+            "\n".join(group): state.shares_units(live) for group, live in state.anchors.items()
+        },
         "anchors": anchors,
         "movers": movers,
-        "bins": {
-            figure.file: figure.table
-            for task in tasks
-            for figure in task["figures"]
-            if figure.table is not None
-        },
+        "bins": {figure.file: figure.table for figure in figures if figure.table is not None},
     }
     text = json.dumps(given, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
@@ -191,26 +241,26 @@ def _payload(state: LiveState, tasks: list[dict], store: ArrayStore) -> str:
 
 
 def _task(
-    task: str, parts: list[PageItem], state: LiveState, drawing: Drawing, images: Images | None
+    name: str, parts: list[PageItem], state: LiveState, drawing: Drawing, images: Images | None
 ) -> dict[str, Any]:
-    """Return the figures and tables of one task."""
-    own = [part for part in parts if part.task == task]
-    rows = [row for row in state.rows() if row[0].part.task == task]
+    """Return the figures and tables of one section."""
+    own = [part for part in parts if section_of(part) == name]
+    rows = [row for row in state.rows() if section_of(row[0].part) == name]
     figures = figures_of([live for live, *_ in rows], drawing)
     for number, figure in enumerate(figures):
-        _place(figure, f"{figure.plot}-{task.replace('/', '-')}-{number}", rows, state.rank)
-    several = drawing.several
+        _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows, state.rank)
+    several = any(part.label for part in own)
     made = [live_table(rows, several, state.rank)] if rows else []
-    made += [make(own, several) for make in (target_table, rank_table, mean_table, scalar_table)]
+    made += [make(own, several) for make in (target_table, rank_table, mean_table)]
+    made += [*scalar_tables(own, several), cost_table(own, several)]
+    made += [comparison_table(part) for part in own]
     made += [table for part in own for table in other_tables(part, len(drawing.hues), images)]
-    details = [_details(part, False) for part in own]
-    if len(set(details)) > 1:
-        details = [_details(part, several) for part in own]
     return {
-        "name": task,
-        "id": f"task-{task.replace('/', '-')}",
-        "title": own[0].title,
-        "details": list(dict.fromkeys(filter(None, details))),
+        "name": name,
+        "id": f"task-{name.replace('/', '-')}",
+        "title": section_title(own),
+        "details": _all_details(own),
+        "scattered": drawing.several and sum(x.plot == "histogram" for x in figures) > 1,
         "figures": figures,
         "tables": [table.trimmed() for table in made if table is not None],
     }
@@ -239,14 +289,31 @@ def _place(figure: Figure_contents, file: str, rows: list, rank: int) -> None:
         mover["now"] = (round(float(x), 1), round(float(y), 1)) if known else None
 
 
-def _details(part: PageItem, several: bool) -> str:
+def _all_details(parts: list[PageItem]) -> list[str]:
+    """Return the options of the parts of a section, each with those it is of where they differ."""
+    found: dict[str, list[PageItem]] = {}
+    for part in parts:
+        if text := _details(part):
+            found.setdefault(text, []).append(part)
+    if len(found) <= 1:
+        return [*found]
+    said = []
+    for text, own in found.items():
+        same = {part.task for part in own}
+        every = [part for part in parts if part.task in same]
+        label = own[0].label.rpartition(", ")[2]
+        label = label if len(every) == len(own) else ", ".join(part.label for part in own)
+        said.append(f"{label}: {text}")
+    return said
+
+
+def _details(part: PageItem) -> str:
     """Return the options of a task and what of it is independent, in words."""
     try:
         found = section(part.dataset, part.task)
     except (KeyError, ValueError, TypeError):  # of other results the tables say it
         return ""
-    text = "; ".join(filter(None, [found.details, *found.notes]))
-    return f"{part.system}: {text}" if several and text else text
+    return "; ".join(filter(None, [found.details, *found.notes]))
 
 
 def _control(state: LiveState) -> dict[str, Any] | None:
@@ -346,6 +413,13 @@ def _card(parts: list[PageItem], walks: list[RowWalk]) -> dict[str, str] | None:
     return None
 
 
+def _seed(part: PageItem) -> str:
+    """Return the seed of the draws of a result: of its folds, or its intervals."""
+    attrs = part.dataset.attrs
+    found = re.search(r"random_state=(\w+)", str(attrs.get("splitter", "")))
+    return str(attrs["random_state"]) if "random_state" in attrs else found[1] if found else ""
+
+
 def _fingerprints(parts: list[PageItem]) -> list[tuple[str, str]]:
     found = {p.system: str(p.dataset.attrs.get("fingerprint", "")) for p in parts}
     return [(system, text) for system, text in found.items() if text]
@@ -378,7 +452,7 @@ def _template() -> jinja2.Template:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.tests |= {
-        "number": lambda x: isinstance(x, Number | OutOf),
+        "number": lambda x: isinstance(x, Number),
         "thumbnail": lambda x: isinstance(x, Thumbnail),
         "bounded": lambda x: isinstance(x, Bounded),
     }

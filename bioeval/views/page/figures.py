@@ -19,6 +19,7 @@ from bioeval.base.kinds import noun_of
 from bioeval.tallies.points import per_cent
 from bioeval.views.page.cells import ArrayStore
 from bioeval.views.page.live import LivePart
+from bioeval.views.page.parts import BOTH
 from bioeval.views.terms import speaker
 
 # Ticks of an axis of normal deviates, as proportions.
@@ -154,12 +155,16 @@ def dense(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 WIDTH, HEIGHT = 560, 400
-LEFT, RIGHT, TOP, BOTTOM = 66, 18, 14, 52
+LEFT, RIGHT, TOP, BOTTOM = 66, 26, 14, 52
 _X = (LEFT, WIDTH - RIGHT)
 _Y = (HEIGHT - BOTTOM, TOP)
 
 _BOUNDED = ("roc", "error_rates", "dir_far", "cmc")
 _BAND = "Where no error was seen the band is the bound by the number of people, and may be wide."
+
+#: Colours of the two classes, and of the rates of their errors.
+GENUINE, IMPOSTOR = 0, 1
+_COLOURS = {"far": IMPOSTOR, "frr": GENUINE}
 
 #: Bins of a histogram, at most: their edges are thresholds of the dataset.
 BINS = 60
@@ -181,13 +186,13 @@ class Figure:
     table: dict[str, Any] | None = None  # of a histogram: its bins, for the CSV file
     file: str = ""  # its name, and its id in the page
 
-    width, height, left, right, top, bottom = WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM
+    width, left, right, top = WIDTH, LEFT, RIGHT, TOP
 
     @cached_property
     def key(self) -> tuple[float, float]:
-        """Where the key begins: in the corner with the fewest corners of curves."""
+        """Where the key begins: in a corner without curves, or else below the axes."""
         names = [curve["name"] for curve in self.keyed]
-        wide, high = 46 + 6.8 * max(map(len, names), default=0), 17 * len(names)
+        wide, high = 46 + 7.2 * max(map(len, names), default=0), 17 * len(names)
         xs = (LEFT + 12, max(LEFT + 12, WIDTH - RIGHT - wide))
         ys = (TOP + 14, HEIGHT - BOTTOM - 12 - 17 * (len(names) - 1))
         places = [(x, y) for y in ys for x in xs[::-1]]
@@ -199,7 +204,23 @@ class Figure:
                 for px, py in self.outlines
             )
 
-        return min(places, key=covered)
+        best = min(places, key=covered)
+        return best if not covered(best) else (LEFT, HEIGHT + 8)
+
+    @property
+    def below(self) -> int:
+        """The height of a key that is below the axes."""
+        return 17 * len(self.keyed) + 8 if self.keyed and self.key[1] > HEIGHT else 0
+
+    @property
+    def height(self) -> int:
+        """The height of the picture."""
+        return HEIGHT + self.below
+
+    @property
+    def bottom(self) -> int:
+        """The height of what is below the horizontal axis."""
+        return BOTTOM + self.below
 
     @property
     def keyed(self) -> list[dict[str, Any]]:
@@ -244,6 +265,16 @@ class Figure:
             self.marks.append({"x": at[0], "y": at[1], "hue": hue % 7, "text": text})
 
 
+# Letters of a name in a key, at most: what is between its ends is left out.
+_LETTERS = 40
+
+
+def _short(name: str) -> str:
+    if len(name) <= _LETTERS:
+        return name
+    return f"{name[: _LETTERS // 2]} ... {name[-_LETTERS // 2 + 5 :]}"
+
+
 @dataclass(frozen=True)
 class Drawing:
     """What all figures of a page share: where arrays go, and whether there are several systems."""
@@ -253,12 +284,12 @@ class Drawing:
     several: bool
 
     def name(self, live: LivePart) -> str:
-        """Return the label of the curve of a part."""
-        return live.part.system
+        """Return the label of the curve of a part; of several systems a section has one each."""
+        return _short(live.part.system if self.several else live.part.label or live.part.system)
 
     def hue(self, live: LivePart) -> int:
-        """Return the number of the colour of a system."""
-        return self.hues[live.part.system]
+        """Return the number of the colour of a curve: of a system, or of the templates of one."""
+        return self.hues[live.part.system] if self.several else int(live.part.task == BOTH[1])
 
 
 def figures_of(parts: list[LivePart], drawing: Drawing) -> list[Figure]:
@@ -268,12 +299,14 @@ def figures_of(parts: list[LivePart], drawing: Drawing) -> list[Figure]:
     """
     found: list[Figure] = []
     rates = [p for p in parts if {"far", "frr", "gar"} <= set(p.columns)]
-    if rates:
-        found += [_roc(rates, drawing), _det(rates, drawing)]
-        for units in dict.fromkeys(p.part.units for p in rates):
-            same = [p for p in rates if p.part.units == units]
-            found.append(_error_rates(same, drawing))
-        found += [fig for p in rates if (fig := _histogram(p, drawing)) is not None]
+    tasks = dict.fromkeys(p.part.task for p in rates)
+    together = [[p for p in rates if p.part.task == task] for task in tasks]
+    for same in together if drawing.several else [rates] if rates else []:
+        found += [_roc(same, drawing), _det(same, drawing)]
+    for same in together:
+        for units in dict.fromkeys(p.part.units for p in same):
+            found.append(_error_rates([p for p in same if p.part.units == units], drawing))
+    found += [fig for p in rates if (fig := _histogram(p, drawing)) is not None]
     if directed := [p for p in parts if "dir" in p.ranked and "far" in p.columns]:
         found.append(_dir_far(directed, drawing))
     if ranked := [p for p in parts if {"cms", "cmc"} & set(p.by_rank)]:
@@ -313,12 +346,18 @@ def _moves(
     )  # fmt: skip
 
 
+def _about(parts: list[LivePart]) -> str:
+    """Return in words what the curves of a figure are of."""
+    said = list(dict.fromkeys(p.part.words for p in parts))
+    return said[0] if len(said) == 1 else said[0].partition(",")[0]
+
+
 def _roc(parts: list[LivePart], drawing: Drawing) -> Figure:
     floor = _floor(parts, "impostor_attempts")
     x = unit_axis("log", floor, _X, _says(parts, "FAR"))
     low = min(float(np.fmin.reduce(_ascending(p, "gar")[0])) for p in parts)
     y = Axis("linear", 0.0 if low < 0.97 else 0.9, 1.0, *_Y, _says(parts, "GAR"), percent=True)
-    fig = Figure("roc", f"ROC: {parts[0].part.words}", x, y)
+    fig = Figure("roc", f"ROC: {_about(parts)}", x, y)
     fig.note = f"Logarithmic axis; {x.name} below {x.ticks[0][1]} is drawn at the left edge."
     _rate_curves(fig, parts, drawing, "gar")
     return fig
@@ -328,7 +367,7 @@ def _det(parts: list[LivePart], drawing: Drawing) -> Figure:
     across, up = _floor(parts, "impostor_attempts"), _floor(parts, "genuine_attempts")
     x = unit_axis("probit", across, _X, _says(parts, "FAR"))
     y = unit_axis("probit", up, _Y, _says(parts, "FRR"))
-    fig = Figure("det", f"DET: {parts[0].part.words}", x, y)
+    fig = Figure("det", f"DET: {_about(parts)}", x, y)
     fig.note = (
         "Axes of normal deviates; the circle is the equal error rate. Rates below an axis are "
         "drawn at its edge, without a band."
@@ -382,7 +421,7 @@ def _error_rates(parts: list[LivePart], drawing: Drawing) -> Figure:
         shown = shown[::-1] if live.part.accepts_larger else shown
         px = x.place(live.thresholds[shown])
         for i, name in enumerate(("far", "frr")):
-            colour, dash = (hue, i) if drawing.several else (i, i)
+            colour, dash = (hue, i) if drawing.several else (_COLOURS[name], i)
             py = y.place(live.columns[name][shown])
             if {f"{name}_low", f"{name}_high"} <= set(live.columns):
                 ends = (y.place(live.columns[f"{name}{end}"][shown]) for end in ("_low", "_high"))

@@ -92,11 +92,20 @@ class LivePart:
         return row if 0 <= row < len(self.thresholds) else self.outside
 
     def row_at_far(self, far: float) -> int:
-        """Return the loosest row whose FAR is at most this; -1 for none."""
+        """Return the loosest row whose FAR is at most this; -1 for none.
+
+        Of rows with the same rates it is the strictest, where a score is.
+        """
         within = np.flatnonzero(self.columns["far"] <= far)
         if not len(within):
             return -1
-        return int(within[0] if self.part.accepts_larger else within[-1])
+        loosest = within[0] if self.part.accepts_larger else within[-1]
+        same = np.ones(len(self.thresholds), dtype=bool)
+        for name in ("far", "frr"):
+            if name in self.columns:
+                same &= self.columns[name] == self.columns[name][loosest]
+        equal = np.flatnonzero(same)
+        return int(equal[-1] if self.part.accepts_larger else equal[0])
 
     def value(self, name: str, row: int, rank: int) -> float | int:
         """Return a variable at a row and a rank; NaN where it has none."""
@@ -172,7 +181,11 @@ class LiveState:
         return min(MOST_RANKS, max((part.ranks for part in self.parts), default=0))
 
     def follows(self, part: LivePart) -> bool:
-        """Return whether a part has the units of the leader, and so its threshold."""
+        """Return whether a part is at the leader's threshold: of its system, in its units."""
+        return self.leader is not None and part.group == self.leader.group
+
+    def shares_units(self, part: LivePart) -> bool:
+        """Return whether a part can be at the leader's threshold, if that is asked for."""
         return self.leader is not None and part.part.units == self.leader.part.units
 
     def thresholds(self) -> dict[tuple[str, str], float]:
@@ -182,6 +195,7 @@ class LiveState:
         leader, at = self.leader, self.chosen.threshold
         row = leader.row(at)
         far = leader.value("far", row, 1) if "far" in leader.columns else np.nan
+        far = far if self.chosen.target is None else self.chosen.target
         found = {}
         for group, anchor in self.anchors.items():
             if self.follows(anchor):
@@ -202,7 +216,10 @@ class LiveState:
 
 
 def _choose(leader: LivePart) -> Chosen:
-    """Choose the strictest FAR target that the data support, or else the equal error rate."""
+    """Choose the strictest FAR target that the data support, or else the equal error rate.
+
+    Other systems are at the loosest threshold of their own with the same FAR.
+    """
     dataset = leader.part.dataset
     name = "threshold_at_far"
     if name in dataset and "expected_false_accepts" in dataset:

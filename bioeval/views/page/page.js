@@ -71,15 +71,19 @@
   }
   // The threshold of a row, whose counts are shown.
   const usedBy = (part, row) => (row < 0 ? NaN : part.threshold.get(row));
-  // The loosest row whose FAR is at most this.
+  // The loosest row whose FAR is at most this; of rows with the same rates the strictest.
   function rowAtFar(part, far) {
-    const values = part.columns.far;
+    const { far: values, frr } = part.columns;
     const length = values.length;
-    for (let i = 0; i < length; i++) {
-      const row = part.larger ? i : length - 1 - i;
-      if (values.get(row) <= far) return row;
-    }
-    return -1;
+    const stricter = part.larger ? 1 : -1;
+    let row = part.larger ? 0 : length - 1;
+    while (row >= 0 && row < length && !(values.get(row) <= far)) row += stricter;
+    if (row < 0 || row >= length) return -1;
+    const same = (next) =>
+      next >= 0 && next < length && values.get(next) === values.get(row) &&
+      (!frr || frr.get(next) === frr.get(row));
+    while (same(row + stricter)) row += stricter;
+    return row;
   }
   function valueOf(part, name, row, rank) {
     if (part.byRank[name]) {
@@ -122,20 +126,11 @@
     const [whole, rest] = x.toFixed(2).split(".");
     return `${grouped(whole)}.${rest}`;
   }
-  function baseOf(rate) {
-    if (!(rate > 0 && rate < 0.0095)) return 100;
-    const power = Number(`1e${Math.ceil(-Math.log10(rate))}`);
-    return rate * power < 9.5 ? power : power / 10;
-  }
-  function rounded(x) {
-    if (Number.isNaN(x)) return "n/a";
-    return x >= 99.5 ? x.toFixed(0) : String(Number(x.toPrecision(2)));
-  }
-  function outOf(rate) {
-    if (Number.isNaN(rate)) return "an unknown number";
-    if (rate === 0) return "0 in 100";
-    const base = baseOf(rate);
-    return `${rounded(rate * base)} in ${grouped(String(base))}`;
+  // A proportion that was typed: 0.001, 0.1 % or 1/1000.
+  function proportion(text) {
+    const [, number, over, sign] = text.trim().match(/^([\d.]+(?:e-?\d+)?)(?:\s*\/\s*([\d.]+))?\s*(%?)$/i) || [];
+    const x = Number(number) / (over ? Number(over) : 1) / (sign ? 100 : 1);
+    return x >= 0 && x <= 1 ? x : NaN;
   }
 
   // ------------------------------------------------------------------ moving
@@ -144,23 +139,27 @@
   const target = $("far-target");
   const rankControl = $("rank");
   const leader = given.leader === null ? null : parts.get(given.leader);
+  const common = $("common");
   let threshold = given.threshold;
+  let far = given.far; // the FAR of all systems; null for that of the leader
   let rank = 1;
   const live = all("[data-live]").map((element) => ({
     element,
     part: byName.get(element.dataset.system + "\n" + element.dataset.task),
   }));
 
+  const follows = (group) => given.follows[group] || (common?.checked && given.sameUnits[group]);
+
   function thresholds() {
     const found = new Map();
     if (!leader) return found;
     const row = rowAt(leader, threshold);
-    const far = valueOf(leader, "far", row, 1);
+    const most = far ?? valueOf(leader, "far", row, 1);
     for (const [group, number] of Object.entries(given.anchors)) {
       const anchor = parts.get(number);
-      if (given.follows[group]) found.set(group, threshold);
+      if (follows(group)) found.set(group, threshold);
       else if (anchor.columns.far) {
-        const own = rowAtFar(anchor, far);
+        const own = rowAtFar(anchor, most);
         found.set(group, own >= 0 ? anchor.threshold.get(own) : NaN);
       } else found.set(group, anchor.threshold.get(anchor.threshold.length >> 1));
     }
@@ -180,17 +179,13 @@
       const own = at.get(part.group);
       const x = variable === "threshold" ? usedBy(part, row) : valueOf(part, variable, row, rank);
       element.dataset.value = digits(x);
-      if (part.threshold.length && !given.follows[part.group]) {
-        element.dataset.threshold = digits(own);
-      }
+      if (part.threshold.length && !follows(part.group)) element.dataset.threshold = digits(own);
+      else delete element.dataset.threshold;
       let text;
       if (format === "percent") text = percent(x, Number(element.dataset.decimals));
       else if (format === "count") text = count(x);
-      else if (format === "out-of") text = outOf(x);
-      else if (format === "in-base") {
-        text = rounded(x * baseOf(valueOf(part, element.dataset.of, row, rank)));
-      } else text = score(x);
-      element.textContent = text;
+      else text = score(x);
+      element.textContent = "bare" in element.dataset ? text.replace(/ %$/, "") : text;
     }
     for (const element of all("[data-used]")) {
       const part = parts.get(Number(element.dataset.used));
@@ -234,9 +229,9 @@
     return [score(threshold), ...texts].join(", ");
   }
 
-  function moveTo(t) {
+  function moveTo(t, wanted = null) {
     if (!Number.isFinite(t)) return;
-    threshold = t;
+    [threshold, far] = [t, wanted];
     slider.value = String(t);
     show();
   }
@@ -274,7 +269,7 @@
 
   if (slider) {
     slider.addEventListener("input", () => {
-      threshold = held(unrounded());
+      [threshold, far] = [held(unrounded()), null];
       show();
     });
     // By keyboard from row to row, which a range without steps cannot do.
@@ -297,16 +292,16 @@
     });
     $("reset").addEventListener("click", () => {
       if (target) target.value = "";
-      moveTo(given.threshold);
+      moveTo(given.threshold, given.far);
     });
   }
   if (target) {
     target.addEventListener("input", () => {
-      const far = Number(target.value);
-      if (target.value === "" || !(far >= 0)) return;
-      const row = rowAtFar(leader, far);
+      const wanted = proportion(target.value);
+      if (Number.isNaN(wanted)) return;
+      const row = rowAtFar(leader, wanted);
       if (row < 0) tell("No threshold of the results has so small a FAR.");
-      else moveTo(leader.threshold.get(row));
+      else moveTo(leader.threshold.get(row), wanted);
     });
   }
   if (rankControl) {
@@ -315,6 +310,7 @@
       show();
     });
   }
+  if (common) common.addEventListener("change", show);
   const form = $("controls");
   if (form) form.addEventListener("submit", (event) => event.preventDefault());
 

@@ -36,6 +36,9 @@ _NODES = {
 
 _IN_FOLDS = ", in folds"
 
+#: The tasks that share a section.
+BOTH = ("verification/single", "verification/multi")
+
 
 @dataclass(frozen=True)
 class PageItem:
@@ -45,6 +48,7 @@ class PageItem:
     task: str  # as a path, such as verification/single
     dataset: xr.Dataset
     place: int = 0  # in the order in which they were given
+    label: str = ""  # what tells it from the others of its section; empty where it is alone
 
     @property
     def kind(self) -> str:
@@ -136,5 +140,27 @@ def _task_of(dataset: xr.Dataset) -> str:
 
 
 def systems_of(parts: list[PageItem]) -> list[str]:
-    """Return the systems, each once, in the order in which they were given."""
-    return list(dict.fromkeys(part.system for part in sorted(parts, key=lambda part: part.place)))
+    """Return the systems, each once, in the order in which they were given.
+
+    A comparison is of two systems, and none itself unless there is nothing else.
+    """
+    ordered = sorted(parts, key=lambda part: part.place)
+    own = [part for part in ordered if part.task != "comparison"] or ordered
+    return list(dict.fromkeys(part.system for part in own))
+
+
+def section_of(part: PageItem) -> str:
+    """Return the section that a part is shown in; both kinds of verification share one."""
+    return "verification" if part.task in BOTH else part.task
+
+
+def labelled(parts: list[PageItem]) -> list[PageItem]:
+    """Return parts with what tells each from the others of its section: system, templates."""
+    several = len(systems_of(parts)) > 1
+    both = {part.task for part in parts} >= set(BOTH)
+    found = []
+    for part in parts:
+        said = [part.system] if several else []
+        said += [f"{part.task.partition('/')[2]}-template"] if both and part.task in BOTH else []
+        found.append(replace(part, label=", ".join(said)))
+    return found

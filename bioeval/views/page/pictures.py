@@ -88,8 +88,10 @@ MOST = 12
 def pictures_of(parts: list[PageItem]) -> Iterator[dict[str, Any]]:
     """Return every plot that does not move: its name, its title, and its SVG as a data address."""
     results: dict[str, dict[str, Any]] = {}
+    titles = {}
     for part in parts:
         results.setdefault(part.task, {})[part.system] = part.dataset
+        titles[part.task] = part.words
     plots = [plot for plot in PLOTS.values() if plot.name not in _LIVE]
     drawn = 0
     for task, given in results.items():
@@ -100,12 +102,15 @@ def pictures_of(parts: list[PageItem]) -> Iterator[dict[str, Any]]:
             drawn += 1
             words = one.stem.replace("-", " ").replace("_", " ")
             title = " ".join(filter(None, (words, one.system)))
+            title = f"{title[0].upper()}{title[1:]}"
+            if titles[task].partition(",")[0].lower() not in title.lower():
+                title += f": {titles[task]}"
             figure = Figure(layout="constrained")
             one.plot.load().from_results(one.data).plot(figure, **one.options)
             source, wide = as_address(figure)
             yield {
                 "plot": one.plot.name,
-                "title": f"{title[0].upper()}{title[1:]}: {task}",
+                "title": title,
                 "file": "-".join(filter(None, (one.stem, task.replace("/", "-"), one.system))),
                 "source": source,
                 "wide": wide,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import xxhash
@@ -23,12 +25,16 @@ class Provenance:
 
     files: Sequence[tuple[str, str]] = ()  # the name of each file, and its digest
     command: str = ""
+    date: str = ""
 
     @classmethod
     def of(cls, files: Iterable[str | os.PathLike[str]], command: str = "") -> Provenance:
         """Read files for their digests."""
-        found = [(printable(os.fspath(file)), digest(file)) for file in dict.fromkeys(files)]
-        return cls(found, command)
+        found = [
+            (printable(Path(os.fspath(file)).name), digest(file)) for file in dict.fromkeys(files)
+        ]
+        moment = float(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
+        return cls(found, command, datetime.fromtimestamp(moment, tz=UTC).strftime("%Y-%m-%d"))
 
     @property
     def versions(self) -> str:

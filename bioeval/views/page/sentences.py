@@ -1,21 +1,23 @@
-"""The answer of a page in sentences, in words for a manager that a reviewer accepts.
+"""The answer of a page: sentences in words for a manager that a reviewer accepts, and a table.
 
-A sentence is a list of texts and numbers; the numbers of the first one move with the threshold.
+A sentence is a list of texts and numbers. Of one system the numbers move with the threshold;
+several are in a table, each at a threshold of its own, under what their paired comparison shows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.tallies.points import per_cent
 from bioeval.views.page import words
-from bioeval.views.page.cells import Number, Text, attempts_of
-from bioeval.views.page.live import Chosen, LivePart, LiveState
+from bioeval.views.page.cells import Bounded, Number, PageTable, Text, attempts_of, decimals_for
+from bioeval.views.page.live import LivePart, LiveState
 from bioeval.views.page.parts import PageItem, systems_of
 from bioeval.views.tables.tasks import value_of
 from bioeval.views.terms import speaker
@@ -26,75 +28,97 @@ _ORDER = ("verification/single", "verification/multi", "open_set", "closed_set",
 #: Systems with sentences of their own, at most.
 MOST = 8
 
+Sentence = list[Any]
+
 
 @dataclass(frozen=True)
-class OutOf:
-    """A rate as so many of a power of ten, as 1.3 in 1,000; an end of its interval in the same."""
+class Headline:
+    """What a page says first: sentences, and of several systems a table, the best one first."""
 
-    number: Number
-    of: str = ""  # the variable of the rate, for an end of its interval
-    rate: float = np.nan  # its value
-
-    @property
-    def text(self) -> str:
-        """The rate in words."""
-        value = float(self.number.value)
-        if self.of:
-            return words.rounded(value * words.base_of(self.rate))
-        return words.out_of(value)
-
-    @property
-    def attributes(self) -> dict[str, str]:
-        """The data attributes of its element."""
-        given = dict(self.number.attributes)
-        if "data-format" in given:
-            given |= {"data-format": "in-base" if self.of else "out-of", "data-of": self.of}
-        return given
+    sentences: list[Sentence]
+    table: PageTable | None = None
+    systems: list[tuple[str, list[Sentence]]] = field(default_factory=list)
 
 
-def headline(parts: list[PageItem], state: LiveState) -> list[dict[str, Any]]:
-    """Return the sentences of each system: its name, and the sentences."""
-    found = []
+def headline(parts: list[PageItem], state: LiveState) -> Headline:
+    """Return the answer of a page."""
+    systems = systems_of(parts)
+    by_system = {
+        system: [(i, part) for i, part in enumerate(parts) if part.system == system]
+        for system in systems[:MOST]
+    }
     at = {live.number: (live, threshold, row) for live, threshold, row in state.rows()}
-    for system in systems_of(parts)[:MOST]:
-        own = [(i, part) for i, part in enumerate(parts) if part.system == system]
-        say = speaker(own[0][1].dataset)
-        said = [
-            [say(x) if isinstance(x, str) else x for x in sentence]
-            for sentence in _of_system(own, at, state, parts)
-        ]
-        if said:
-            found.append({"system": system, "sentences": said})
-    return found
+    if len(systems) == 1:
+        own = next(iter(by_system.values()))
+        return Headline(_in_terms(own, [*_of_system(own, at, state), *_of_studies(own)]))
+    ranked = _ranked(by_system, at)
+    table = _table(ranked, parts, state)
+    sentences: list[Sentence] = [*_verdicts(parts, state)] if table is not None else []
+    if table is not None:
+        sentences += _common(ranked, parts, state)
+    said = []
+    for system, own in by_system.items():
+        moved = [] if table is not None else [*_of_system(own, at, state)]
+        if each := _in_terms(own, [*moved, *_of_studies(own)]):
+            said.append((system, each))
+    return Headline(sentences, table, said)
 
 
-def _of_system(own: list, at: dict, state: LiveState, parts: list[PageItem]) -> Iterator[list[Any]]:
+def _in_terms(own: list[tuple[int, PageItem]], sentences: list[Sentence]) -> list[Sentence]:
+    """Return sentences in the terms of a system."""
+    say = speaker(own[0][1].dataset)
+    return [[say(x) if isinstance(x, str) else x for x in sentence] for sentence in sentences]
+
+
+def _moving(own: list[tuple[int, PageItem]], at: dict) -> tuple[LivePart | None, float, int]:
+    """Return the part of a system that the page is about, its threshold and its row."""
     tasks = {part.task: i for i, part in own}
     first = next((task for task in _ORDER if task in tasks), "")
-    live, threshold, row = at.get(tasks.get(first, -1), (None, np.nan, -1))
-    if live is not None and len(live.thresholds) and {"far", "frr"} <= set(live.columns):
+    return at.get(tasks.get(first, -1), (None, np.nan, -1))
+
+
+def _has_rates(live: LivePart) -> bool:
+    return len(live.thresholds) > 0 and {"far", "frr"} <= set(live.columns)
+
+
+def _of_system(own: list, at: dict, state: LiveState) -> Iterator[Sentence]:
+    """Say what a system does at its threshold, or at its rank."""
+    live, threshold, row = _moving(own, at)
+    if live is None:
+        return
+    if _has_rates(live):
         yield _rates(live, threshold, row)
-        yield from _chosen(live, state, parts)
-    elif live is not None and live.by_rank:
+        if state.leader is not None and live.part.system == state.leader.part.system:
+            yield _opened(state, str(live.part.dataset.attrs.get("chosen_on", "")))
+        studies = [part for _, part in own if _is_study(part)]
+        if not any(part.task.startswith("folds/") for part in studies):  # which speak themselves
+            yield _on_new_people(next(iter(studies), None))
+    elif live.by_rank:
         yield _ranks(live, state.rank)
+
+
+def _of_studies(own: list[tuple[int, PageItem]]) -> Iterator[Sentence]:
     for _, part in own:
         yield from _others(part)
 
 
-def _rates(live: LivePart, threshold: float, row: int) -> list[Any]:
+# ------------------------------------------------------------------------------ one system
+
+
+def _rates(live: LivePart, threshold: float, row: int) -> Sentence:
     """Say how many impostors are accepted and how many genuine attempts are rejected.
 
     The threshold is that of the row, whose counts they are.
     """
     part = live.part
-    moved = Number(part, "threshold", threshold, live=True)
+    moved = Number(part, "threshold", threshold, live=True, strong=True)
     impostors, verb = ("impostor attempts", "are accepted")
     if "dir" in live.ranked:
         impostors, verb = "searches by people who are not enrolled", "raise a false alarm"
-    said: list[Any] = ["At the threshold ", moved, ", about "]
-    said += [*_out_of(live, "far", row), f" {impostors} {verb}"]
+    said: Sentence = ["At the threshold ", moved, ", ", rate_of(live, "far", row, strong=True)]
+    said += [f" of {impostors} {verb}"]
     said += _bracketed(_ends(live, "far", row), _of_counts(live, "fa", "impostor_attempts", row))
-    said += [", and about ", *_out_of(live, "frr", row), " genuine attempts are rejected"]
+    said += [", and ", rate_of(live, "frr", row, strong=True), " of genuine attempts are rejected"]
     said += _bracketed(_ends(live, "frr", row), _of_counts(live, "fr", "genuine_attempts", row))
     return [*said, "."]
 
@@ -106,23 +130,24 @@ def _bracketed(*lists: list[Any]) -> list[Any]:
     return [" (", *inside, ")"] if inside else []
 
 
-def _out_of(live: LivePart, name: str, row: int) -> list[Any]:
-    value = live.value(name, row, 1)
-    return [OutOf(Number(live.part, name, value, "percent", live=True))]
+def rate_of(live: LivePart, name: str, row: int, end: str = "", **how: Any) -> Number:
+    """Return a rate, or an end of its interval, in per cent: every rate of a page is."""
+    role = "impostor_attempts" if name == "far" else "genuine_attempts"
+    decimals = decimals_for(attempts_of(live.part, role))
+    value = live.value(f"{name}{end}", row, 1)
+    return Number(live.part, f"{name}{end}", value, "percent", decimals, live=True, **how)
 
 
 def _ends(live: LivePart, name: str, row: int) -> list[Any]:
-    """Return the interval of a rate, in the same power of ten."""
+    """Return the interval of a rate."""
     if f"{name}_low" not in live.columns:
         return []
-    rate = float(live.value(name, row, 1))
-    level = 100 * float(live.part.dataset.attrs.get("confidence", 0.95))
-    ends = []
-    for end in ("_low", "_high"):
-        value = live.value(f"{name}{end}", row, 1)
-        number = Number(live.part, f"{name}{end}", value, "percent", live=True)
-        ends.append(OutOf(number, name, rate))
-    return [f"{level:g}\u00a0%: ", ends[0], " to ", ends[1]]
+    low = rate_of(live, name, row, "_low", unit=False)
+    return [_level(live.part), low, " to ", rate_of(live, name, row, "_high")]
+
+
+def _level(part: PageItem) -> str:
+    return f"{100 * float(part.dataset.attrs.get('confidence', 0.95)):g}\u00a0%: "
 
 
 def _of_counts(live: LivePart, count: str, attempts: str, row: int) -> list[Any]:
@@ -133,20 +158,11 @@ def _of_counts(live: LivePart, count: str, attempts: str, row: int) -> list[Any]
     return [Number(live.part, count, value, "count", live=True), f" of {total:,}"]
 
 
-def _chosen(live: LivePart, state: LiveState, parts: list[PageItem]) -> Iterator[list[Any]]:
-    """Say where the threshold of the page was chosen, and what to expect on new people."""
-    system = live.part.system
-    if state.chosen is None or state.leader is None:
-        return
-    if system == state.leader.part.system:
-        yield _opened(state.chosen, str(live.part.dataset.attrs.get("chosen_on", "")))
-    study = next((p for p in parts if p.system == system and _is_study(p)), None)
-    yield _on_new_people(study)
-
-
-def _opened(chosen: Chosen, chosen_on: str) -> list[Any]:
+def _opened(state: LiveState, chosen_on: str) -> Sentence:
     """Say what the threshold is that the page opens with."""
-    said: list[Any] = ["The threshold that this page opens with, ", _score(chosen.threshold), ", "]
+    chosen = state.chosen
+    assert chosen is not None
+    said: Sentence = ["The threshold that this page opens with, ", _score(chosen.threshold), ", "]
     if not np.isfinite(chosen.exact):
         return [*said, "is one in the middle of the scores; no operating point is known."]
     rule = "that of the equal error rate"
@@ -168,7 +184,7 @@ def _is_study(part: PageItem) -> bool:
     return "far_mean" in part.dataset and "frr_mean" in part.dataset
 
 
-def _on_new_people(study: PageItem | None) -> list[Any]:
+def _on_new_people(study: PageItem | None) -> Sentence:
     """Say what to expect of new people, from folds of subjects, or that it is not known."""
     if study is None:
         return [
@@ -181,54 +197,223 @@ def _on_new_people(study: PageItem | None) -> list[Any]:
     folds = f"{ds.sizes.get('repeat', 1) * ds.sizes.get('fold', 1)} folds"
     if study.task.startswith("folds/"):  # of which a page may have several
         folds += f" of {ds.attrs.get('templates', 'single')}-template verification"
-    said: list[Any] = [
-        f"On new people, expect about {words.out_of(float(ds['far_mean']))} impostor attempts "
-        "accepted",
-        *_between(ds, "far"),
-        f" and about {words.out_of(float(ds['frr_mean']))} genuine attempts rejected",
-        *_between(ds, "frr"),
-        f": {rule}, chosen on other people in {folds}.",
-    ]
-    return said
+    said: Sentence = ["On new people, ", _mean(study, "far"), " of impostor attempts are accepted"]
+    said += _between(study, "far")
+    if missed := _missed(study):
+        said += [", ", missed]
+    said += [", and ", _mean(study, "frr"), " of genuine attempts are rejected"]
+    return [*said, *_between(study, "frr"), f": {rule}, chosen on other people in {folds}."]
 
 
-def _between(ds: Any, name: str) -> list[str]:
-    low, high, mean = (value_of(ds, f"{name}{end}") for end in ("_low", "_high", "_mean"))
-    if low is None or high is None or mean is None or np.isnan([low, high]).any():
-        return []
-    base = words.base_of(mean)
-    ends = " to ".join(words.rounded(base * x) for x in (low, high))
-    return [f" ({100 * float(ds.attrs.get('confidence', 0.95)):g}\u00a0%: {ends})"]
+def _mean(study: PageItem, name: str) -> Number:
+    value = float(study.dataset[f"{name}_mean"])
+    return Number(study, f"{name}_mean", value, "percent", _fine(value), strong=True)
 
 
-def _ranks(live: LivePart, rank: int) -> list[Any]:
+def _fine(value: float) -> int:
+    """Return as many decimals of a per cent as show two digits of a small rate, two to four."""
+    return 2 if not value > 0 else min(4, max(2, int(np.ceil(-np.log10(value))) - 1))
+
+
+def _missed(study: PageItem) -> Text | None:
+    """Say that a FAR target was not kept on new people."""
+    target, far = _target_of(study), float(study.dataset["far_mean"])
+    if target is None or not far > target:
+        return None
+    return Text(f"more than the {per_cent(target)} that the threshold was chosen for", warns=True)
+
+
+def _target_of(study: PageItem) -> float | None:
+    """Return the FAR that the threshold of folds was chosen for; None for another rule."""
+    name, _, value = str(study.dataset.attrs.get("threshold_rule", "")).partition("=")
+    return float(value) if name == "far" and value else None
+
+
+def _interval(study: PageItem, name: str) -> tuple[Number, Number] | None:
+    """Return the interval of a mean over folds, with its decimals; None without one."""
+    low, high = (value_of(study.dataset, f"{name}{end}") for end in ("_low", "_high"))
+    if low is None or high is None or np.isnan([low, high]).any():
+        return None
+    decimals = _fine(float(study.dataset[f"{name}_mean"]))
+    return (
+        Number(study, f"{name}_low", low, "percent", decimals, unit=False),
+        Number(study, f"{name}_high", high, "percent", decimals),
+    )
+
+
+def _between(study: PageItem, name: str) -> list[Any]:
+    ends = _interval(study, name)
+    return [] if ends is None else [" (", _level(study), ends[0], " to ", ends[1], ")"]
+
+
+def _ranks(live: LivePart, rank: int) -> Sentence:
     """Say how often the right person is found among the first."""
     name = next((n for n in ("cms", "cmc") if n in live.by_rank), "")
     if not name:
         return []
     part, total = live.part, attempts_of(live.part, "attempts") or attempts_of(live.part, "queries")
-    rate = float(live.value(name, -1, rank))
-    said: list[Any] = [
-        "In about ",
-        OutOf(Number(part, name, rate, "percent", live=True)),
-        " searches the right person is found at rank ",
-        Text(str(rank), rank=True),
-        " or better",
-    ]
+    decimals = decimals_for(total)
+
+    def value(end: str = "", **how: Any) -> Number:
+        found = live.value(f"{name}{end}", -1, rank)
+        return Number(part, f"{name}{end}", found, "percent", decimals, live=True, **how)
+
+    said: Sentence = [
+        "In ", value(strong=True), " of searches the right person is found at rank ",
+        Text(str(rank), rank=True), " or better",
+    ]  # fmt: skip
     if f"{name}_low" in live.by_rank:
-        ends = [
-            OutOf(
-                Number(part, f"{name}{end}", live.value(f"{name}{end}", -1, rank), "percent",
-                       live=True), name, rate
-            )
-            for end in ("_low", "_high")
-        ]  # fmt: skip
-        level = 100 * float(part.dataset.attrs.get("confidence", 0.95))
-        said += [f" ({level:g}\u00a0%: ", ends[0], " to ", ends[1], ")"]
+        said += [" (", _level(part), value("_low", unit=False), " to ", value("_high"), ")"]
     return [*said, f", of {counted(total, 'searches')}." if total else "."]
 
 
-def _others(part: PageItem) -> Iterator[list[Any]]:
+# -------------------------------------------------------------------------- several systems
+
+
+def _ranked(by_system: dict[str, list], at: dict) -> list[tuple[LivePart, float, int]]:
+    """Return the moving part of each system, the one with the smallest FRR first.
+
+    Nothing unless all are of one task, with rates at thresholds.
+    """
+    moving = [_moving(own, at) for own in by_system.values()]
+    found = [(live, t, row) for live, t, row in moving if live is not None and _has_rates(live)]
+    if len(found) < len(moving) or len({live.part.task for live, *_ in found}) > 1:
+        return []
+
+    def frr(one: tuple[LivePart, float, int]) -> float:
+        live, _, row = one
+        return float(np.nan_to_num(live.value("frr", row, 1), nan=np.inf))
+
+    return sorted(found, key=frr)
+
+
+def _table(
+    ranked: list[tuple[LivePart, float, int]], parts: list[PageItem], state: LiveState
+) -> PageTable | None:
+    """Return the systems at the FAR of the page, the one with the smallest FRR first."""
+    if not ranked or state.chosen is None:
+        return None
+    task, say = ranked[0][0].part, speaker(ranked[0][0].part.dataset)
+    heads = ["System", *map(say, ("FRR", "FAR")), "Threshold used", "EER"]
+    studies = {part.system: part for part in parts if _is_study(part)}
+    if studies:
+        heads += [say(f"{rate} on new people") for rate in ("FAR", "FRR")]
+    body = []
+    for live, threshold, row in ranked:
+        part = live.part
+        frr, far = (rate_of(live, name, row, strong=True) for name in ("frr", "far"))
+        bounds: list[Any] = [frr, far]
+        if "frr_low" in live.columns:
+            ends = [rate_of(live, "frr", row, x, unit=x == "_high") for x in ("_low", "_high")]
+            bounds[0] = Bounded(frr, ends[0], ends[1])
+        used = Text(words.score(threshold), used=live.number, right=True)
+        cells: list[Any] = [Text(part.system, swatch=True), *bounds, used, _eer(part)]
+        if studies:
+            cells += _study_cells(studies.get(part.system))
+        body.append(cells)
+    rule = "equal error rate" if state.chosen.target is None else per_cent(state.chosen.target)
+    caption = say(f"{task.title}, each system at the same FAR")
+    note = say(
+        f"The page opens at {'the ' if state.chosen.target is None else 'FAR at most '}{rule}; in "
+        "the order of FRR there."
+    )
+    if any(_missed(study) is not None for study in studies.values()):
+        note += " \u2717: more on new people than the threshold was chosen for."
+    return PageTable("systems", caption, heads, body, note, live=True)
+
+
+def _eer(part: PageItem) -> Any:
+    if "eer" not in part.dataset:
+        return ""
+    value = float(part.dataset["eer"])
+    return Number(part, "eer", value, "percent", 2)
+
+
+def _study_cells(study: PageItem | None) -> list[Any]:
+    if study is None:
+        return ["", ""]
+    cells = []
+    for name in ("far", "frr"):
+        mean, given = _mean(study, name), _interval(study, name)
+        cells.append(Bounded(mean, *given) if given else Bounded(mean))
+    if _missed(study) is not None:
+        cells[0] = Bounded(cells[0].number, cells[0].low, cells[0].high, warns=True)
+    return cells
+
+
+def _common(
+    ranked: list[tuple[LivePart, float, int]], parts: list[PageItem], state: LiveState
+) -> Iterator[Sentence]:
+    """Say once what holds for the thresholds of all systems."""
+    assert state.chosen is not None
+    say = speaker(ranked[0][0].part.dataset)
+    rule = "its equal error rate"
+    if state.chosen.target is not None:
+        rule = f"FAR at most {per_cent(state.chosen.target)}"
+    chosen_on = str(ranked[0][0].part.dataset.attrs.get("chosen_on", ""))
+    where = f"on {chosen_on}" if chosen_on else "on these same data: the rates there are optimistic"
+    yield [say(f"Each system is at the loosest threshold of its own with {rule}, chosen {where}.")]
+    if not any(_is_study(part) for part in parts):
+        yield _on_new_people(None)
+
+
+def _verdicts(parts: list[PageItem], state: LiveState) -> Iterator[Sentence]:
+    """Say whether the systems differ, by their paired comparisons."""
+    compared = [part for part in parts if part.task == "comparison"]
+    if not compared:
+        yield [
+            "Whether these systems differ was not tested here: ",
+            Text("bioeval compare", code=True),
+            " pairs their attempts.",
+        ]
+    first = {str(part.dataset.attrs.get("system_a")) for part in compared}
+    short = len(compared) > 1 and len(first) == 1  # all with one system
+    if short:
+        one, measure = _compared_at(compared[0], state)
+        best = _number(compared[0], one, "value_a", strong=True)
+        yield [f"{measure} is smallest for {first.pop()}, ", best, "."]
+    for part in compared:
+        yield _verdict(part, state, short)
+
+
+def _compared_at(part: PageItem, state: LiveState) -> tuple[xr.Dataset, str]:
+    """Return the compared measure that the page is about, and its name in a sentence."""
+    measures = [str(x) for x in part.dataset["measure"].values]
+    target = state.chosen.target if state.chosen is not None else None
+    wanted = "EER" if target is None else f"FRR at FAR <= {per_cent(target)}"
+    name = wanted if wanted in measures else measures[0]
+    found = part.dataset.isel(measure=measures.index(name))
+    return found, name.replace("<=", "at most")
+
+
+def _number(part: PageItem, one: xr.Dataset, name: str, **how: Any) -> Number:
+    more = {"measure": str(one["measure"].item())}
+    return Number(part, name, float(one[name]), "percent", 2, more=more, **how)
+
+
+def _verdict(part: PageItem, state: LiveState, short: bool) -> Sentence:
+    """Say by how much two systems differ, and whether that is shown; briefly, against the first."""
+    one, measure = _compared_at(part, state)
+    a, b = (str(part.dataset.attrs.get(f"system_{x}", x)) for x in "ab")
+    shown = {1: f"{a} is better", -1: f"{b} is better"}.get(int(one["better"]))
+    if shown is None:
+        why = str(one["undecided"].item()) if "undecided" in one else ""
+        shown = "no difference shown" + (f" ({why})" if why else "")
+    difference = [
+        *(_number(part, one, "difference", unit=False, strong=True), " points (", _level(part)),
+        *(_number(part, one, "difference_low", unit=False), " to "),
+        *(_number(part, one, "difference_high", unit=False), ")."),
+    ]
+    if short:
+        return [f"Against {b}: ", Text(shown, strong=True), ", ", *difference]
+    return [
+        Text(f"{shown[0].upper()}{shown[1:]}: ", strong=True),
+        *(f"{measure} is ", _number(part, one, "value_a", strong=True), f" of {a} and "),
+        *(_number(part, one, "value_b", strong=True), f" of {b}, a difference of ", *difference),
+    ]
+
+
+def _others(part: PageItem) -> Iterator[Sentence]:
     """Say what a comparison, groups or the zoo found."""
     ds = part.dataset
     if "value_a" in ds:

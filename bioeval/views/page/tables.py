@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.results.words import p_value
 from bioeval.stats.interval_variables import STEMS
 from bioeval.tallies.points import per_cent
 from bioeval.views.page import words
 from bioeval.views.page.cells import (
+    LONG,
     Bounded,
     Number,
     PageTable,
@@ -21,7 +23,7 @@ from bioeval.views.page.cells import (
     shape_of,
 )
 from bioeval.views.page.live import RATES, LivePart
-from bioeval.views.page.parts import PageItem
+from bioeval.views.page.parts import PageItem, section_of
 from bioeval.views.page.pictures import Images
 from bioeval.views.tables.tasks import report_ranks
 from bioeval.views.terms import speaker
@@ -52,17 +54,18 @@ def live_table(
             body.append(_live_row(live, name, count, attempts, (threshold, row, rank), several))
     if not body:
         return None
-    part = rows[0][0].part
     moved = ["threshold"] if any(len(live.thresholds) for live, *_ in rows) else []
     moved += ["rank"] if with_rank else []
     heads = ["Rate", "Value", *_interval_heads([live.part for live, *_ in rows])]
     heads += ["Count", "Attempts", "Threshold used"]
+    parts = [live.part for live, *_ in rows]
     return PageTable(
-        f"rates-{part.task.replace('/', '-')}",
-        f"{part.title}: rates at the {' and '.join(moved)}",
-        [*(["System"] if several else []), *heads],
+        f"rates-{section_name(parts)}",
+        f"{section_title(parts)}: rates at the {' and '.join(moved)}",
+        [*([_label_head(parts)] if several else []), *heads],
         body,
         live=True,
+        closed=len(body) > LONG,
     )
 
 
@@ -92,7 +95,7 @@ def _live_row(
         Text(f"{total:,}", right=True) if total else "",
         "" if name in live.by_rank else Text(words.score(used), used=live.number, right=True),
     ]
-    return [*([part.system] if several else []), *cells]
+    return [*([part.label] if several else []), *cells]
 
 
 def _interval_heads(parts: list[PageItem]) -> list[str]:
@@ -101,23 +104,123 @@ def _interval_heads(parts: list[PageItem]) -> list[str]:
     return [f"{level}from", "to"]
 
 
-def scalar_table(parts: list[PageItem], several: bool) -> PageTable | None:
-    """Return every single figure of a task, the systems side by side."""
+#: The figures that people quote, in their order; a page shows these and folds the others.
+_QUOTED = (
+    *("threshold", "optimistic_far", "optimistic_frr"),
+    *("eer", "eer_threshold", "auc", "d_prime", "zero_far", "zero_frr"),
+    *("recognition_rate", "mean_ap", "mean_inp", "genuine_attempts", "impostor_attempts"),
+)
+
+
+def section_name(parts: list[PageItem]) -> str:
+    """Return the section of parts as a part of names of files."""
+    return section_of(parts[0]).replace("/", "-")
+
+
+def section_title(parts: list[PageItem]) -> str:
+    """Return the title of the section of parts: their task, or what their tasks have in common."""
+    titles = list(dict.fromkeys(part.title for part in parts))
+    return titles[0] if len(titles) == 1 else titles[0].partition(",")[0]
+
+
+def _label_head(parts: list[PageItem]) -> str:
+    return "System" if len({part.system for part in parts}) > 1 else "Templates"
+
+
+def _place(name: str) -> int:
+    return _QUOTED.index(name) if name in _QUOTED else len(_QUOTED)
+
+
+def scalar_tables(parts: list[PageItem], several: bool) -> list[PageTable]:
+    """Return the single figures of a section, its parts side by side: those quoted, and all.
+
+    More than two parts are rows of the first table, and columns of the second.
+    """
     names: dict[str, str] = {}  # each figure, with its meaning
     for part in parts:
         for name in _figures(part.dataset):
             names.setdefault(name, str(part.dataset[name].attrs.get("long_name", "")))
     if not names:
-        return None
-    say = speaker(parts[0].dataset)
-    body = [
-        [Text(say(words.label(name)), meaning), *(_figure(part, name) for part in parts), meaning]
-        for name, meaning in sorted(names.items(), key=lambda x: not _known(x[0]))
+        return []
+    ordered = sorted(names, key=lambda name: (_place(name), not _known(name)))
+    quoted = [name for name in ordered if name in _QUOTED]
+    stem, title = section_name(parts), section_title(parts)
+    labels = [part.label for part in parts] if several else [_value_head(parts)]
+    if len(ordered) <= len(_QUOTED) or not quoted:
+        whole = _figure_rows(parts, {name: names[name] for name in ordered}, labels)
+        return [PageTable(f"figures-{stem}", f"{title}: single figures", *whole)]
+    shown = {name: names[name] for name in quoted}
+    first = _figure_columns(parts, shown) if len(parts) > 2 else _figure_rows(parts, shown, labels)
+    whole = _figure_rows(parts, {name: names[name] for name in ordered}, labels)
+    return [
+        PageTable(f"figures-{stem}", f"{title}: single figures", *first),
+        PageTable(f"all-figures-{stem}", f"{title}: all single figures", *whole, closed=True),
     ]
-    heads = [part.system for part in parts] if several else [_value_head(parts)]
-    task = parts[0].task.replace("/", "-")
-    title = f"{parts[0].title}: single figures"
-    return PageTable(f"figures-{task}", title, ["Figure", *heads, "Meaning"], body)
+
+
+def _figure_rows(
+    parts: list[PageItem], names: dict[str, str], labels: list[str]
+) -> tuple[list[str], list[list[Any]]]:
+    """Return the heads and rows of a table with a row for each figure."""
+    say, wide = speaker(parts[0].dataset), len(parts) > 2
+    body = []
+    for name, meaning in names.items():
+        label = words.label(name)
+        said = [] if wide else ["" if meaning == label else meaning]
+        body.append([Text(say(label), meaning), *(_figure(part, name) for part in parts), *said])
+    return ["Figure", *labels, *([] if wide else ["Meaning"])], body
+
+
+def _figure_columns(
+    parts: list[PageItem], names: dict[str, str]
+) -> tuple[list[str], list[list[Any]]]:
+    """Return the heads and rows of a table with a column for each figure."""
+    say = speaker(parts[0].dataset)
+    heads = [_label_head(parts), *(say(words.label(name)) for name in names)]
+    return heads, [[part.label, *(_figure(part, name) for name in names)] for part in parts]
+
+
+def cost_table(parts: list[PageItem], several: bool) -> PageTable | None:
+    """Return the smallest costs of the parts of a section, with what they are of."""
+    body: list[list[Any]] = []
+    heads: list[str] = []
+    for part in parts:
+        names = [str(k) for k, v in part.dataset.data_vars.items() if v.dims == ("cost",)]
+        names.sort(key=lambda name: not name.startswith("cost_"))  # what they are of comes first
+        heads = heads or [_head(name) for name in names]
+        for i in range(part.dataset.sizes.get("cost", 0)):
+            cells = [_cell(part, name, part.dataset[name].values[i], {"cost": i}) for name in names]
+            body.append([*([part.label] if several else []), *cells])
+    if not body:
+        return None
+    title = f"{section_title(parts)}: values by cost"
+    heads = [*([_label_head(parts)] if several else []), *heads]
+    return PageTable(f"{section_name(parts)}-cost", title, heads, body)
+
+
+def comparison_table(part: PageItem) -> PageTable | None:
+    """Return the measures of a comparison of two systems; proportions are in per cent."""
+    ds = part.dataset
+    if "value_a" not in ds:
+        return None
+    verdicts = str(ds.attrs.get("verdicts", "")).splitlines()
+    body = []
+    for i, measure in enumerate(map(str, ds["measure"].values)):
+        shape, decimals = ("score", 0) if "AUC" in measure else ("percent", 2)
+
+        def number(name: str, i: int = i, shape: str = shape, decimals: int = decimals) -> Number:
+            more = {"measure": str(ds["measure"].values[i])}
+            return Number(part, name, ds[name].values[i].item(), shape, decimals, more=more)
+
+        ends = number("difference_low"), number("difference_high")
+        row = [measure, number("value_a"), number("value_b"), Bounded(number("difference"), *ends)]
+        row.append(Text(p_value(float(ds["p_value"][i])), right=True))
+        body.append([*row, verdicts[i] if i < len(verdicts) else ""])
+    named = [str(ds.attrs.get(f"system_{x}", x)) for x in "ab"]
+    level = f"{100 * float(ds.attrs.get('confidence', 0.95)):g} % interval"
+    heads = ["Measure", *named, f"Difference, {level}", "p", "Verdict"]
+    return PageTable(f"comparison-{'-'.join(named)}", f"{part.title}: {' and '.join(named)}",
+                     heads, body)  # fmt: skip
 
 
 def _value_head(parts: list[PageItem]) -> str:
@@ -190,12 +293,13 @@ def mean_table(parts: list[PageItem], several: bool) -> PageTable | None:
                     cells.append("")
             train = stem.removeprefix("train_")
             label = words.label(train) + (", training" if train != stem else "")
-            body.append([*([part.system] if several else []), label, *cells])
+            body.append([*([part.label] if several else []), label, *cells])
     if not body:
         return None
-    heads = [*(["System"] if several else []), "Measure", *_SUMMARIES.values()]
-    task = parts[0].task.replace("/", "-")
-    return PageTable(f"means-{task}", f"{parts[0].title}: means over folds", heads, body)
+    heads = [*([_label_head(parts)] if several else []), "Measure", *_SUMMARIES.values()]
+    return PageTable(
+        f"means-{section_name(parts)}", f"{section_title(parts)}: means over folds", heads, body
+    )
 
 
 def target_table(parts: list[PageItem], several: bool) -> PageTable | None:
@@ -212,13 +316,12 @@ def target_table(parts: list[PageItem], several: bool) -> PageTable | None:
     if not body:
         return None
     what = "DIR" if "dir_at_far" in parts[0].dataset else "FRR"
-    task = parts[0].task.replace("/", "-")
-    heads = [*(["System"] if several else []), "FAR target", f"{what} there"]
+    heads = [*([_label_head(parts)] if several else []), "FAR target", f"{what} there"]
     heads += [*_interval_heads(parts), "Threshold", "False accepts expected", "Support"]
-    title = f"{parts[0].title}: {what} at FAR targets"
+    title = f"{section_title(parts)}: {what} at FAR targets"
     if what == "DIR":
         title += ", rank 1"
-    return PageTable(f"far-targets-{task}", title, heads, body)
+    return PageTable(f"far-targets-{section_name(parts)}", title, heads, body)
 
 
 def _target_row(part: PageItem, rate: str, i: int, target: float, several: bool) -> list:
@@ -235,7 +338,7 @@ def _target_row(part: PageItem, rate: str, i: int, target: float, several: bool)
 
     expected = number("expected_false_accepts", "count")
     return [
-        *([part.system] if several else []),
+        *([part.label] if several else []),
         f"{per_cent(target)}",
         *(number(f"{rate}{end}", "percent") for end in ("", *_ENDS)),
         number("threshold_at_far", "score"),
@@ -281,13 +384,15 @@ def rank_table(parts: list[PageItem], several: bool) -> PageTable | None:
                 )
                 for name in shown
             ]
-            body.append([*([part.system] if several else []), f"{rank:,}", *cells])
+            body.append([*([part.label] if several else []), f"{rank:,}", *cells])
     if not body:
         return None
-    task = parts[0].task.replace("/", "-")
-    title = f"{parts[0].title}: values at ranks"
+    title = f"{section_title(parts)}: values at ranks"
     return PageTable(
-        f"ranks-{task}", title, [*(["System"] if several else []), "Rank", *heads], body
+        f"ranks-{section_name(parts)}",
+        title,
+        [*([_label_head(parts)] if several else []), "Rank", *heads],
+        body,
     )
 
 
@@ -304,15 +409,11 @@ def other_tables(part: PageItem, systems: int, images: Images | None = None) -> 
     found: dict[tuple[str, ...], list[str]] = {}
     for name, values in dataset.data_vars.items():
         dims = tuple(map(str, values.dims))
-        if name == "undecided" and not values.values.any():
+        if dims == ("cost",) or "value_a" in dataset:  # which have tables of their own
             continue
         if dims and not (set(dims) <= set(_CURVES) or set(dims) & {"threshold", "rank"}):
             found.setdefault(dims, []).append(str(name))
-    verdicts = str(dataset.attrs.get("verdicts", "")).splitlines()
     for dims, names in found.items():
-        # Costs have no names, but what they are of: their numbers come first.
-        numbered = dims != ("cost",)
-        names.sort(key=lambda name: not (numbered or name.startswith("cost_")))
         labels = [_labels(dataset, dim) for dim in dims]
         total = int(np.prod([len(x) for x in labels]))
         if dims == ("suspect",) and not total:
@@ -324,12 +425,9 @@ def other_tables(part: PageItem, systems: int, images: Images | None = None) -> 
                 break
             more = dict(zip(dims, place, strict=True))
             cells = [_cell(part, name, flat[name][i], more) for name in names]
-            body.append([*(str(x) for x in place if numbered), *cells])
-        heads = [dim.replace("_", " ").capitalize() for dim in dims if numbered]
+            body.append([*map(str, place), *cells])
+        heads = [dim.replace("_", " ").capitalize() for dim in dims]
         heads += [_head(name) for name in names]
-        if dims == ("measure",) and len(verdicts) == len(body):
-            heads.append("Verdict")
-            body = [[*row, verdict] for row, verdict in zip(body, verdicts, strict=True)]
         if dims in (("pair",), ("suspect",)) and images is not None:
             for head, shown in images.columns(part, dims[0], len(body)):
                 heads.append(head)

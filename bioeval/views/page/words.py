@@ -145,28 +145,3 @@ def count(value: float) -> str:
         return f"{int(value):,}"
     whole, _, rest = fixed(value, 2).partition(".")
     return f"{int(whole):,}.{rest}"
-
-
-def base_of(rate: float) -> int:
-    """Return the power of ten, 100 or more, that a rate is told in: 1.3 in 1,000."""
-    if not (0 < rate < 0.0095):
-        return 100
-    power = 10 ** math.ceil(-math.log10(rate))
-    return power if rate * power < 9.5 else power // 10
-
-
-def out_of(rate: float) -> str:
-    """Return a rate as so many of a power of ten: ``1.3 in 1,000``."""
-    if math.isnan(rate):
-        return "an unknown number"
-    base = base_of(rate)
-    if rate == 0:
-        return "0 in 100"
-    return f"{rounded(rate * base)} in {base:,}"
-
-
-def rounded(value: float) -> str:
-    """Return a number with two digits, 100 whole."""
-    if math.isnan(value):
-        return "n/a"
-    return fixed(value, 0) if value >= 99.5 else f"{significant(value, 2):g}"

@@ -139,7 +139,7 @@ class CurveSpec:
         return [
             replace(
                 self.curve(system, self.x, y, joined(system.name, word)),
-                hue=number if by_system else i, dash=i,
+                hue=number if by_system else look.HUES.get(y, i), dash=i,
             )
             for number, system in enumerate(systems)
             for i, (y, word) in enumerate(self.lines.items())

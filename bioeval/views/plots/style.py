@@ -19,6 +19,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullForma
 # Okabe and Ito (2008), without the yellow, which is too light for a line on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
+#: The colours of rates, by their numbers: FAR has that of impostor scores, FRR that of genuine.
+HUES = {"frr": 0, "far": 1}
+
 # Colour is never the only difference between two lines.
 DASHES: tuple[Any, ...] = (
     "-",

@@ -72,6 +72,15 @@ def _held(dataset, threshold: float):
     return dataset.sel(threshold=threshold, method="backfill" if similar else "pad")
 
 
+def _at_far(dataset, far: float) -> float:
+    """The loosest threshold within a FAR; of those with the same rates the strictest."""
+    rates = np.array([dataset["far"].values, dataset["frr"].values])
+    within = np.flatnonzero(rates[0] <= far)
+    loosest = within[-1] if dataset.attrs["kind"] == "distance" else within[0]
+    same = dataset["threshold"].values[(rates == rates[:, [loosest]]).all(axis=0)]
+    return same.min() if dataset.attrs["kind"] == "distance" else same.max()
+
+
 def _equals(text: str, value: float) -> bool:
     number = float(text)
     return number == value or (math.isnan(number) and math.isnan(value))
@@ -102,21 +111,31 @@ def test_every_number_is_that_of_the_dataset_at_any_threshold(visit, trees):
         far, threshold = held["far"].item(), held["threshold"].item()
         assert visit.threshold() == threshold  # that of the row, which all counts are of
         assert visit.page.text_content("#threshold-text") == f"{threshold:.6g}"
-        alike = trees["alike"]["verification/single"]
-        within = alike["threshold"].values[alike["far"].values <= far]
-        thresholds = {
-            "first": threshold,
-            "second": threshold,
-            "alike": within.min() if len(within) else math.nan,
-        }
+        others = ("second", "alike")
+        single = {x: trees[x]["verification/single"].to_dataset() for x in others}
+        thresholds = {"first": threshold}
+        for name, dataset in single.items():
+            known = (dataset["far"].values <= far).any()
+            thresholds[name] = _at_far(dataset, far) if known else math.nan
         found = visit.numbers()
-        if len(within):
+        if not any(map(math.isnan, thresholds.values())):
             assert _check(found, trees, thresholds, 1) > 100
         for number in found:
-            moved_apart = number["system"] == "alike" and number["task"] != "closed_set"
+            moved_apart = number["system"] in others and number["task"] != "closed_set"
             assert ("threshold" in number) == moved_apart, number
             if moved_apart:
-                assert _equals(number["threshold"], thresholds["alike"])
+                assert _equals(number["threshold"], thresholds[number["system"]])
+
+
+def test_one_threshold_for_all_is_for_systems_in_one_unit(visit, trees):
+    visit.page.check("#common")
+    threshold = visit.threshold()
+    at = {"first": threshold, "second": threshold}
+    found = [x for x in visit.numbers() if x["system"] in at]
+    assert _check(found, trees, at, 1) > 50
+    assert not any("threshold" in number for number in found)
+    visit.page.uncheck("#common")
+    assert any("threshold" in x for x in visit.numbers() if x["system"] == "second")
 
 
 def test_similarities_are_filled_backwards(browser, similar, trees):
@@ -147,18 +166,17 @@ def test_rank_moves_dir_and_cms(visit, trees):
     for rank in (2, 5, 20):
         visit.set("rank", rank)
         found = [x for x in visit.numbers() if x["variable"] in ("dir", "cms", "cms_count", "di")]
-        at = {
-            x["system"]: float(x["value"]) for x in visit.numbers() if x["variable"] == "threshold"
-        }
+        at = {x["system"]: float(x["threshold"]) for x in visit.numbers() if "threshold" in x}
+        at["first"] = visit.threshold()
         assert _check(found, trees, at, rank) >= 9
 
 
 def test_a_far_that_is_typed_sets_the_loosest_threshold(visit, trees):
     dataset = trees["first"]["verification/single"]
     for far in (0.1, 0.01, 0.003):
-        visit.page.fill("#far-target", str(far))
-        within = dataset["threshold"].values[dataset["far"].values <= far]
-        assert visit.threshold() == within.max()
+        for text in (str(far), f"{100 * far:g} %", f"{1000 * far:g}/1000"):
+            visit.page.fill("#far-target", text)
+            assert visit.threshold() == _at_far(dataset, far)
         assert visit.page.evaluate("Number(document.getElementById('threshold').value)") > 0
     visit.page.click("#reset")
     assert visit.page.input_value("#far-target") == ""
@@ -222,13 +240,14 @@ def test_marks_move_on_every_curve_and_the_histogram(visit, trees):
 
 
 def test_tables_are_sorted_and_saved(visit):
-    table = visit.page.locator("#task-verification-single .table").first
+    visit.page.locator("#task-verification .long summary").first.click()
+    table = visit.page.locator("#task-verification .table").first
     table.get_by_role("button", name="Value", exact=True).click()
     values = [
         float(row.locator("[data-value]").first.get_attribute("data-value"))
         for row in table.locator("tbody tr").all()
     ]
-    assert values == sorted(values) and len(values) == 12
+    assert values == sorted(values) and len(values) == 24
     with visit.page.expect_download() as waited:
         table.get_by_role("button", name="CSV").click()
     rows = list(csv.reader(io.StringIO(waited.value.path().read_text())))
@@ -346,3 +365,46 @@ def test_an_explained_row_is_sorted_saved_and_accessible(browser, trees, scheme,
         visit.context.close()
         assert visit.problems == []
         assert all(url.startswith(("file:", "data:", "blob:")) for url in visit.requests)
+
+
+OVERLAPS = """
+() => [...document.querySelectorAll('figure svg')].flatMap((svg) => {
+  const whole = svg.getBoundingClientRect();
+  if (!whole.width) return [];
+  const texts = [...svg.querySelectorAll('text')]
+    .map((x) => [x.textContent, x.getBoundingClientRect()]);
+  const cut = texts.filter(([, r]) => r.left < whole.left - 1 || r.right > whole.right + 1
+    || r.top < whole.top - 1 || r.bottom > whole.bottom + 1).map(([text]) => `cut: ${text}`);
+  const over = texts.flatMap(([one, a], i) => texts.slice(i + 1).filter(([, b]) =>
+    a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 3 && b.top < a.bottom - 3)
+    .map(([other]) => `${one} over ${other}`));
+  return [...cut, ...over];
+})
+"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("media", ["screen", "print"])
+def test_no_label_is_cut_or_over_another(browser, trees, width, media, tmp_path):
+    """One system, and four with long names, on a desk, a phone and paper."""
+    long = {f"a system of {10 * name} with a long name": tree for name, tree in trees.items()}
+    for results in ({"one": trees["first"]}, {**long, "fourth": trees["second"]}):
+        path = be.report(results, tmp_path / "page.html")
+        visit = Visit(browser, path, viewport={"width": width, "height": 900})
+        visit.page.emulate_media(media=media)
+        visit.page.eval_on_selector_all("details", "all => all.forEach(x => { x.open = true; })")
+        assert visit.page.evaluate(OVERLAPS) == []
+        wide = visit.page.evaluate("document.documentElement.scrollWidth")
+        assert media == "print" or wide <= width
+        visit.context.close()
+
+
+def test_the_first_screen_has_the_answer_and_a_picture(browser, trees, page, tmp_path):
+    one = be.report({"one": trees["first"]}, tmp_path / "one.html")
+    for path, plot in ((one, "histogram"), (page, "det")):
+        visit = Visit(browser, path, viewport={"width": 1280, "height": 900})
+        for place in (".answer p", f"#answer svg[data-plot={plot}]"):
+            box = visit.page.locator(place).first.bounding_box()
+            assert box["y"] + box["height"] <= 900, place
+        assert visit.page.locator("#warnings").bounding_box()["height"] < 40
+        visit.context.close()

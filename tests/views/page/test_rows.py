@@ -77,7 +77,7 @@ def test_rows_are_shown_beside_results(scores, tmp_path):
     text, page = written({"s": tree, "rows": rows}, tmp_path)
     assert {number["system"] for number in page.numbers} == {"s"}
     ids = [attrs["id"] for tag, attrs in page.tags if tag == "section" and "id" in attrs]
-    assert {"task-verification-single", "row-1", "row-2"} <= set(ids) and len({*ids}) == len(ids)
+    assert {"task-verification", "row-1", "row-2"} <= set(ids) and len({*ids}) == len(ids)
     links = {attrs.get("href") for tag, attrs in page.tags if tag == "a"}
     assert {"#row-1", "#row-2"} <= links
     assert "The threshold control of the page does not move this row." in text
