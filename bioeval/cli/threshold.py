@@ -78,9 +78,12 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
+        import xarray as xr
+
         from bioeval.cli.outputs import fold_rows
         from bioeval.cli.result_checks import require_values
         from bioeval.evaluation.cross import study_threshold
+        from bioeval.evaluation.data_check import with_kind_finding
         from bioeval.views.tables.threshold_study import StudyTable
         from bioeval.views.terms import in_terms
 
@@ -89,6 +92,8 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
         with executor_from_options(options, stages) as place:
             place["progress"] = stages.counting
             study = study_threshold(scores, target, **options, **place)
+        tree = with_kind_finding(xr.DataTree(study), scores, progress=stages.counting)
+        study = tree.to_dataset()
         require_values([study["optimistic_far"], study["optimistic_frr"]], [scores])
         document = {**attributes(study, data), "folds": fold_rows(study)}
         shown = in_terms(study, terms)

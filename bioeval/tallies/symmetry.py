@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.working_memory import give_back, is_mapped
 
+if TYPE_CHECKING:
+    from bioeval.scores.pairs import PairScores
+
 # Templates whose comparisons with each other say whether a square matrix is symmetric: few, since
 # of a stored matrix their rows are read.
 SYMMETRY_SAMPLE = 64
+
+# Pairs of a list that are looked at together.
+_PAIRS_AT_ONCE = 1 << 20
 
 
 def is_symmetric(scores: Scores) -> bool:
     """Say whether a square matrix seems symmetric: the same both ways among sampled templates.
 
-    Only the rules of support use it: in a symmetric matrix each pair of templates is counted
-    twice, so that half as many attempts are of their own.
+    So is a list whose impostor pairs have the same scores both ways, subject by subject. Only the
+    rules of support use it: in a symmetric matrix each pair of templates is counted twice, so that
+    half as many attempts are of their own.
     """
     n = scores.shape[0]
-    if are_pairs(scores) or n < 2:
+    if are_pairs(scores):
+        return scores.knows_subjects and _listed_both_ways(scores)
+    if n < 2:
         return False
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
@@ -46,6 +56,27 @@ def is_symmetric(scores: Scores) -> bool:
         give_back(scores)
     values = np.concatenate(parts)
     return bool(((values == values.T) | ((values != values) & (values.T != values.T))).all())
+
+
+def _listed_both_ways(scores: PairScores) -> bool:
+    """Return whether the impostor pairs of each two subjects have the same scores both ways."""
+    codes, people = scores.pair_codes, np.uint64(len(scores.pair_codes.values))
+    sums = np.zeros(2, dtype=np.uint64)  # of keys of pairs, in either direction: in any order
+    for low in range(0, len(codes.probe), _PAIRS_AT_ONCE):
+        some = slice(low, low + _PAIRS_AT_ONCE)
+        a, b = codes.probe[some].astype(np.uint64), codes.gallery[some].astype(np.uint64)
+        value = np.asarray(scores.values[some], dtype=np.float64) + 0.0
+        bits = np.where(np.isnan(value), np.nan, value).view(np.uint64)
+        key = _mixed(_mixed(np.minimum(a, b) * people + np.maximum(a, b)) ^ bits)
+        sums += [key[a < b].sum(dtype=np.uint64), key[a > b].sum(dtype=np.uint64)]
+    return bool(sums[0] == sums[1] and sums[0])
+
+
+def _mixed(x: np.ndarray) -> np.ndarray:
+    """Return numbers whose bits all depend on all bits: the finaliser of SplitMix64."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
 
 
 @functools.lru_cache

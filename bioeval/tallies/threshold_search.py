@@ -230,6 +230,18 @@ class Attempts:
         wanted[(filled[-1] if len(filled) else 0) : b + 1] = True
         return wanted
 
+    def about_equal_error(self) -> float:
+        """Return about the EER, to the width of a bin; NaN without attempts of both classes."""
+        if not self.defined or not len(self.genuine):
+            return np.nan
+        at = np.unique(np.quantile(self.genuine, np.linspace(0, 1, 501), method="lower"))
+        bins = self.bin_of(at)
+        listed = len(self.accepted) > 1 and len(self.counts) == 1
+        fa = self.false_accepts(at) if listed else (self.below[bins] + self.below[bins + 1]) / 2
+        far, frr = fa / self.impostor_attempts, self.false_rejects(at) / self.genuine_attempts
+        nearest = int(np.argmin(np.abs(far - frr)))
+        return float(far[nearest] + frr[nearest]) / 2
+
     # -- points
 
     def _curve(self, threshold: np.ndarray, reject_all: bool) -> ErrorCurve:

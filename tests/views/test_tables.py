@@ -94,8 +94,8 @@ def test_rows_of_verification():
     assert "249 templates of 60 subjects, all against all" in text
     assert "distances, accepted at or below the threshold" in text
     over = "900 60,000 60"
-    assert row(text, "EER") == f"EER 3.33 % 4.12346 {over}"
-    assert row(text, "FRR at FAR <= 10 %") == f"FRR at FAR <= 10 % 0.00 % 4 {over}"
+    assert row(text, "EER") == f"EER 3.330 % 4.12346 {over}"
+    assert row(text, "FRR at FAR <= 10 %") == f"FRR at FAR <= 10 % 0.000 % 4 {over}"
     assert row(text, "FRR at FAR <= 1 %") == f"FRR at FAR <= 1 % (FMR100) 1.23 % 3.3 {over}"
     assert row(text, "FRR at FAR <= 0.1 %").startswith("FRR at FAR <= 0.1 % (FMR1000) 12.34 % 2.2")
     assert row(text, "FRR at FAR <= 0.01 %") == f"FRR at FAR <= 0.01 % 100.00 % -inf {over}"
@@ -109,15 +109,15 @@ def test_rows_of_verification():
 
 def test_decimals_show_one_attempt():
     """1 of 900 is 0.11 %, 1 of 36,000 is 0.0028 %."""
-    assert row(as_text(verification(eer=1 / 900)), "EER").startswith("EER 0.11 %")
+    assert row(as_text(verification(eer=1 / 900)), "EER").startswith("EER 0.111 %")
     assert row(as_text(verification(36_000, eer=1 / 36_000)), "EER").startswith("EER 0.003 %")
 
 
 def test_nearly_perfect_is_not_perfect():
     assert row(as_text(verification(auc=0.9999999)), "AUC").startswith("AUC > 0.99999 9")
     assert row(as_text(verification(auc=1.0)), "AUC").startswith("AUC 1.00000 9")
-    assert row(as_text(verification(eer=1e-5)), "EER").startswith("EER < 0.01 % ")
-    assert row(as_text(verification(eer=0.99999)), "EER").startswith("EER > 99.99 % ")
+    assert row(as_text(verification(eer=1e-6)), "EER").startswith("EER < 0.001 % ")
+    assert row(as_text(verification(eer=0.999999)), "EER").startswith("EER > 99.999 % ")
     assert row(as_text(verification(eer=0.0)), "EER").startswith("EER 0.00 % ")
 
 
@@ -341,7 +341,7 @@ def test_every_width(width):
     if width < 79:
         assert "over 900 genuine and 60,000 impostor attempts, 60 subjects" in whole
     else:
-        assert "EER 3.33 % 4.12346 900 60,000 60" in whole
+        assert "EER 3.330 % 4.12346 900 60,000 60" in whole
 
 
 def test_names_are_not_markup():

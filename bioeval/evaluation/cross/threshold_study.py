@@ -23,7 +23,14 @@ from bioeval.evaluation.cross.variables import STUDY
 from bioeval.evaluation.cross.verification_folds import attempts_by_subject, verify
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import about_attrs, build
-from bioeval.results.support import MOST_ATTEMPTS, RULE_OF_3, RULE_OF_30, attempts_for
+from bioeval.results.support import (
+    KIND_DOUBT,
+    MOST_ATTEMPTS,
+    RULE_OF_3,
+    RULE_OF_30,
+    attempts_for,
+    kind_doubt,
+)
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
@@ -180,6 +187,11 @@ def study_threshold(
             "threshold"
         )
     said += remarks
+    people = min(_subjects(scores) or whole.test.genuine_attempts, whole.test.genuine_attempts)
+    fused = templates == "multi"
+    if doubt := kind_doubt(whole.test.about_equal_error(), scores.kind, people, fused=fused):
+        said.append(doubt)
+        attrs[KIND_DOUBT] = doubt
     reach, few = _reach(variables, rule.values)
     attrs["out_of_reach"] = reach
     attrs["warnings"] = "\n".join(filter(None, [*said, reach, few]))
@@ -284,7 +296,7 @@ def _needed(
     """Return the numbers of impostor attempts and subjects that a FAR target needs."""
     found: dict[str, tuple[tuple[str, ...], Any]] = {}
     subjects = _subjects(scores)
-    square = scores.layout == "all-against-all"
+    square = _compares_all(scores, subjects)
     for rule in (RULE_OF_3, RULE_OF_30):
         wanted = attempts_for(rule, target)
         found[f"impostors_for_{rule}"] = ((), np.int64(wanted))
@@ -298,6 +310,19 @@ def _needed(
             enough = math.ceil(subjects * wanted / independent - 1e-9)
         found[f"subjects_for_{rule}"] = ((), np.int64(min(enough, MOST_ATTEMPTS)))
     return found
+
+
+def _compares_all(scores: Scores, subjects: int) -> bool:
+    """Return whether pairs grow with the square of the subjects: most are compared with most."""
+    if not are_pairs(scores):
+        return scores.layout == "all-against-all"
+    if not scores.knows_subjects:
+        return False
+    codes = scores.pair_codes
+    low, high = np.minimum(codes.probe, codes.gallery), np.maximum(codes.probe, codes.gallery)
+    compared = np.unique(low.astype(np.int64) * len(codes.values) + high)
+    different = np.count_nonzero(compared // len(codes.values) != compared % len(codes.values))
+    return bool(different > subjects * (subjects - 1) / 4)
 
 
 def _subjects(scores: Scores) -> int:

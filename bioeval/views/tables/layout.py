@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -83,6 +85,12 @@ NOT_KNOWN = "-"
 def fraction_digits(row: Row) -> int:
     """Return the number of digits behind the point of a per cent."""
     return row.decimals if row.unit == "%" and row.is_defined else 0
+
+
+def with_shared_decimals(rows: Sequence[Row]) -> list[Row]:
+    """Return rows whose values in per cent have as many decimals: the most of any."""
+    most = max(map(fraction_digits, rows), default=0)
+    return [replace(row, decimals=most) if row.unit == "%" else row for row in rows]
 
 
 def value(row: Row, fraction: int) -> str:
@@ -166,9 +174,22 @@ def warned(texts: Iterable[str]) -> Iterator[Any]:
         yield listed(found)
 
 
+class _WholeWords(Table):
+    """A table whose columns wrap between words where it is too wide, and never cut a number."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for column in self.columns:
+            if not column.no_wrap:
+                words = [str(cell).split() for cell in (column.header, *column.cells)]
+                column.min_width = max(
+                    (cell_len(word) for cell in words for word in cell), default=0
+                )
+        yield from super().__rich_console__(console, options)
+
+
 def plain_table(heads: Iterable[str] = (), gap: int = 2) -> Table:
     """Return a table without lines; columns with a head are set flush right."""
-    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim")
+    table = _WholeWords(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim")
     for head in heads:
-        table.add_column(head, justify="right" if head else "left", no_wrap=True)
+        table.add_column(head, justify="right" if head else "left")
     return table

@@ -11,7 +11,7 @@ import xarray as xr
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.template_fusion import parse_fusion
-from bioeval.views.tables.layout import TableSection
+from bioeval.views.tables.layout import TableSection, with_shared_decimals
 from bioeval.views.tables.rows import (
     closed_set_rows,
     gom_rows,
@@ -58,7 +58,8 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Table
     if listed and not any(row.is_defined for row in listed):
         return TableSection(f"{named}: no results ({'; '.join(why_not)})", "", [])
     notes = [f"n/a: {why}" for why in why_not]
-    return TableSection(named, _details(attrs, *options), listed, [*more, *notes])
+    shown = with_shared_decimals(listed)
+    return TableSection(named, _details(attrs, *options), shown, [*more, *notes])
 
 
 def title(dataset: xr.Dataset, path: str, several: bool) -> str:

@@ -13,9 +13,10 @@ from rich.text import Text
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer, noun_of
-from bioeval.results.words import excluded
+from bioeval.results.words import threshold_text
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
-from bioeval.views.terms import dictionary, speaker
+from bioeval.views.tables.remarks import about
+from bioeval.views.terms import speaker
 
 _LABELS = {"far": "FAR, %", "frr": "FRR, %", "hter": "HTER, %"}
 
@@ -40,15 +41,10 @@ class StudyTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         attrs, v = self.study.attrs, self._v
         sign = ">=" if larger_is_closer(attrs["kind"]) else "<="
-        about = {
-            "System": str(attrs.get("system", "")),
-            "Excluded": excluded(attrs),
-            "Terms": dictionary([self.study]),
-        }
-        yield grid((name, text) for name, text in about.items() if text)
+        yield grid((name, text) for name, text in about({"": self.study}) if text)
         yield Text("")
         t = v["threshold"]
-        what = f"Install: accept where the {noun_of(attrs['kind'])} {sign} {t!r}"
+        what = f"Install: accept where the {noun_of(attrs['kind'])} {sign} {threshold_text(t)}"
         if np.isnan(v["optimistic_hter"]) and np.isnan(t):
             what = "No threshold: there are no attempts of both classes to choose it on"
         elif np.isnan(t) or t == (np.inf if sign == ">=" else -np.inf):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -180,7 +181,9 @@ def test_the_command(scores, tmp_path):
     out = tmp_path / "o"
     done = CliRunner().invoke(root, [*words, "--out", str(out)], catch_exceptions=False)
     assert done.exit_code == 0
-    assert f"accept where the distance <= {ds.threshold.item()!r}" in done.stdout
+    assert f"accept where the distance <= {ds.threshold.item():.6g}" in done.stdout
+    assert "Data    160 templates of 40 subjects, all against all" in done.stdout
+    assert "Scores  distances, accepted at or below the threshold" in done.stdout
     assert {p.name for p in out.iterdir()} == {
         "results.nc",
         "summary.json",
@@ -321,3 +324,48 @@ def test_messages_name_what_the_command_has(tmp_path, capsys):
     be.save(_of_pairs(), file)
     assert main(["threshold", file, "--target", "eer", "--repeats", "1"]) == 0
     assert "by subject" not in capsys.readouterr().out.split("Warnings")[1].split("interval by")[0]
+
+
+def both_ways(scores: be.Scores) -> be.Scores:
+    """Every comparison of a matrix, in both directions, as a list with its subjects."""
+    who, n = scores.probe_labels, len(scores.probe_labels)
+    a, b = np.nonzero(~np.eye(n, dtype=bool))
+    people = np.stack([who[a], who[b]], 1)
+    return be.Scores.from_pairs(np.asarray(scores.values)[a, b], who[a] == who[b], subjects=people)
+
+
+def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
+    matrix = be.simulate(20, 3, random_state=1)
+    options = {"folds": 4, "repeats": 1, "replicates": 100}
+    found = [
+        be.study_threshold(scores, ("far", 0.001), **options)
+        for scores in (matrix, both_ways(matrix))
+    ]
+    names = [x for x in found[0] if "for_3" in x or x in ("impostor_pairs", "subjects")]
+    assert len(names) >= 8
+    for name in names:
+        assert found[0][name].item() == found[1][name].item(), name
+    # One direction alone: the same pairs, each once.
+    once = both_ways(matrix)
+    order = once.pair_subjects[:, 0] <= once.pair_subjects[:, 1]
+    alone = be.study_threshold(once.select(np.flatnonzero(order)), ("far", 0.001), **options)
+    assert alone["impostor_pairs"] == found[0]["impostor_pairs"]
+    assert alone["subjects_for_30"] == found[0]["subjects_for_30"]
+    # Of disjoint couples of people, pairs grow with the people.
+    few = once.select(np.flatnonzero(abs(np.diff(once.pair_subjects, axis=1)[:, 0]) <= 1))
+    sparse = be.study_threshold(few, ("far", 0.001), **options)
+    pairs, people = sparse["impostor_pairs"].item(), sparse["subjects"].item()
+    assert sparse["subjects_for_30"].item() == -(-people * 30_000 // pairs)
+
+
+def test_scores_near_chance_and_upside_down_are_doubted():
+    matrix = be.simulate(30, 3, random_state=1)
+    options = {"folds": 3, "repeats": 1, "replicates": 100}
+    shuffled = np.random.default_rng(0).permutation(matrix.probe_labels)
+    for scores, said in (
+        (be.Scores(matrix.values, shuffled), "near chance|no better than chance"),
+        (be.Scores(matrix.values, matrix.probe_labels, kind="similarity"), "worse than chance"),
+    ):
+        found = be.study_threshold(scores, "eer", **options)
+        assert re.search(said, found.attrs["warnings"])
+    assert "chance" not in be.study_threshold(matrix, "eer", **options).attrs["warnings"]
