@@ -22,7 +22,7 @@ from bioeval.base.engine import computed_by
 from bioeval.cli.cluster_options import started_cluster
 from bioeval.evaluation.blocks.cluster import ClusterExecutor
 from bioeval.evaluation.blocks.engine import BlockEngine, LocalExecutor
-from bioeval.tallies.parts import Joined
+from bioeval.tallies.parts import ConcatenatedRows
 
 
 def population(templates: int, features: int = 128) -> be.Scores:
@@ -111,7 +111,7 @@ class Ready:
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Return counts."""
         counts = np.full((1000, 100), 1, dtype=np.int64)
-        return {"counts": counts, "rows": Joined.of(np.arange(low, high))}
+        return {"counts": counts, "rows": ConcatenatedRows.of(np.arange(low, high))}
 
 
 # What 256 workers in one process would do besides, many times a second each.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bioeval.base.engine import computed_by
-from bioeval.tallies.parts import Part
+from bioeval.tallies.parts import RowRangeCounts
 
 
 class Shuffled:
@@ -23,5 +23,5 @@ class Shuffled:
         taken = {}
         for low, high in sorted(rows + again, key=lambda x: self.order[x[0] % len(self.order)]):
             with computed_by(None):
-                taken[low, high] = Part(((low, high),), work.part(low, high))
+                taken[low, high] = RowRangeCounts(((low, high),), work.part(low, high))
         yield from taken.values()

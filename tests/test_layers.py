@@ -38,7 +38,7 @@ KERNEL_LIBRARIES = {"__future__", "collections", "math", "numba", "numpy", "typi
 SHARED_BY_KERNELS = (  # nothing that is compiled into a kernel: named tuples and decorators alone
     "bioeval.kernels.argument_groups",
     "bioeval.kernels.compiled",
-    "bioeval.kernels.side_by_side",
+    "bioeval.kernels.parallel_rows",
     "bioeval.kernels.sweep_arguments",
 )
 
@@ -172,7 +172,7 @@ def test_a_kernel_file_stands_alone(path):
     allowed = KERNEL_LIBRARIES
     if path.stem in ("argument_groups", "sweep_arguments"):
         allowed = KERNEL_LIBRARIES - {"numba"}
-    elif path.stem == "side_by_side":
+    elif path.stem == "parallel_rows":
         allowed = KERNEL_LIBRARIES | {"concurrent", "contextvars"}
         allowed |= {"functools", "inspect", "operator", "os"}
     elif path.stem == "compiled":

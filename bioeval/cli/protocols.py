@@ -31,7 +31,7 @@ def command(card: str | None, check: bool, terms: str, as_json: bool) -> None:
     """
     from bioeval.cli.console import put, show, show_json, terminal_width
     from bioeval.protocol import available, explain, load
-    from bioeval.views.terms import Speaker
+    from bioeval.views.terms import TermTranslator
 
     names = available() if card is None else [checked(card)]
     if check and not as_json:
@@ -50,7 +50,7 @@ def command(card: str | None, check: bool, terms: str, as_json: bool) -> None:
         def say(text: str, task: str) -> str:
             if terms == "iso":  # has no other name for 1 - FNMR
                 text = re.sub(" = 1 - [A-Z]+$", "", text)
-            return Speaker(terms, "identification" if task.endswith("_set") else "")(text)
+            return TermTranslator(terms, "identification" if task.endswith("_set") else "")(text)
 
         put(explain(cards[0], max(width, _LEAST_WIDTH), say=say).rstrip("\n") + "\n")
 

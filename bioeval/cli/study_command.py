@@ -85,17 +85,17 @@ class StudyCommand:
         `blocks` makes what is shown of results by name, ``""`` for the only one, and `nodes` the
         node of the written tree of a name. Several are `overlaid` in one plot, or drawn `apart` as
         if each were the only one. The table is of plain `lines` or by rich; `task` is what its
-        rates are of, as for :class:`~bioeval.views.terms.Speaker`.
+        rates are of, as for :class:`~bioeval.views.terms.TermTranslator`.
         """
         self._counting.close()
         import xarray as xr
 
         from bioeval.views.tables.blocks import StudyReport
-        from bioeval.views.terms import Speaker, in_terms
+        from bioeval.views.terms import TermTranslator, in_terms
 
         named = found if isinstance(found, dict) else {"": found}
         shown = {name: in_terms(ds, self._terms) for name, ds in named.items()}
-        report = StudyReport(blocks(shown), Speaker(self._terms, task), reword)
+        report = StudyReport(blocks(shown), TermTranslator(self._terms, task), reword)
         table = str(report) if lines else report
         drawn: Any = shown.get("")
         saved: Any = found

@@ -9,9 +9,9 @@ import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
-from bioeval.tallies.look import PointsWanted
-from bioeval.tallies.look_work import ImpostorSweep
 from bioeval.tallies.point_search import refine
+from bioeval.tallies.second_pass import PointsWanted
+from bioeval.tallies.second_pass_work import ImpostorSweep
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.verification_job import VerificationJob
@@ -56,7 +56,9 @@ def chosen_threshold(
         costs = np.array([[0.5, genuine, impostor]])
     wanted = PointsWanted(targets, costs, job.wanted.every_score)
     with threads_for(scores):
-        points = refine(tally, ImpostorSweep(job, reader), wanted, symmetric=False, look=job.look)
+        points = refine(
+            tally, ImpostorSweep(job, reader), wanted, symmetric=False, second_pass=job.second_pass
+        )
     if rule.name == "eer":
         return points.equal_error.eer_threshold
     return float((points.threshold_at_far if rule.name == "far" else points.min_cost_threshold)[0])

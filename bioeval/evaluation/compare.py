@@ -45,7 +45,7 @@ from bioeval.stats.differences import (
 from bioeval.stats.interval_variables import few_people
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
-from bioeval.tallies.disjoint_units import made_by_one
+from bioeval.tallies.disjoint_units import unpaired_attempts
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 
 COMPARISON = {
@@ -415,7 +415,7 @@ def _dataset(
         remarks |= dict.fromkeys([*camera_warnings(a), *camera_warnings(b)])
     warnings = [*apart, *few_people(people, interval), *remarks]
     for name, system in zip(names, (first, second), strict=True):
-        notes = dict.fromkeys([*system.scores.remarks, *system.sentinels])
+        notes = dict.fromkeys([*system.scores.remarks, *system.failure_codes])
         warnings += [f"{name}: {note}" for note in notes]
     if alone := _made_by_one(a, b):
         warnings.append(
@@ -456,7 +456,7 @@ def _made_by_one(a: Scores, b: Scores) -> int:
     if are_pairs(a):
         made = (~np.isnan(as_row(s.values, s.kind, s.nan)) for s in (a, b))
         return int((next(made) != next(made)).sum())
-    return made_by_one(a, b)
+    return unpaired_attempts(a, b)
 
 
 def _names(a: Scores, b: Scores) -> tuple[str, str]:

@@ -23,12 +23,12 @@ from bioeval.stats.verification import replicates
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.disjoint_units import OrderChanges, count_units, layers
 from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.look import PointsWanted
-from bioeval.tallies.look_work import ImpostorSweep
 from bioeval.tallies.paired import EXACT_ATTEMPTS, PairedAttempts
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import VerificationPoints, check_costs, per_cent
 from bioeval.tallies.score_order import numbers_by_scores, ranks_among
+from bioeval.tallies.second_pass import PointsWanted
+from bioeval.tallies.second_pass_work import ImpostorSweep
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob
@@ -130,7 +130,7 @@ class ComparedSystem:
                     ImpostorSweep(job, self.reader),
                     wanted,
                     symmetric=False,
-                    look=job.look,
+                    second_pass=job.second_pass,
                 )
 
     @property
@@ -202,9 +202,9 @@ class ComparedSystem:
         return found
 
     @property
-    def sentinels(self) -> Sequence[str]:
+    def failure_codes(self) -> Sequence[str]:
         """Warnings of scores that may be failed comparisons."""
-        return self.reader.sentinels
+        return self.reader.failure_codes
 
     @property
     def remarks(self) -> list[str]:

@@ -52,7 +52,7 @@ class ComparedRetrieval:
         self.people = len(np.unique(scores.codes.probe[self.counted]))
         self.attempts = (int(found["queries"]),)
         self.remarks = str(found.attrs["warnings"]).splitlines()
-        self.sentinels: tuple[str, ...] = ()  # they are among the remarks
+        self.failure_codes: tuple[str, ...] = ()  # they are among the remarks
         self.details = {
             **{name: found.attrs[name] for name in _DETAILS},
             "jackknifed": "all measures: limits by the studentised jackknife by subject",

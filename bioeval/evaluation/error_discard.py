@@ -16,14 +16,14 @@ from bioeval.base.errors import Argument, DataError
 from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION
 from bioeval.evaluation.chosen_threshold import chosen_threshold, rule_of
-from bioeval.kernels.discard import count_by_lower
+from bioeval.kernels.error_discard import count_by_lower
 from bioeval.kernels.folds import FoldRows
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import number, percent, threshold_text
-from bioeval.scores.about import About
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_columns import Sides, template_columns
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import gather
@@ -46,7 +46,7 @@ ERROR_DISCARD: dict[str, Name] = {
 class DiscardTally:
     """Attempts that are left when samples are discarded; int64 arrays, shape (steps,)."""
 
-    about: About
+    about: Provenance
     false_rejects: np.ndarray
     genuine_attempts: np.ndarray
     false_accepts: np.ndarray
@@ -82,13 +82,13 @@ def count_by_quality(
     tables = np.zeros((numba.get_num_threads(), steps, 2), dtype=np.int64)
     with threads_for(reader.scores):
         for block in reader.blocks(progress):
-            own = block.own_start, block.own_stop, block.self_position
+            own = block.mate_start, block.mate_stop, block.self_position
             code = probe[block.low : block.low + len(block.values)]
             count_by_lower(FoldRows(block.values, *own), code, template, threshold, tables)
             value, row, position = gather(block.values, *own)
             lower = np.minimum(code[row], template[position])
             np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)
-    reader.note_sentinels()
+    reader.note_failure_codes()
     # Left at step k: those with a code above k.
     left = [np.cumsum(x[::-1], axis=0)[::-1][1:] for x in (genuine, tables.sum(axis=0))]
     mates, others = left

@@ -20,8 +20,8 @@ from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.look import PointsWanted
 from bioeval.tallies.point_search import refine
+from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.verification_job import TEMPLATES, VerificationJob
@@ -120,7 +120,11 @@ def epc(
     (made,) = run_jobs(dev, readers[0], [job], progress)
     with threads_for(dev):
         points = refine(
-            made, lambda: job.sweep(readers[0]), job.wanted, symmetric=False, look=job.look
+            made,
+            lambda: job.sweep(readers[0]),
+            job.wanted,
+            symmetric=False,
+            second_pass=job.second_pass,
         )
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))

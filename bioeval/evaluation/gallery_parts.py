@@ -15,11 +15,11 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
-from bioeval.scores.about import About
 from bioeval.scores.blocks import Progress
 from bioeval.scores.formats.archive import Archive
 from bioeval.scores.formats.files import existing_file, guarded, replacing
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_digests import CountedProbes, DigestKey, template_digests
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.random_galleries.counts import GalleryJob
@@ -486,7 +486,7 @@ def union_digest(mates: BestMates) -> str:
     return _digest_of(np.array([int(part, 16) for part in sorted(mates.parts)], dtype=np.uint64))
 
 
-def of_whole_gallery(about: About, mates: BestMates) -> About:
+def of_whole_gallery(about: Provenance, mates: BestMates) -> Provenance:
     """Return the provenance of counts of a part with the size of the whole gallery."""
     return replace(
         about,

@@ -34,10 +34,10 @@ from bioeval.results.blocks import (
 )
 from bioeval.results.groups import GROUPS, INEQUITY, Grouping, groups_dataset, inequity
 from bioeval.results.words import number, percent, threshold_text
-from bioeval.scores.about import disjoint_among, disjoint_pairs
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.provenance import disjoint_among, disjoint_pairs
 from bioeval.scores.template_columns import template_columns
 from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
 from bioeval.stats.interval_variables import Limits, by_subject, few_people, with_intervals

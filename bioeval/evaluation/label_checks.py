@@ -101,9 +101,9 @@ def _samples(scores: Scores) -> Finding:
             single, listed(repr(plain(x)) for x in names[sizes == 1]),
             "they make impostor comparisons alone, and are left out of closed-set identification",
         )  # fmt: skip
-    strangers = int((~np.isin(scores.codes.probe, scores.codes.gallery)).sum())
-    if strangers:
-        message += f"; {counted(strangers, 'probes')} of subjects that are not enrolled"
+    unenrolled = int((~np.isin(scores.codes.probe, scores.codes.gallery)).sum())
+    if unenrolled:
+        message += f"; {counted(unenrolled, 'probes')} of subjects that are not enrolled"
     return Finding("samples", "ok", message)
 
 

@@ -23,11 +23,11 @@ from bioeval.results.blocks import Block, Found, Intervals, Sentence, Table, Ter
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.results.words import excluded, number, percent
-from bioeval.scores.about import About
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.enrolment_times import times_of
 from bioeval.scores.labels import NOT_ENROLLED
 from bioeval.scores.matrix import Scores, require_scores
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.bootstrap import confidence_limits
 from bioeval.stats.interval_variables import Limits, few_people, of_one, with_intervals
@@ -107,7 +107,7 @@ def over_time_dataset(
     found: AttemptsOverTime,
     bins: TimeBins,
     sizes: tuple[np.ndarray, np.ndarray],
-    about: About,
+    about: Provenance,
     ranks: Sequence[int],
     ties: str,
 ) -> xr.Dataset:
@@ -184,7 +184,7 @@ def identified(
 
 
 def ageing_dataset(
-    found: AttemptsOverTime, bins: TimeBins, about: About, fitted: Variables
+    found: AttemptsOverTime, bins: TimeBins, about: Provenance, fitted: Variables
 ) -> xr.Dataset:
     """Return genuine scores by bins of age; the codes of the bins are of each genuine score."""
     over, codes, count = ("age",), bins.codes, len(bins)

@@ -18,8 +18,8 @@ from bioeval.evaluation.copy_checks import (
 )
 from bioeval.evaluation.score_checks import end_finding, failures, kind_finding, ties_finding
 from bioeval.results.findings import Finding, listed
+from bioeval.scores.failure_codes import end_values
 from bioeval.scores.pairs import PairScores
-from bioeval.scores.sentinels import end_values
 from bioeval.tallies.data_scan import SHOWN
 
 

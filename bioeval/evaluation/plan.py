@@ -22,11 +22,11 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
 from bioeval.tallies.kept_points import holds_points
-from bioeval.tallies.kept_windows import at_most_kept, kept_of, look_near_points
-from bioeval.tallies.look import Look, PointsWanted
-from bioeval.tallies.look_work import ImpostorSweep, look_at_all
+from bioeval.tallies.kept_windows import at_most_kept, kept_of, second_pass_near_points
 from bioeval.tallies.point_search import FewScores, Finder, PointFinder
 from bioeval.tallies.points import check_costs, check_far_targets, with_rare_targets
+from bioeval.tallies.second_pass import PointsWanted, SecondPass
+from bioeval.tallies.second_pass_work import ImpostorSweep, take_second_passes
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_extra, check_thresholds, to_internal
@@ -236,7 +236,7 @@ class Plan:
 
     @stage("finding operating points")
     def refine(self, counted: dict[str, TaskCounts]) -> None:
-        """Find the operating points of verification, by looks that all tasks share.
+        """Find the operating points of verification, by second passes that all tasks share.
 
         With extra thresholds, those and the points of all tasks are rows of each.
         """
@@ -252,7 +252,9 @@ class Plan:
             if is_small(reader.scores):  # nothing to share: its only block is read once
                 finder: Finder = FewScores(found, ImpostorSweep(job, reader), wanted, symmetric)
             else:
-                finder = PointFinder(found, wanted, symmetric=symmetric, look=job.look)
+                finder = PointFinder(
+                    found, wanted, symmetric=symmetric, second_pass=job.second_pass
+                )
             finders.append((found, job, finder))
         self._find(finders)
         if rows is None:
@@ -271,12 +273,12 @@ class Plan:
         self._find(finders)
 
     def _find(self, finders: Sequence[tuple[VerificationTally, VerificationJob, Finder]]) -> None:
-        """Take the looks that are missing, and set the points of each tally."""
+        """Take the second passes that are missing, and set the points of each tally."""
         while True:
-            looks = [(job, finder.next_look()) for _, job, finder in finders]
-            if not (looks := [(job, look) for job, look in looks if look is not None]):
+            passes = [(job, finder.next_second_pass()) for _, job, finder in finders]
+            if not (missing := [(job, one) for job, one in passes if one is not None]):
                 break
-            self._look(looks)
+            self._take_second_passes(missing)
         for found, _, finder in finders:
             found.points = finder.points()
 
@@ -286,16 +288,16 @@ class Plan:
 
         Scores that a sweep has kept are enough if they hold the points of these counts.
         """
-        wanted, looks = self._wanted(most), []
+        wanted, second_passes = self._wanted(most), []
         for job, found in self._verified(counted):
-            look = job.look
-            if look is not None:
-                found.kept = kept_of(look, found, wanted, rare=self._rare)
-            if look is None or not holds_points(found):
-                looks.append((job, look_near_points(found, wanted)))
-        if looks:
-            self._look(looks)
-        again = dict(looks)
+            second_pass = job.second_pass
+            if second_pass is not None:
+                found.kept = kept_of(second_pass, found, wanted, rare=self._rare)
+            if second_pass is None or not holds_points(found):
+                second_passes.append((job, second_pass_near_points(found, wanted)))
+        if second_passes:
+            self._take_second_passes(second_passes)
+        again = dict(second_passes)
         for job, found in self._verified(counted):
             if job in again:
                 found.kept = kept_of(again[job], found, wanted, rare=self._rare)
@@ -313,9 +315,11 @@ class Plan:
             if isinstance(job, VerificationJob) and isinstance(found, VerificationTally):
                 yield job, found
 
-    def _look(self, looks: Sequence[tuple[VerificationJob, Look]]) -> None:
+    def _take_second_passes(
+        self, second_passes: Sequence[tuple[VerificationJob, SecondPass]]
+    ) -> None:
         """Look at all impostor scores again."""
-        look_at_all(looks, self.attempts_reader)
+        take_second_passes(second_passes, self.attempts_reader)
 
     @property
     def _rare(self) -> bool:

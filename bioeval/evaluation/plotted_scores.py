@@ -13,9 +13,9 @@ from bioeval.base.errors import DataError
 from bioeval.evaluation.protocol_tally import Tally
 from bioeval.results.histogram import FAR_OFF, ScoreHistograms, is_coarse, score_histograms
 from bioeval.scores.blocks import BlockReader, as_row
+from bioeval.scores.failure_codes import SAMPLE_ROWS, SAMPLE_VALUES
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.matrix_image import matrix_image
-from bioeval.scores.sentinels import SAMPLE_ROWS, SAMPLE_VALUES
 from bioeval.scores.top_k import TopKScores
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import ThresholdCounter

@@ -26,7 +26,7 @@ from bioeval.evaluation.task_counts import TaskCounts, datasets_of, with_notes
 from bioeval.results.dataset import tree_of
 from bioeval.results.open_set import open_set_grid
 from bioeval.results.verification import grid_of
-from bioeval.scores.about import about_of_union
+from bioeval.scores.provenance import about_of_union
 from bioeval.scores.template_digests import CountedProbes, DigestKey
 from bioeval.tallies.counts import IdentificationTally, VerificationTally, require_alike
 from bioeval.tallies.folded import Folded, fold_identification, fold_verification

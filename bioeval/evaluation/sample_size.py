@@ -141,7 +141,7 @@ def _errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
     found = []
     for block in reader:
         value, row, position = gather(
-            block.values, block.own_start, block.own_stop, block.self_position
+            block.values, block.mate_start, block.mate_stop, block.self_position
         )
         row, column = row + block.low, reader.gallery.columns[0, position]
         ids = pilot.probe_ids[row], pilot.gallery_ids[column]

@@ -15,9 +15,9 @@ from bioeval.evaluation.verification import verification
 from bioeval.kernels.data_scan import FAILED, FARTHEST, NEAREST
 from bioeval.results.findings import SEVERITIES, Finding, listed
 from bioeval.results.support import judge_kind
+from bioeval.scores.failure_codes import REMEDY, EndValue, end_values
 from bioeval.scores.lattice import lattice_step
 from bioeval.scores.matrix import Scores
-from bioeval.scores.sentinels import REMEDY, EndValue, end_values
 from bioeval.tallies.data_scan import SHOWN, DataScan
 
 # The most scores of a class by which the kind is judged.

@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.scores.about import About
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_digests import CountedProbes, DigestKey, as_texts
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
 from bioeval.tallies.folded import FoldedIdentification, FoldedVerification, TooFewError
@@ -73,7 +73,7 @@ def _distinct(parts: dict[str, TaskCounts]) -> list[Any]:
     return list({id(part.tally): part.tally for part in parts.values()}.values())
 
 
-def share_about(about: About, salt: DigestKey | None) -> About:
+def share_about(about: Provenance, salt: DigestKey | None) -> Provenance:
     """Return a provenance without names: codes of subjects salted, or numbers in their place."""
     if salt is not None:
         names = list(about.probe_subjects)

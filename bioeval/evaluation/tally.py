@@ -23,17 +23,17 @@ from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.evaluation.protocol_tally import Tally
 from bioeval.evaluation.task_counts import TaskCounts, with_notes
 from bioeval.protocol.card import Protocol
-from bioeval.scores.about import About
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_digests import CountedProbes, DigestKey, as_texts, gallery_keys
 from bioeval.tallies.counters import ImpostorBlock
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.kept_scores import KEPT
-from bioeval.tallies.look import PointsWanted
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import COSTS, check_costs, check_far_targets
 from bioeval.tallies.row_digests import RowDigestJob
+from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -199,7 +199,7 @@ def _kept_at_most(points: Any) -> int:
     return int(points)
 
 
-def about_of_site(about: About, key: DigestKey, site: str) -> About:
+def about_of_site(about: Provenance, key: DigestKey, site: str) -> Provenance:
     """Return a provenance that names the site, with digests in place of names of subjects."""
     names = list(about.probe_subjects)
     digests = dict(zip(names, as_texts(key.digests("label", names)), strict=True))

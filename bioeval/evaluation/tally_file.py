@@ -17,9 +17,9 @@ from bioeval.base.errors import DataError
 from bioeval.evaluation.gallery_parts import GalleryPart
 from bioeval.evaluation.sharing import Sharing
 from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.scores.about import About
 from bioeval.scores.formats.archive import Archive
 from bioeval.scores.formats.files import existing_file, guarded, replacing
+from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_digests import CountedProbes
 from bioeval.tallies.counts import (
     CellCounts,
@@ -46,10 +46,13 @@ SCHEMA = 5
 # What a tally has beside the counts of its tasks, and the first layout that has it.
 _BESIDE = {"counted": 2, "part": 4, "shared": 4}
 
+# The name in files of a class that the code has renamed.
+_IN_FILES = {"Provenance": "About"}
+
 _CLASSES = {
-    c.__name__: c
+    _IN_FILES.get(c.__name__, c.__name__): c
     for c in (
-        About,
+        Provenance,
         CellCounts,
         CountedProbes,
         EqualError,
@@ -146,13 +149,14 @@ def holds_mates(path: str | os.PathLike[str]) -> bool:
 
 def _pack(value: Any, name: str, arrays: dict[str, np.ndarray]) -> Any:
     """Turn a tally into JSON, its arrays put into `arrays` by name."""
-    if type(value).__name__ in _CLASSES:
+    kind = _IN_FILES.get(type(value).__name__, type(value).__name__)
+    if kind in _CLASSES:
         inner = {
             f.name: _pack(found, f"{name}.{f.name}", arrays)
             for f in fields(value)
             if not isinstance(found := getattr(value, f.name), dict) or found
         }
-        return {"class": type(value).__name__, **inner}
+        return {"class": kind, **inner}
     if isinstance(value, np.ndarray):
         arrays[name] = value
         return {"array": name}
@@ -256,7 +260,7 @@ def _wrong_tasks(nodes: dict[str, tuple[Any, Any]]) -> str:
 
 
 def _about(about: Any) -> str:
-    if type(about) is not About:
+    if type(about) is not Provenance:
         return "the description of its data is missing"
     right = all(isinstance(getattr(about, k), str) for k in _WORDS)
     right = right and all(_whole(getattr(about, k)) for k in _NUMBERS)

@@ -15,10 +15,10 @@ from bioeval.results.verification import verification_dataset
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.tallies.look import PointsWanted
-from bioeval.tallies.look_work import ImpostorSweep
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
+from bioeval.tallies.second_pass import PointsWanted
+from bioeval.tallies.second_pass_work import ImpostorSweep
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob
@@ -171,7 +171,11 @@ def verification(
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):
         result.points = refine(
-            result, ImpostorSweep(job, reader), job.wanted, symmetric=symmetric, look=job.look
+            result,
+            ImpostorSweep(job, reader),
+            job.wanted,
+            symmetric=symmetric,
+            second_pass=job.second_pass,
         )
         found = verification_dataset(result)
         if limits is not None:

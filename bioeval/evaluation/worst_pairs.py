@@ -18,7 +18,7 @@ from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.label_medians import block_medians
-from bioeval.tallies.look import Look
+from bioeval.tallies.second_pass import SecondPass
 from bioeval.tallies.thresholds import require_values
 
 WORST_PAIRS = {
@@ -103,10 +103,10 @@ def worst_cells(
 
 
 def _add_impostors(found: LeastCells, block: Block) -> None:
-    look = Look([(-np.inf, found.limit)], places=True)
-    look.add(block.values, block.own_start, block.own_stop)
-    row, position = np.concatenate(look.places).astype(np.int64).T
-    found.add(np.concatenate(look.kept), block.low + row, _columns(block, row, position))
+    second_pass = SecondPass([(-np.inf, found.limit)], places=True)
+    second_pass.add(block.values, block.mate_start, block.mate_stop)
+    row, position = np.concatenate(second_pass.places).astype(np.int64).T
+    found.add(np.concatenate(second_pass.kept), block.low + row, _columns(block, row, position))
 
 
 def _add_genuine(found: LeastCells, block: Block) -> None:
@@ -119,7 +119,7 @@ def _add_genuine(found: LeastCells, block: Block) -> None:
 
 def own_cells(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Return row and position of the cells of each probe's own subject, but for the probe."""
-    row, position = cells_between(block.own_start, block.own_stop)
+    row, position = cells_between(block.mate_start, block.mate_stop)
     other = position != block.self_position[row]
     return row[other], position[other]
 
@@ -212,7 +212,7 @@ def worst_pairs(
     mirrored = templates == "single" and bool(both_sides)
     medians = np.empty((scores.shape[0], 3))
     impostor, genuine = worst_cells(reader, n, templates, mirrored, medians, progress)
-    reader.note_sentinels()
+    reader.note_failure_codes()
     row = np.concatenate([impostor.row, genuine.row])
     column = np.concatenate([impostor.column, genuine.column])
     distance = np.concatenate([impostor.value, -genuine.value])
@@ -287,7 +287,7 @@ def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
     row, position = own_cells(block)
     within, across = block.values[row, position], block.values.copy()
     for i in range(len(probes)):
-        across[i, block.own_start[i] : block.own_stop[i]] = np.nan
+        across[i, block.mate_start[i] : block.mate_stop[i]] = np.nan
     known = ~np.isnan(within)
     if len(np.unique(part.codes.probe[row[known]])) < 2:
         return False

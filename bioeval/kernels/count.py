@@ -1,6 +1,6 @@
 """Count the impostor scores of a block, and gather the genuine ones.
 
-Every kernel sees the same picture: the row's own subject at ``own_start:own_stop``, everything
+Every kernel sees the same picture: the row's own subject at ``mate_start:mate_stop``, everything
 else an impostor score, NaN no attempt. Tables are one a chunk of rows and are added afterwards,
 so that the counts are the same on any number of threads.
 """
@@ -11,18 +11,18 @@ import numpy as np
 from numba.extending import register_jitable
 
 from bioeval.kernels.compiled import compiled
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 
-@side_by_side("block")
-def finite_range(begin, end, block, own_start, own_stop, low, high):
+@parallel_rows("block")
+def finite_range(begin, end, block, mate_start, mate_stop, low, high):
     """Write the smallest and the largest finite impostor score of each row (inf, -inf if none)."""
     for i in range(begin, end):
         row = block[i]
         smallest = np.inf
         largest = -np.inf
         for side in range(2):
-            part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
+            part = row[: mate_start[i]] if side == 0 else row[mate_stop[i] :]
             for j in range(len(part)):
                 x = part[j]
                 if x < smallest and x > -np.inf:
@@ -82,9 +82,9 @@ def careful_moments(row, start, stop, scale):
     return n, origin, middle, spread
 
 
-@side_by_side("block")
+@parallel_rows("block")
 def row_moments(
-    begin, end, block, own_start, own_stop, scale, lanes, count, origins, mean, squares
+    begin, end, block, mate_start, mate_stop, scale, lanes, count, origins, mean, squares
 ):
     """Write number, origin, mean and sum of squared deviations of a row's finite impostor scores.
 
@@ -99,8 +99,8 @@ def row_moments(
     second = np.empty(lanes)
     for i in range(begin, end):
         row = block[i]
-        start = own_start[i]
-        stop = own_stop[i]
+        start = mate_start[i]
+        stop = mate_stop[i]
         n = count_scores(row[:start]) + count_scores(row[stop:])
         if n == 0:
             count[i] = 0
@@ -136,8 +136,8 @@ def row_moments(
             count[i], origins[i], mean[i], squares[i] = found
 
 
-@side_by_side("tables")
-def count_cells(begin, end, block, own_start, own_stop, width, inverse, first, tables, infinite):
+@parallel_rows("tables")
+def count_cells(begin, end, block, mate_start, mate_stop, width, inverse, first, tables, infinite):
     """Count impostor scores into cells ``((k - 1) * width, k * width]``, k from `first`.
 
     `width` is a power of two and `inverse` its inverse, so that ``x * inverse`` is exact or is
@@ -151,7 +151,7 @@ def count_cells(begin, end, block, own_start, own_stop, width, inverse, first, t
         for i in range(c * b // chunks, (c + 1) * b // chunks):
             row = block[i]
             for side in range(2):
-                part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
+                part = row[: mate_start[i]] if side == 0 else row[mate_stop[i] :]
                 for j in range(len(part)):
                     x = np.float64(part[j])
                     if abs(x) < np.inf:
@@ -189,9 +189,9 @@ def threshold_of(x, thresholds, base, scale, guide):
     return low
 
 
-@side_by_side("tables")
+@parallel_rows("tables")
 def count_thresholds(
-    begin, end, block, own_start, own_stop, thresholds, base, scale, guide, tables
+    begin, end, block, mate_start, mate_stop, thresholds, base, scale, guide, tables
 ):
     """Count impostor scores between thresholds: bin ``i`` holds ``t[i - 1] < x <= t[i]``.
 
@@ -205,7 +205,7 @@ def count_thresholds(
         for i in range(c * b // chunks, (c + 1) * b // chunks):
             row = block[i]
             for side in range(2):
-                part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
+                part = row[: mate_start[i]] if side == 0 else row[mate_stop[i] :]
                 for j in range(len(part)):
                     x = np.float64(part[j])
                     if x != x:
@@ -213,9 +213,9 @@ def count_thresholds(
                     table[threshold_of(x, thresholds, base, scale, guide)] += 1
 
 
-@side_by_side("low")
+@parallel_rows("low")
 def ranges_between(
-    begin, end, block, own_start, own_stop, thresholds, base, scale, guide, low, high
+    begin, end, block, mate_start, mate_stop, thresholds, base, scale, guide, low, high
 ):
     """Find the smallest and the largest impostor score between thresholds.
 
@@ -228,7 +228,7 @@ def ranges_between(
         for i in range(c * b // chunks, (c + 1) * b // chunks):
             row = block[i]
             for side in range(2):
-                part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
+                part = row[: mate_start[i]] if side == 0 else row[mate_stop[i] :]
                 for j in range(len(part)):
                     x = np.float64(part[j])
                     if x != x:
@@ -240,7 +240,7 @@ def ranges_between(
                         high[c, k] = x
 
 
-@side_by_side("first")
+@parallel_rows("first")
 def list_pairs(
     begin, end, block, starts, own, self_position, row_starts, groups, thresholds, base, scale,
     guide, first, right, layer, count, last,

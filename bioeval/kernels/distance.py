@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 
 class Embeddings(NamedTuple):
@@ -20,7 +20,7 @@ class Embeddings(NamedTuple):
     squared: np.ndarray  # (n,)
 
 
-@side_by_side("products")
+@parallel_rows("products")
 def finish_euclidean(begin, end, products, x, y, near, cosine):
     """Turn inner products into Euclidean distances, or into cosine distances of unit vectors.
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 
 class Facts(NamedTuple):
@@ -126,7 +126,7 @@ def draw_row(row, block, i, probe, size, key, facts):
         facts.tied_before[r, i] = n_before
 
 
-@side_by_side("block.values")
+@parallel_rows("block.values")
 def draw_facts(begin, end, block, probe, size, key, facts):
     """Rank each row's subject in galleries of `size` templates of each subject, drawn at random.
 
@@ -137,7 +137,7 @@ def draw_facts(begin, end, block, probe, size, key, facts):
         draw_row(row, block, i, probe[i], size, key, facts)
 
 
-@side_by_side("sums")
+@parallel_rows("sums")
 def permuted_products(begin, end, first, second, ends, key, sums):
     """Write sums of products of two lists, the second permuted at random within its parts.
 

@@ -1,8 +1,8 @@
 """Count all folds at once: each score by the fold of its probe and that of its template.
 
-As in ``count``, the row's own subject is at ``own_start:own_stop``, everything else is an impostor
-score, and NaN is no attempt. The cells cover the whole line: the first one is open below, the last
-one above, and one more is for NaN.
+As in ``count``, the row's own subject is at ``mate_start:mate_stop``, everything else is an
+impostor score, and NaN is no attempt. The cells cover the whole line: the first one is open below,
+the last one above, and one more is for NaN.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 # Scores that are looked at together.
 PIECE = 64
@@ -24,17 +24,17 @@ class FoldRows(NamedTuple):
     ----------
     values : float array, shape (b, n)
         NaN = no attempt.
-    own_start, own_stop, self_position : int64 arrays, shape (b,)
+    mate_start, mate_stop, self_position : int64 arrays, shape (b,)
         Where the probe's own subject starts and stops, and the probe itself; -1 for none.
     """
 
     values: np.ndarray
-    own_start: np.ndarray
-    own_stop: np.ndarray
+    mate_start: np.ndarray
+    mate_stop: np.ndarray
     self_position: np.ndarray
 
 
-@side_by_side("room")
+@parallel_rows("room")
 def count_by_fold(begin, end, rows, row_fold, offset, window, nan_cell, room, tables):
     """Count impostor scores into cells of their pair of folds.
 
@@ -43,8 +43,8 @@ def count_by_fold(begin, end, rows, row_fold, offset, window, nan_cell, room, ta
     int32 of shape (chunks, n), is for the cells of a row.
     """
     block = rows.values
-    own_start = rows.own_start
-    own_stop = rows.own_stop
+    mate_start = rows.mate_start
+    mate_stop = rows.mate_stop
     b, n = block.shape
     chunks = room.shape[0]
     width = window.width
@@ -76,11 +76,11 @@ def count_by_fold(begin, end, rows, row_fold, offset, window, nan_cell, room, ta
                 table[back[p]] += one
             if 2 * half < n:
                 table[index[n - 1]] += one
-            for p in range(own_start[i], own_stop[i]):
+            for p in range(mate_start[i], mate_stop[i]):
                 table[index[p]] -= one
 
 
-@side_by_side("values")
+@parallel_rows("values")
 def collect_scores(begin, end, rows, row_fold, first, above, upto, values, place, filled):
     """Collect the impostor scores in windows, with their places in the rows and columns.
 
@@ -97,8 +97,8 @@ def collect_scores(begin, end, rows, row_fold, first, above, upto, values, place
         The number collected; those beyond the room are not written.
     """
     block = rows.values
-    own_start = rows.own_start
-    own_stop = rows.own_stop
+    mate_start = rows.mate_start
+    mate_stop = rows.mate_stop
     b, n = block.shape
     chunks, room = values.shape
     for c in range(begin, end):
@@ -145,7 +145,7 @@ def collect_scores(begin, end, rows, row_fold, first, above, upto, values, place
                     hits += inside[j]
                 for k in range(hits):
                     p = near[k]
-                    if own_start[i] <= p < own_stop[i]:
+                    if mate_start[i] <= p < mate_stop[i]:
                         continue
                     if count < room:
                         values[c, count] = row[p]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 # Rules of fusion, besides the `k`-th smallest distance, which is `k`.
 MEDIAN, MEAN, MAX = 0, -1, -2
@@ -29,7 +29,7 @@ def sort(values):
         gap //= 3
 
 
-@side_by_side("block")
+@parallel_rows("block")
 def fuse_groups(begin, end, block, columns, starts, self_position, rule, fused, place):
     """Fuse the templates of each group by the `rule`-th smallest distance, or as above.
 
@@ -127,7 +127,7 @@ def least_but(part, left_out):
     return least
 
 
-@side_by_side("block")
+@parallel_rows("block")
 def fuse_nearest(begin, end, block, starts, self_position, fused):
     """Write each subject's smallest distance; NaN where no template is left."""
     groups = len(starts) - 1

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 # Odd constants of splitmix64, which turns a counter into random bits.
 STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -45,7 +45,7 @@ def _uniform(state, key):
     return np.float64(_random_bits(state, key) >> np.uint64(11)) / 9007199254740992.0
 
 
-@side_by_side("queries.values")
+@parallel_rows("queries.values")
 def rank_identities(begin, end, queries, gallery, mates, counts):
     """Count the identities before the best mate of each row, each at its first entry.
 
@@ -141,7 +141,7 @@ def _add_exactly(node, weight, kept, first, equal, line, at_rank):
         at_rank[r] += weight * line[r]
 
 
-@side_by_side("queries.values")
+@parallel_rows("queries.values")
 def single_shots(begin, end, queries, gallery, mates, draws, at_rank):
     """Rank the match in a gallery of one entry of each identity, over all such galleries.
 

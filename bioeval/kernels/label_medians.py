@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 
-@side_by_side(over="values")
+@parallel_rows(over="values")
 def label_medians(begin, end, values, columns, starts, own, itself, found):
     """Write the median distance of each row to its own label, and the least to another one.
 

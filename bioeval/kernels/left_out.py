@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 
 class ByGroup(NamedTuple):
@@ -54,7 +54,7 @@ def _best_mate(row, place, start, stop, itself):
     return best, best_place, mates
 
 
-@side_by_side("block")
+@parallel_rows("block")
 def count_by_group(begin, end, block, columns, starts, own, self_position, found):
     """Count the candidates of each group up to the best mate of each row.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 
 @register_jitable
@@ -18,8 +18,8 @@ def softplus(x):
     return max(x, 0.0) + np.log1p(np.exp(-abs(x)))
 
 
-@side_by_side("sums")
-def softplus_sums(begin, end, block, own_start, own_stop, sign, shifts, sums):
+@parallel_rows("sums")
+def softplus_sums(begin, end, block, mate_start, mate_stop, sign, shifts, sums):
     """Sum ``log(1 + exp(sign * x + shifts[k]))`` over the impostor scores of each row.
 
     `shifts` increase; the float64 `sums`, shape (rows, shifts), are written. Terms are multiplied
@@ -36,7 +36,7 @@ def softplus_sums(begin, end, block, own_start, own_stop, sign, shifts, sums):
             total[k] = 0.0
             product[k] = 1.0
         for side in range(2):
-            part = row[: own_start[i]] if side == 0 else row[own_stop[i] :]
+            part = row[: mate_start[i]] if side == 0 else row[mate_stop[i] :]
             for j in range(len(part)):
                 x = sign * np.float64(part[j]) + shifts[number - 1]
                 if x != x or x == -np.inf:
@@ -56,7 +56,7 @@ def softplus_sums(begin, end, block, own_start, own_stop, sign, shifts, sums):
             total[k] += np.log(product[k])
 
 
-@side_by_side("classes")
+@parallel_rows("classes")
 def logistic_sums(begin, end, classes, stack, origin, inverse, weights, sums):
     """Sum the loss of a logistic regression, its gradient and its Hessian, by row and class.
 

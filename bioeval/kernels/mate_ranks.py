@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 # Values compared with the farthest mate at a time, before any of them is collected.
 CHUNK = 64
@@ -230,7 +230,7 @@ def _rank_row(queries, gallery, written, near, i):
             written.before[at + t] = _count_before(row, gallery, own, runs, mates[t], places[t])
 
 
-@side_by_side("queries.values")
+@parallel_rows("queries.values")
 def rank_mates(begin, end, queries, gallery, mates):
     """Rank all mates of each query among the templates of others; ``mates`` is written."""
     near = np.empty(queries.values.shape[1] + 1, queries.values.dtype)

@@ -8,7 +8,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from bioeval.kernels.compiled import compiled
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 
 class Frames(NamedTuple):
@@ -83,7 +83,7 @@ def _iou(a, b):
     return both / union if union > 0 else 0.0
 
 
-@side_by_side("truth")
+@parallel_rows("truth")
 def count_overlaps(begin, end, truth, frame_of_truth, result, result_start, least, counts):
     """Count, for each ground-truth box, the result boxes of its frame that overlap it enough.
 
@@ -99,7 +99,7 @@ def count_overlaps(begin, end, truth, frame_of_truth, result, result_start, leas
         counts[i] = found
 
 
-@side_by_side("truth")
+@parallel_rows("truth")
 def list_overlaps(begin, end, truth, frame_of_truth, result, result_start, least, start, row, iou):
     """Write the overlaps that :func:`count_overlaps` counted: result box, and IoU.
 

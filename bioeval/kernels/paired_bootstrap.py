@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 # Columns that are counted together.
 BLOCK = 16
@@ -35,7 +35,7 @@ class ReplicatePoints(NamedTuple):
     corners: np.ndarray
 
 
-@side_by_side("points.eer")
+@parallel_rows("points.eer")
 def replicate_points(begin, end, impostor, genuine, weights, targets, points):
     """Write the operating points of each replicate, from whole-number counts.
 

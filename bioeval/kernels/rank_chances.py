@@ -13,7 +13,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from bioeval.kernels.compiled import compiled
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 # Tie policies: a subject exactly as close as the mate ranks behind it, before it, by the place of
 # its first best template, or in all orders on average.
@@ -406,7 +406,7 @@ def rank_row(row, block, i, usable, draw, rules, ranks):
         add_ranks(trials, kinds, loose, rules, draw.tiny, weight[a], terms, chance[a, shift:])
 
 
-@side_by_side("block.values")
+@parallel_rows("block.values")
 def rank_chances(begin, end, block, usable, draw, rules, ranks):
     """Find the chance of each mate of each row to be enrolled and at each rank.
 

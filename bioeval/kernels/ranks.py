@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 
 @register_jitable
@@ -55,15 +55,15 @@ def rank_row(row, place, start, stop, itself, facts, i):
     facts.mates_tied[i] = same
 
 
-@side_by_side("block")
-def rank_facts(begin, end, block, columns, own_start, own_stop, self_position, facts):
+@parallel_rows("block")
+def rank_facts(begin, end, block, columns, mate_start, mate_stop, self_position, facts):
     """Rank the best mate of each row among the candidates that are not mates.
 
-    The row's own subject is at ``own_start:own_stop``, the probe itself at `self_position` or -1.
+    The row's own subject is at ``mate_start:mate_stop``, the probe itself at `self_position` or -1.
     The places in the gallery's own order, for stable ties, are shared or by row: `columns` has the
     shape (1, n) or (b, n).
     """
     shared = columns.shape[0] == 1
     for i in range(begin, end):
         place = columns[0] if shared else columns[i]
-        rank_row(block[i], place, own_start[i], own_stop[i], self_position[i], facts, i)
+        rank_row(block[i], place, mate_start[i], mate_stop[i], self_position[i], facts, i)

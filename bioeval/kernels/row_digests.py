@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 # Of the finaliser of SplitMix64.
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -41,7 +41,7 @@ def has_distinct(line, columns, own, number, seen):
     return False
 
 
-@side_by_side("sums")
+@parallel_rows("sums")
 def digest_rows(begin, end, values, rows, columns, own, sign, keys, summed, least, sums, varied):
     """Write a digest of each row, and whether it has at least `least` distinct values.
 

@@ -6,10 +6,10 @@ them, and the counts of all sites add up.
 
 from __future__ import annotations
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 
-@side_by_side("values")
+@parallel_rows("values")
 def count_around(
     begin, end, values, identity, own, kept, which, place, starts, distance, bound, closer, tied,
     before,

@@ -1,6 +1,6 @@
 """Sums and counts of impostor scores, by row and by column, of which those by subject are made.
 
-As in :mod:`bioeval.kernels.count`, the row's own subject is at ``own_start:own_stop``, everything
+As in :mod:`bioeval.kernels.count`, the row's own subject is at ``mate_start:mate_stop``, everything
 else is an impostor score, NaN no attempt.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 
 @register_jitable
@@ -61,7 +61,7 @@ def add_with_care(part, weights, sums, weighted, columns, lacking, row):
             row[3] += np.int64(weights[j])
 
 
-@side_by_side("row_sums")
+@parallel_rows("row_sums")
 def sum_scores(
     begin, end, block, own, rows, weights, threshold, row_sums, row_counts, column_sums,
     column_counts,

@@ -11,8 +11,8 @@ are compared as integers of the same width, and cells are found without branches
 with given thresholds, or next to genuine scores, are put aside without branches and compared with
 them afterwards. ``tests/kernels/test_vectorised.py`` reads the instructions.
 
-Another look at the impostor scores alone, :func:`look_at_rows`, keeps scores in windows, with their
-places if these are wanted, and adds up pairs by the same functions.
+A second pass over the impostor scores alone, :func:`second_pass_of_rows`, keeps scores in windows,
+with their places if these are wanted, and adds up pairs by the same functions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 
 @register_jitable
@@ -593,7 +593,7 @@ def group_size(starts):
     return size
 
 
-@side_by_side("scratch.cells")
+@parallel_rows("scratch.cells")
 def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
     """Count rows of a matrix for all tasks, those of the chunks ``begin:end`` of `scratch`.
 
@@ -686,9 +686,9 @@ def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
                 of_subjects.tied_before[i] = enrolled * before
 
 
-@side_by_side("scratch.cells")
-def look_at_rows(begin, end, block, own_start, own_stop, points, places, scratch):
-    """Look again at the impostor scores of a block, NaN for no attempt.
+@parallel_rows("scratch.cells")
+def second_pass_of_rows(begin, end, block, mate_start, mate_stop, points, places, scratch):
+    """Read the impostor scores of a block again, NaN for no attempt.
 
     Row and position of each score kept in a window are written to `places`, an int32 array of shape
     (chunks, room, 2); it has no room where they are not wanted.
@@ -701,7 +701,7 @@ def look_at_rows(begin, end, block, own_start, own_stop, points, places, scratch
             if len(points.flags) > 0:
                 find_cells(block[i], index, points.frame)
             for side in range(2):
-                part = slice(0, own_start[i]) if side == 0 else slice(own_stop[i], len(index))
+                part = slice(0, mate_start[i]) if side == 0 else slice(mate_stop[i], len(index))
                 line = block[i, part]
                 keep_flagged(line, index[part], points, c)
                 if places.shape[1] > 0:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 
-@side_by_side("left")
+@parallel_rows("left")
 def sort_by_layer(begin, end, left, starts, layers, entries, found):
     """Write the entries of each left subject by layer, those of a single attempt first.
 
@@ -39,7 +39,7 @@ def sort_by_layer(begin, end, left, starts, layers, entries, found):
             ends[k] += 1
 
 
-@side_by_side("totals")
+@parallel_rows("totals")
 def weigh_pairs(begin, end, left, starts, entries, weights, largest, totals, sums):
     """Add ``count * w[left] * w[right]`` to the total of a layer, for every column of weights.
 

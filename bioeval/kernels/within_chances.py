@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 
 class Grid(NamedTuple):
@@ -166,7 +166,7 @@ def row_within(row, block, i, usable, grid, steps, chances):
     chance_within(near, count, usable, steps, chances.oneself[i])
 
 
-@side_by_side("block.values")
+@parallel_rows("block.values")
 def within_chances(begin, end, block, usable, grid, steps, chances):
     """Find the chance that a drawn template is within each threshold, for each row.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 # Values whose places are found at a time, without a branch.
 CHUNK = 256
@@ -81,7 +81,7 @@ def _subtract_removed(queries, gallery, limits, i, even):
                 even[np.searchsorted(limits, row[j])] -= 1
 
 
-@side_by_side("queries.values")
+@parallel_rows("queries.values")
 def count_retrieved(begin, end, queries, gallery, thresholds, counts):
     """Count the entries of each query's list between thresholds.
 

@@ -347,17 +347,17 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         outside = np.zeros(len(who), dtype=bool)
         if self.enrolled is None:
             outside[order[: self._number_out(samples)]] = True
-            strangers = outside
+            unenrolled = outside
         else:
             few = inner.enough(samples)[2]
             able = order[~few[order]]
             outside[:] = True
             outside[able[: self._number_in(samples, len(able))]] = False
-            strangers = outside & ~few if inner.too_few == "drop" else outside
+            unenrolled = outside & ~few if inner.too_few == "drop" else outside
         inner_seed, key = galleries or (seed, repeat)
         draws = shuffling.stream(inner_seed, shuffling.GALLERY, key)
         gallery, probe = inner._roles(samples, ~outside, draws)
-        return inner._indices(samples.who, gallery, probe | strangers[who.codes])
+        return inner._indices(samples.who, gallery, probe | unenrolled[who.codes])
 
     def _number_out(self, samples: SplitInput) -> int:
         """Return the number of subjects that are drawn not to be enrolled."""

@@ -170,9 +170,9 @@ class Experiment(Division[ExperimentParts]):
     @property
     def impostors(self) -> str:
         """Which probes are the impostors of open-set identification unless said otherwise."""
-        strangers = self._share is not None or self.enrolled is not None
-        strangers = strangers or (self.has_galleries and self.too_few == "probe")
-        return "unenrolled" if strangers else "leave-subject-out"
+        unenrolled = self._share is not None or self.enrolled is not None
+        unenrolled = unenrolled or (self.has_galleries and self.too_few == "probe")
+        return "unenrolled" if unenrolled else "leave-subject-out"
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of repeats; the arguments are not needed."""

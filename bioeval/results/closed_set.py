@@ -12,7 +12,7 @@ import xarray as xr
 from bioeval.base.errors import Argument, ProtocolError, counted, require_choice
 from bioeval.base.variables import CLOSED_SET
 from bioeval.results.dataset import Scalars, Variables, about_attrs, build, max_ranks, rate
-from bioeval.scores.about import About
+from bioeval.scores.provenance import Provenance
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.tie_policies import check_max_rank, rank_weights
 
@@ -32,7 +32,7 @@ class ClosedSetCounts:
     tied: Any  # attempts with a non-mate tied with the best mate
     ranks: np.ndarray | None = None  # by default 1 ... r
 
-    def scalars(self, about: About) -> Scalars:
+    def scalars(self, about: Provenance) -> Scalars:
         """Return CMS over the ranks, and the attempts."""
         cms = rate(self.found, self.attempts)
         variables: Variables = {
@@ -49,7 +49,7 @@ class ClosedSetCounts:
         return Scalars(variables, {"rank": ranks})
 
     def dataset(
-        self, about: About, options: Mapping[str, str | int | float], note: str = ""
+        self, about: Provenance, options: Mapping[str, str | int | float], note: str = ""
     ) -> xr.Dataset:
         """Return the scalars with their provenance; a note is added to the warnings."""
         warnings = [note] if note else []

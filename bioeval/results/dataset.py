@@ -11,7 +11,7 @@ import xarray as xr
 from bioeval.base.scalars import Name
 from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
-from bioeval.scores.about import About
+from bioeval.scores.provenance import Provenance
 
 #: Ranks that are shown unless the protocol card names others.
 RANKS = (1, 5, 10)
@@ -112,7 +112,9 @@ def _variable(dims: tuple[str, ...], values: Any, name: Name) -> xr.Variable:
     return xr.Variable(dims, np.asarray(values), name.attrs(), fastpath=True)
 
 
-def about_attrs(about: About, task: str, warnings: Iterable[str]) -> dict[str, str | int | float]:
+def about_attrs(
+    about: Provenance, task: str, warnings: Iterable[str]
+) -> dict[str, str | int | float]:
     """Return the attributes of every result: data, options and warnings."""
     prints = about.fingerprints
     shown = list(prints[:4]) + ([f"and {len(prints) - 4} more"] if len(prints) > 4 else [])

@@ -14,7 +14,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.variables import OPEN_SET
 from bioeval.results.dataset import Scalars, Variables, about_attrs, build, max_ranks, rate
 from bioeval.results.support import equal_error_variables, support_warnings
-from bioeval.scores.about import About
+from bioeval.scores.provenance import Provenance
 from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.points import (
@@ -174,7 +174,7 @@ class OpenSetAttempts:
     unmated: int
 
     def scalars(
-        self, about: About, impostors: str, far_targets: np.ndarray, points: Variables
+        self, about: Provenance, impostors: str, far_targets: np.ndarray, points: Variables
     ) -> Scalars:
         """Return the numbers of attempts and of subjects, and the operating points.
 
@@ -275,7 +275,7 @@ def open_set_result(
     counts: OpenSetCounts,
     points: Variables,
     far_targets: np.ndarray,
-    about: About,
+    about: Provenance,
     options: Mapping[str, Any],
     notes: Iterable[str],
     remarks: list[str],

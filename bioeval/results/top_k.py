@@ -17,8 +17,8 @@ from bioeval.results.average_precision import cut_warnings, interpolated_precisi
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.reid import _RANKED, RECALL_LEVELS, REID, ranked_curves, warn_of_cut_lists
-from bioeval.scores.about import describe
 from bioeval.scores.labels import Codes
+from bioeval.scores.provenance import describe
 from bioeval.scores.top_k import TopKScores
 from bioeval.tallies.reid_counts import MatchLists
 from bioeval.tallies.tie_policies import check_max_rank

@@ -17,7 +17,7 @@ from bioeval.results.support import (
     point_variables,
     support_warnings,
 )
-from bioeval.scores.about import disjoint_pairs
+from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.cells import cell_exponent, joint_exponent
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.kept_points import Bounds, bounds_of_counts, points_of_kept
@@ -114,25 +114,25 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         thresholds, first = np.unique(every, return_index=True)
         fa = np.append(fa, points.rows_fa)[first]
     ga = np.searchsorted(tally.genuine, thresholds, side="right").astype(np.int64)
-    strangers = tally.unenrolled
-    if strangers is not None:
-        accepted = np.searchsorted(strangers, thresholds, side="right").astype(np.int64)
+    unenrolled = tally.unenrolled
+    if unenrolled is not None:
+        accepted = np.searchsorted(unenrolled, thresholds, side="right").astype(np.int64)
     kind = tally.about.kind
     thresholds = to_user(thresholds, kind)
     if larger_is_closer(kind):
         thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
-        if strangers is not None:
+        if unenrolled is not None:
             accepted = accepted[::-1]
     over = ("threshold",)
     variables = {
         **decisions(ga, genuine, fa, impostor),
         **_scalars(tally, points, bounds).variables,
     }
-    if strangers is not None:
+    if unenrolled is not None:
         variables |= {
-            "far_unenrolled": (over, rate(accepted, len(strangers))),
+            "far_unenrolled": (over, rate(accepted, len(unenrolled))),
             "fa_unenrolled": (over, accepted),
-            "unenrolled_attempts": ((), np.int64(len(strangers))),
+            "unenrolled_attempts": ((), np.int64(len(unenrolled))),
         }
     warnings = []
     doubt = ""

@@ -24,12 +24,12 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import memory_limited
 from bioeval.base.progress import report
 from bioeval.kernels import fuse as kernel_fuse
-from bioeval.scores.about import About, describe
 from bioeval.scores.aliases import writable_alias
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
+from bioeval.scores.failure_codes import FailureCodeWatch, notes_of_pairs
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.scores.sentinels import SentinelWatch, notes_of_pairs
+from bioeval.scores.provenance import Provenance, describe
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.scores.working_memory import give_back, rows_within
 
@@ -85,8 +85,8 @@ class Block:
     columns: np.ndarray
     starts: np.ndarray
     own: np.ndarray
-    own_start: np.ndarray
-    own_stop: np.ndarray
+    mate_start: np.ndarray
+    mate_stop: np.ndarray
     self_position: np.ndarray
     mask: np.ndarray | None = None
     _fused: dict[str, Block] = field(default_factory=dict)
@@ -101,7 +101,7 @@ class Block:
         """Return the rows fused by the nearest template, and the limits of the own subject."""
         if "min" in self._fused:
             known = self._fused["min"]
-            return known.values, known.own_start, known.own_stop
+            return known.values, known.mate_start, known.mate_stop
         fused = np.empty((len(self.values), len(self.starts) - 1), dtype=self.values.dtype)
         kernel_fuse.fuse_nearest(self.values, self.starts, self.self_position, fused)
         enrolled = self.own >= 0
@@ -127,8 +127,8 @@ class Block:
             columns=place,
             starts=np.arange(fused.shape[1] + 1, dtype=np.int64),
             own=self.own,
-            own_start=np.where(enrolled, self.own, 0),
-            own_stop=np.where(enrolled, self.own + 1, 0),
+            mate_start=np.where(enrolled, self.own, 0),
+            mate_stop=np.where(enrolled, self.own + 1, 0),
             self_position=np.full(len(fused), -1, dtype=np.int64),
         )
 
@@ -153,8 +153,8 @@ class Gallery:
         self._group[self.subjects] = np.arange(len(self.subjects))
         # The group of each probe's own subject, and the position of the probe itself.
         self.own = self._group[scores.codes.probe]
-        self.own_start = np.where(self.own >= 0, self.starts[self.own], 0)
-        self.own_stop = np.where(self.own >= 0, self.starts[self.own + 1], 0)
+        self.mate_start = np.where(self.own >= 0, self.starts[self.own], 0)
+        self.mate_stop = np.where(self.own >= 0, self.starts[self.own + 1], 0)
         ids = scores.gallery_ids if self.order is None else scores.gallery_ids[self.order]
         position = np.full(max(ids.max(), scores.probe_ids.max()) + 1, -1, dtype=np.int64)
         position[ids] = np.arange(len(ids))
@@ -174,10 +174,10 @@ class BlockReader:
         require_scores(scores)
         scores.require_matrix()
         self.scores = scores
-        self.sentinels: list[str] = []  # warnings, after note_sentinels
+        self.failure_codes: list[str] = []  # warnings, after note_failure_codes
 
     @cached_property
-    def about(self) -> About:
+    def about(self) -> Provenance:
         """Provenance of the counts."""
         return describe(self.scores)
 
@@ -187,27 +187,27 @@ class BlockReader:
         return Gallery(self.scores)
 
     @cached_property
-    def watch(self) -> SentinelWatch:
-        """What was seen of sentinels in the rows that were read."""
+    def watch(self) -> FailureCodeWatch:
+        """What was seen of failure codes in the rows that were read."""
         columns, position = self.gallery.columns[0], self.gallery.self_position
         itself = np.where(position >= 0, columns[position], -1)
-        return SentinelWatch(self.scores, itself, np.argsort(columns))
+        return FailureCodeWatch(self.scores, itself, np.argsort(columns))
 
     def look(self, low: int, values: np.ndarray) -> None:
-        """Look for sentinels in distances of the rows from `low` on, in the gallery's order."""
+        """Look for failure codes in distances of the rows from `low` on, in the gallery's order."""
         if not self.scores.streams:
             sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
             self.watch.look(low, values, np.arange(len(values)), self.watch.positions, sign)
 
-    def note_sentinels(self) -> None:
-        """Add what was seen of sentinels to the provenance; computed distances have none."""
+    def note_failure_codes(self) -> None:
+        """Add what was seen of failure codes to the provenance; computed distances have none."""
         if self.scores.streams:
             return
         if are_pairs(self.scores):
             found = notes_of_pairs(self.scores)
         else:
             found = self.watch.notes()
-        self.sentinels = found
+        self.failure_codes = found
         notes = dict.fromkeys([*self.about.notes, *found])
         self.about = replace(self.about, notes=tuple(notes))
 
@@ -297,8 +297,8 @@ class BlockReader:
             columns=gallery.columns,
             starts=gallery.starts,
             own=gallery.own[low:high],
-            own_start=gallery.own_start[low:high],
-            own_stop=gallery.own_stop[low:high],
+            mate_start=gallery.mate_start[low:high],
+            mate_stop=gallery.mate_stop[low:high],
             self_position=position,
             mask=mask,
         )
@@ -315,7 +315,7 @@ class BlockReader:
 
     def own_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
         """Return row and position of the cells of each probe's own subject, in order."""
-        return cells_between(self.gallery.own_start[low:high], self.gallery.own_stop[low:high])
+        return cells_between(self.gallery.mate_start[low:high], self.gallery.mate_stop[low:high])
 
     @cached_property
     def enrolled(self) -> np.ndarray:

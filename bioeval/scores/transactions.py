@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
-from bioeval.scores.about import describe
 from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.labels import Codes, missing_values
 from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import describe
 
 
 class TransactionReader(BlockReader):
@@ -58,24 +58,24 @@ class TransactionReader(BlockReader):
             columns=gallery.columns,
             starts=gallery.starts,
             own=gallery.own[low:high],
-            own_start=gallery.own_start[low:high],
-            own_stop=gallery.own_stop[low:high],
+            mate_start=gallery.mate_start[low:high],
+            mate_stop=gallery.mate_stop[low:high],
             self_position=gallery.self_position[low:high],
         )
         if fused is not None:
             block._fused[self._fusion] = block.of_groups(fused, np.zeros((1, 1), dtype=np.int64))
         return block
 
-    def note_sentinels(self) -> None:
-        """Add what was seen of sentinels to the provenance, by the rows of the scores."""
+    def note_failure_codes(self) -> None:
+        """Add what was seen of failure codes to the provenance, by the rows of the scores."""
         if self._probes.scores.streams:
             return
         watch = copy(self._probes.watch)
         back = np.argsort(self._order)
         watch.scores, watch.sampled = self._compared, self._order[watch.sampled]
         watch.value, watch.count = watch.value[back], watch.count[back]
-        self.sentinels = watch.notes()
-        notes = dict.fromkeys([*self.about.notes, *self.sentinels])
+        self.failure_codes = watch.notes()
+        notes = dict.fromkeys([*self.about.notes, *self.failure_codes])
         self.about = replace(self.about, notes=tuple(notes))
 
 

@@ -9,8 +9,8 @@ import scipy
 
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import VALUED, larger_is_closer
-from bioeval.scores.about import disjoint_among
 from bioeval.scores.labels import Codes, as_labels
+from bioeval.scores.provenance import disjoint_among
 from bioeval.stats.bootstrap import open_limits, sample_of
 from bioeval.stats.options import CONFIDENCE, Interval, check_confidence
 

@@ -9,7 +9,7 @@ import scipy
 
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState
-from bioeval.scores.about import disjoint_pairs
+from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, Interval, IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns

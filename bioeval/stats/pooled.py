@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bioeval.base.scalars import RATES_OF
-from bioeval.scores.about import disjoint_pairs
+from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
 from bioeval.stats.interval_variables import by_subject, few_people
 from bioeval.stats.options import IntervalOptions

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.scores.about import About
 from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.provenance import Provenance
 from bioeval.tallies.by_fold.partition import DivisionIntoFolds, Groups, Tick
 from bioeval.tallies.by_fold.sweep import FoldSweep
 from bioeval.tallies.by_subject import SubjectAttempts
@@ -28,7 +28,7 @@ class GroupTally:
 
     Attributes
     ----------
-    about : About
+    about : Provenance
     chosen : ChosenThreshold
         Chosen by a rule on the attempts of all groups, as a distance.
     false_rejects, genuine_attempts : int64 arrays, shape (groups,)
@@ -38,7 +38,7 @@ class GroupTally:
         The attempts within each group, which have looked into the bins of the FAR targets.
     """
 
-    about: About
+    about: Provenance
     chosen: ChosenThreshold
     false_rejects: np.ndarray
     genuine_attempts: np.ndarray
@@ -111,7 +111,7 @@ def count_groups(
         inside = inside[sweep.edges.searchsorted(values[inside]) == b]
         found = np.bincount(codes[inside], weights[inside], number**2).astype(np.int64)
         accepted = pairs.counts[..., :b].sum(axis=-1) + found.reshape(number, number)
-    reader.note_sentinels()
+    reader.note_failure_codes()
     made = pairs.counts.sum(axis=-1)
     return GroupTally(reader.about, chosen, rejected, genuine, accepted, made, own)
 
@@ -144,7 +144,7 @@ def count_listed(attempts: SubjectAttempts, group: np.ndarray, rule: Rule) -> Gr
     every = Attempts.listed(values[genuine], values[~genuine])
     chosen = choose(rule, every, wanted_bins(rule, every))
     accepted = is_accepted(values, chosen.threshold)  # NaN rejects all
-    attempts.reader.note_sentinels()
+    attempts.reader.note_failure_codes()
     return GroupTally(
         attempts.reader.about, chosen,
         by_pair(genuine & ~accepted).diagonal(), by_pair(genuine).diagonal(),

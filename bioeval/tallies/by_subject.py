@@ -12,15 +12,15 @@ from bioeval.base.engine import engine
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
-from bioeval.scores.about import disjoint_among, disjoint_pairs
 from bioeval.scores.blocks import Block, BlockReader, as_row
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.provenance import disjoint_among, disjoint_pairs
 from bioeval.tallies.block_work import counts_of
 from bioeval.tallies.counters import gather, gather_claims, guide_to, impostor_scores
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.pair_counts import MergingSink, PairCounts, Sink
-from bioeval.tallies.parts import Joined
+from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.points import EqualError
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -176,11 +176,11 @@ class SubjectAttempts:
         every = np.union1d(chosen, wanted)
         return every[np.isfinite(every)], False
 
-    def _impostors(self, blocks: Iterable[Block]) -> Joined:
+    def _impostors(self, blocks: Iterable[Block]) -> ConcatenatedRows:
         """Return the impostor scores of some blocks; of pairs, all."""
         swept = self.job.attempts(blocks)
         scores = (impostor_scores(x).astype(np.float64) for _, xs in swept for x in xs)
-        return Joined((np.empty(0), *scores))
+        return ConcatenatedRows((np.empty(0), *scores))
 
     def listed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return every attempt that could be made, in an order that the labels alone decide.
@@ -199,7 +199,7 @@ class SubjectAttempts:
         found = counts_of("attempts", self.reader, self._list)
         return found["values"].array(), found["left"].array(), found["right"].array()
 
-    def _list(self, blocks: Iterable[Block]) -> dict[str, Joined]:
+    def _list(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
         """List the attempts of some blocks, one by one."""
         enrolled = self._person[self.reader.gallery.subjects].astype(np.int32)
         probing = self._person[self.scores.codes.probe].astype(np.int32)
@@ -213,7 +213,11 @@ class SubjectAttempts:
             right = np.broadcast_to(np.repeat(enrolled, np.diff(block.starts)), others.shape)
             parts.append((block.values[others].astype(np.float64), left[others], right[others]))
         return dict(
-            zip(("values", "left", "right"), map(Joined, zip(*parts, strict=True)), strict=True)
+            zip(
+                ("values", "left", "right"),
+                map(ConcatenatedRows, zip(*parts, strict=True)),
+                strict=True,
+            )
         )
 
     def sweep(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
@@ -255,7 +259,7 @@ class SubjectAttempts:
         right = self._person[self.reader.gallery.subjects[groups[claim]]]
         return self._listed(values, left, right, thresholds, sink)
 
-    def _gather_claims(self, blocks: Iterable[Block]) -> dict[str, Joined]:
+    def _gather_claims(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
         """Return the scores of the claims that the rows of some blocks make, and their numbers."""
         assert self.job.claims is not None
         values, claims = [np.empty(0)], [np.empty(0, dtype=np.int64)]
@@ -265,7 +269,10 @@ class SubjectAttempts:
             value, claim = gather_claims(block, self.job.claims)
             values.append(value.astype(np.float64))
             claims.append(claim)
-        return {"values": Joined(tuple(values)), "claims": Joined(tuple(claims))}
+        return {
+            "values": ConcatenatedRows(tuple(values)),
+            "claims": ConcatenatedRows(tuple(claims)),
+        }
 
     def _of_pairs(self, thresholds: np.ndarray, sink: Sink) -> tuple[np.ndarray, np.ndarray]:
         assert self._pairs is not None
@@ -319,12 +326,15 @@ class _PairCounter:
                 block = block.fused(self.fusion)
             who = self.people[0][block.low : block.low + len(block.values)]
             value, row, _ = gather(
-                block.values, block.own_start, block.own_stop, block.self_position
+                block.values, block.mate_start, block.mate_stop, block.self_position
             )
             genuine.append(value.astype(np.float64))
             people.append(who[row])
             self._count(block, who, sink)
-        return {"genuine": Joined(tuple(genuine)), "people": Joined(tuple(people))}
+        return {
+            "genuine": ConcatenatedRows(tuple(genuine)),
+            "people": ConcatenatedRows(tuple(people)),
+        }
 
     def _count(self, block: Block, who: np.ndarray, sink: Sink) -> None:
         """Count the impostor attempts of a block, a few subjects at a time."""

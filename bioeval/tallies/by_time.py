@@ -26,7 +26,7 @@ from bioeval.tallies.by_fold.thresholds import judge_folds
 from bioeval.tallies.counters import gather, guide_to
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.parts import Joined
+from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import Rule
 
@@ -163,8 +163,8 @@ class ProbeAttemptsJob:
     def counts(self, low: int, high: int) -> dict[str, Any]:
         """Return what rows ``low:high`` hold; see :mod:`bioeval.tallies.parts`."""
         columns = [np.concatenate(x) for x in zip(*self.found, strict=True)]
-        genuine = {name: Joined.of(x) for name, x in zip(_GENUINE, columns, strict=True)}
-        return {**genuine, "impostors": Joined.of(self.impostors[low:high])}
+        genuine = {name: ConcatenatedRows.of(x) for name, x in zip(_GENUINE, columns, strict=True)}
+        return {**genuine, "impostors": ConcatenatedRows.of(self.impostors[low:high])}
 
     def include_counts(self, found: dict[str, Any]) -> None:
         """Take in what all rows hold."""
@@ -174,7 +174,7 @@ class ProbeAttemptsJob:
     def add(self, block: Block) -> None:
         """Take the attempts of a block of rows."""
         block = block.fused(self.fusion) if self.multi else block
-        rows = block.values, block.own_start, block.own_stop
+        rows = block.values, block.mate_start, block.mate_stop
         value, row, position = gather(*rows, block.self_position)
         column = position if self.multi else block.columns[0][position]
         self.found.append((value.astype(np.float64), row + block.low, column))
@@ -267,7 +267,7 @@ def _by_rule(
         run_jobs(reader.scores, reader, jobs)
     parts = [(Subset(everything, inside=False), Subset(b, inside=False)) for b in range(bins)]
     judged = judge_folds(sweep, counting.rule, [parts])[0]
-    reader.note_sentinels()
+    reader.note_failure_codes()
     chosen, whole = judged[0].chosen, judged[0].train
     if not chosen.defined:
         lacking = "genuine" if not whole.genuine_attempts else "impostor"

@@ -14,9 +14,9 @@ import numba
 import numpy as np
 
 from bioeval.kernels import count, log_odds
-from bioeval.scores.about import About
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance
 from bioeval.tallies.counters import ThresholdCounter, guide_to
 from bioeval.tallies.isotonic import Pooled
 from bioeval.tallies.threshold_search import distinct
@@ -47,7 +47,7 @@ class CalibrationCounts:
         The smallest and the largest distance in each isotonic block.
     """
 
-    about: About
+    about: Provenance
     genuine: np.ndarray
     thresholds: np.ndarray
     fa: np.ndarray
@@ -114,7 +114,7 @@ def count_for_calibration(
             added = 2 if laplace else 0
             pooled = Pooled.of_points(distances, at, fr, (len(genuine) + added, impostors + added))
             low, high = _ranges(job, reader, pooled.edges, genuine)
-    reader.note_sentinels()
+    reader.note_failure_codes()
     return CalibrationCounts(
         reader.about, genuine, thresholds, fa, impostors, *losses, infinite, pooled, low, high
     )

@@ -86,13 +86,13 @@ class CellCounter:
     def __init__(self) -> None:
         self.cells = CellCounts()
 
-    def add(self, values: np.ndarray, own_start: np.ndarray, own_stop: np.ndarray) -> None:
+    def add(self, values: np.ndarray, mate_start: np.ndarray, mate_stop: np.ndarray) -> None:
         """Count the finite and infinite scores of a block, the rows' own subjects left out."""
-        low, high = finite_range(values, own_start, own_stop)
+        low, high = finite_range(values, mate_start, mate_stop)
         grid = CellGrid.covering(low, high) if low <= high else CellGrid(0, 0, 0)
         infinite, tables = _tables(2), _tables(grid.count)
         kernel.count_cells(
-            values, own_start, own_stop, 2.0**grid.exponent, 2.0**-grid.exponent, grid.first,
+            values, mate_start, mate_stop, 2.0**grid.exponent, 2.0**-grid.exponent, grid.first,
             tables, infinite,
         )  # fmt: skip
         counts, (negative, positive) = tables.sum(axis=0), infinite.sum(axis=0)
@@ -111,10 +111,10 @@ class ThresholdCounter:
         self.counts = np.zeros(len(thresholds) + 1, dtype=np.int64)
         self.guide = guide_to(thresholds)
 
-    def add(self, values: np.ndarray, own_start: np.ndarray, own_stop: np.ndarray) -> None:
+    def add(self, values: np.ndarray, mate_start: np.ndarray, mate_stop: np.ndarray) -> None:
         """Count the scores of a block, the rows' own subjects left out."""
         tables = _tables(len(self.counts))
-        kernel.count_thresholds(values, own_start, own_stop, self.thresholds, *self.guide, tables)
+        kernel.count_thresholds(values, mate_start, mate_stop, self.thresholds, *self.guide, tables)
         self.counts += tables.sum(axis=0)
 
     def result(self) -> ThresholdCounts:
@@ -123,13 +123,13 @@ class ThresholdCounter:
 
 
 def finite_range(
-    values: np.ndarray, own_start: np.ndarray, own_stop: np.ndarray
+    values: np.ndarray, mate_start: np.ndarray, mate_stop: np.ndarray
 ) -> tuple[float, float]:
     """Return the smallest and the largest finite score; (inf, -inf) if there is none."""
     if not values.size:
         return np.inf, -np.inf
     lows, highs = np.empty(len(values)), np.empty(len(values))
-    kernel.finite_range(values, own_start, own_stop, lows, highs)
+    kernel.finite_range(values, mate_start, mate_stop, lows, highs)
     return float(lows.min()), float(highs.max())
 
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bioeval.base.errors import MergeError
-from bioeval.scores.about import About
+from bioeval.scores.provenance import Provenance
 from bioeval.tallies.cells import CELLS, CellGrid
 from bioeval.tallies.kept_scores import KeptScores
 from bioeval.tallies.points import VerificationPoints
@@ -156,7 +156,7 @@ class VerificationTally:
 
     form: ClassVar[str] = "verification"
 
-    about: About
+    about: Provenance
     templates: str
     fusion: str
     claims: str
@@ -209,7 +209,7 @@ class IdentificationTally:
 
     form: ClassVar[str] = "identification"
 
-    about: About
+    about: Provenance
     rank_unit: str
     fusion: str
     enrolled: np.ndarray

@@ -11,8 +11,8 @@ from bioeval.base.progress import report, stage
 from bioeval.kernels.data_scan import KINDS, scan_rows
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.blocks import BlockReader, Progress, as_distances, threads_for
+from bioeval.scores.failure_codes import FailureCodeWatch
 from bioeval.scores.matrix import Scores
-from bioeval.scores.sentinels import SentinelWatch
 from bioeval.tallies.label_medians import row_medians
 
 #: Places that are kept of each kind of comparison.
@@ -46,8 +46,8 @@ class DataScan:
         The templates of which both directions are kept, where the same are on both sides.
     forth, back : float64 arrays, shape (k, n)
         Distances of these templates as probes, and as gallery.
-    watch : SentinelWatch
-        What was seen of sentinels, with a sample of rows in the units of the scores.
+    watch : FailureCodeWatch
+        What was seen of failure codes, with a sample of rows in the units of the scores.
     medians : float64 array, shape (m, 3)
         Of each row, as :func:`bioeval.kernels.label_medians.label_medians` writes them; empty
         without labels, and of scores that are only an order.
@@ -66,7 +66,7 @@ class DataScan:
     lines: np.ndarray
     forth: np.ndarray
     back: np.ndarray
-    watch: SentinelWatch
+    watch: FailureCodeWatch
     medians: np.ndarray
     genuine: np.ndarray = field(default_factory=lambda: np.empty(0))
 
@@ -98,7 +98,7 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
         lines=lines,
         forth=np.empty((len(lines), n)),
         back=np.empty((len(lines), n)),
-        watch=SentinelWatch(scores, itself, np.arange(n)),
+        watch=FailureCodeWatch(scores, itself, np.arange(n)),
         medians=np.empty((m if scores.labelled and scores.kind != "order" else 0, 3)),
     )
     genuine: list[np.ndarray] = []

@@ -13,22 +13,22 @@ import numpy as np
 
 from bioeval.base.engine import engine
 from bioeval.kernels import order_changes as kernel
-from bioeval.scores.about import mates_among
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import mates_among
 from bioeval.tallies.score_order import summary
 
 
-def made_by_one(a: Scores, b: Scores) -> int:
+def unpaired_attempts(a: Scores, b: Scores) -> int:
     """Return how many comparisons one of two systems over the same templates alone made."""
-    work, chosen = _MadeByOne(a, b), engine()
+    work, chosen = _UnpairedAttempts(a, b), engine()
     if chosen is None:
         return work.part(0, a.shape[0])
     found: int = chosen.count(work, None)
     return found
 
 
-class _MadeByOne:
+class _UnpairedAttempts:
     """These comparisons, in blocks of rows that may be read in any order."""
 
     what = "failures"

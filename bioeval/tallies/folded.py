@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bioeval.base.errors import DataError, MergeError, ProtocolError
-from bioeval.scores.about import About
+from bioeval.scores.provenance import Provenance
 from bioeval.tallies.counts import IdentificationTally, VerificationTally, require_alike
 from bioeval.tallies.tie_policies import rank_weights
 
@@ -40,7 +40,7 @@ class FoldedVerification:
 
     form: ClassVar[str] = "folded verification"
 
-    about: About
+    about: Provenance
     templates: str
     fusion: str
     claims: str
@@ -109,7 +109,7 @@ class FoldedIdentification:
 
     form: ClassVar[str] = "folded identification"
 
-    about: About
+    about: Provenance
     rank_unit: str
     fusion: str
     ties: str

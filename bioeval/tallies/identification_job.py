@@ -14,7 +14,7 @@ from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.parts import Joined
+from bioeval.tallies.parts import ConcatenatedRows
 
 if TYPE_CHECKING:
     from bioeval.tallies.left_out import LeftOut
@@ -35,12 +35,12 @@ def facts_of_rows(facts: RankFacts, rows: slice) -> RankFacts:
     return RankFacts(*(values[rows] for values in facts))
 
 
-def joined_facts(facts: RankFacts, low: int, high: int) -> dict[str, Joined]:
+def joined_facts(facts: RankFacts, low: int, high: int) -> dict[str, ConcatenatedRows]:
     """Return the facts of rows ``low:high``, which those of the next rows follow."""
-    return {name: Joined.of(values[low:high]) for name, values in facts._asdict().items()}
+    return {name: ConcatenatedRows.of(values[low:high]) for name, values in facts._asdict().items()}
 
 
-def include_facts(facts: RankFacts, found: dict[str, Joined]) -> None:
+def include_facts(facts: RankFacts, found: dict[str, ConcatenatedRows]) -> None:
     """Take the facts of all rows into arrays."""
     for name, values in facts._asdict().items():
         values[:] = found[name].array()
@@ -130,5 +130,5 @@ class IdentificationJob:
 
 def _rank(block: Block, facts: RankFacts) -> None:
     kernel.rank_facts(
-        block.values, block.columns, block.own_start, block.own_stop, block.self_position, facts
+        block.values, block.columns, block.mate_start, block.mate_stop, block.self_position, facts
     )

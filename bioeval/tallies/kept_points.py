@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.look import PointsWanted
 from bioeval.tallies.point_search import add_optima, undefined_points
 from bioeval.tallies.points import (
     ErrorCurve,
@@ -22,6 +21,7 @@ from bioeval.tallies.points import (
     moments_of,
     with_rare_targets,
 )
+from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins, within
 
 # The least and the largest possible value of a point; arrays at FAR targets and costs.

@@ -15,8 +15,8 @@ import numpy as np
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.kept_scores import KeptScores
-from bioeval.tallies.look import Look, PointsWanted, Windows
 from bioeval.tallies.point_search import require_same
+from bioeval.tallies.second_pass import PointsWanted, SecondPass, Windows
 from bioeval.tallies.threshold_search import Objective, crossing_weight, objectives
 
 # Standard errors of the pilot within which a point is looked for.
@@ -26,7 +26,7 @@ ERRORS = 4.0
 ALIGNED = 4
 
 # How many times as far an optimum is looked for, which is flat, and cells with genuine scores that
-# it may be beside: a few scores more are kept, and another look is seldom needed.
+# it may be beside: a few scores more are kept, and another pass is seldom needed.
 FLAT, BESIDE = 2.0, 8
 
 # FAR targets that every window of the lowest scores covers.
@@ -188,28 +188,28 @@ def _outside(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     return np.maximum(np.maximum(low, -high), 0)
 
 
-def look_near_points(tally: VerificationTally, wanted: PointsWanted) -> Look:
-    """Return a look at the scores of a tally that keeps those closest to its points."""
+def second_pass_near_points(tally: VerificationTally, wanted: PointsWanted) -> SecondPass:
+    """Return a second pass over the scores of a tally that keeps those closest to its points."""
     cells = tally.impostor
     found = closest_windows(cells.grid, cells.counts, tally.genuine, wanted, wanted.keep)[0]
-    look = Look(found)
+    second_pass = SecondPass(found)
     grid = cells.grid.with_margin()
     # The last cells end at the largest float, beyond which there is no grid.
     if len(cells.counts) and np.isfinite(grid.boundaries).all():
-        look.keep_cells(grid)
-    return look
+        second_pass.keep_cells(grid)
+    return second_pass
 
 
 def kept_of(
-    look: Look, tally: VerificationTally, wanted: PointsWanted, *, rare: bool
+    second_pass: SecondPass, tally: VerificationTally, wanted: PointsWanted, *, rare: bool
 ) -> KeptScores:
-    """Return what a look at the scores of a tally kept, in windows between cells of the tally."""
+    """Return what a second pass kept of the scores of a tally, in windows between its cells."""
     cells = tally.impostor
     ends = cells.grid.boundaries
     below = np.append(0, np.cumsum(cells.counts)) + cells.negative_infinite
     places = [
         (np.searchsorted(ends, low), np.searchsorted(ends, high, side="right") - 1)
-        for low, high in look.windows
+        for low, high in second_pass.windows
     ]
     if len(cells.counts):
         places = [(a, b) for a, b in places if a < b]
@@ -217,7 +217,7 @@ def kept_of(
     # The tally counted nothing finite outside of its cells.
     lows = np.where(first == 0, -np.inf, ends[first])
     highs = np.where(last == len(ends) - 1, np.inf, ends[last])
-    scores = look.within(list(zip(lows.tolist(), highs.tolist(), strict=True)))
+    scores = second_pass.within(list(zip(lows.tolist(), highs.tolist(), strict=True)))
     scores = scores[np.isfinite(scores)]
     require_same(len(scores), int((below[last] - below[first]).sum()))
     return KeptScores(lows, highs, below[first], scores, wanted.targets, wanted.costs, rare)

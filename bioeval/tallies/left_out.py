@@ -11,7 +11,7 @@ from bioeval.kernels.left_out import ByGroup, count_by_group
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.block_work import counts_of
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.parts import Joined
+from bioeval.tallies.parts import ConcatenatedRows
 
 # Pairs of a probe and a subject before its best mate, at most, which decide the number of ranks.
 ROOM = 1 << 22
@@ -92,7 +92,7 @@ class _Counter:
     ties: str
     ranks: int
 
-    def __call__(self, blocks: Iterable[Block]) -> dict[str, Joined]:
+    def __call__(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
         """Return the facts of the rows, and those of pairs of a row and a group."""
         names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
         arrays: dict[str, list[np.ndarray]] = {name: [] for name in names}
@@ -100,7 +100,7 @@ class _Counter:
             rows = self._of_block(block if self.fusion is None else block.fused(self.fusion))
             for name, values in zip(names, rows, strict=True):
                 arrays[name].append(values)
-        return {name: Joined(tuple(found)) for name, found in arrays.items()}
+        return {name: ConcatenatedRows(tuple(found)) for name, found in arrays.items()}
 
     def _of_block(self, block: Block) -> tuple[np.ndarray, ...]:
         shape = len(block.values), len(block.starts) - 1

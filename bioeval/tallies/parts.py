@@ -1,8 +1,8 @@
 """Counts of blocks of rows, and how they add up: exactly, in any order of blocks.
 
 Counts are a tree of dictionaries. Integers and arrays of integers add; truth values hold together
-if both do; :class:`Joined` arrays follow each other in the order of the rows; anything else merges
-by its own `merge`.
+if both do; arrays of :class:`ConcatenatedRows` follow each other in the order of the rows; anything
+else merges by its own `merge`.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ Counts = Any
 
 
 @dataclass(frozen=True, eq=False)
-class Joined:
+class ConcatenatedRows:
     """Arrays of blocks of rows, in the order of the rows."""
 
     arrays: tuple[np.ndarray, ...] = ()
 
     @classmethod
-    def of(cls, *arrays: np.ndarray) -> Joined:
+    def of(cls, *arrays: np.ndarray) -> ConcatenatedRows:
         """Return arrays that follow each other."""
         return cls(arrays)
 
-    def merge(self, other: Joined) -> Joined:
+    def merge(self, other: ConcatenatedRows) -> ConcatenatedRows:
         """Return these arrays and those of the following rows."""
-        return Joined((*self.arrays, *other.arrays))
+        return ConcatenatedRows((*self.arrays, *other.arrays))
 
     def array(self) -> np.ndarray:
         """Return the arrays as one."""
@@ -115,13 +115,13 @@ class KeptRows:
 
     lows: np.ndarray
     highs: np.ndarray
-    scores: Joined = field(default_factory=Joined)
+    scores: ConcatenatedRows = field(default_factory=ConcatenatedRows)
 
     @classmethod
     def of(cls, windows: Sequence[tuple[float, float]], scores: Sequence[np.ndarray]) -> KeptRows:
         """Return what one look kept."""
         lows, highs = np.array(windows, dtype=np.float64).reshape(-1, 2).T
-        return cls(lows, highs, Joined(tuple(scores)))
+        return cls(lows, highs, ConcatenatedRows(tuple(scores)))
 
     @property
     def windows(self) -> list[tuple[float, float]]:
@@ -154,13 +154,13 @@ def merged(first: Counts, second: Counts) -> Counts:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class RowRangeCounts:
     """Counts of some rows, and which rows they are: runs ``(low, high)``, increasing."""
 
     rows: tuple[tuple[int, int], ...]
     counts: Counts
 
-    def merge(self, other: Part) -> Part:
+    def merge(self, other: RowRangeCounts) -> RowRangeCounts:
         """Return the counts of both, which may not share a row; they follow each other."""
         if other.rows[0] < self.rows[0]:
             return other.merge(self)
@@ -171,13 +171,13 @@ class Part:
             )
         (*before, (low, high)), ((start, stop), *after) = self.rows, other.rows
         touching = ((low, stop),) if high == start else ((low, high), (start, stop))
-        return Part((*before, *touching, *after), merged(self.counts, other.counts))
+        return RowRangeCounts((*before, *touching, *after), merged(self.counts, other.counts))
 
 
-def merged_parts(parts: Sequence[Part]) -> Part:
+def merged_parts(parts: Sequence[RowRangeCounts]) -> RowRangeCounts:
     """Return the counts of all parts, in the order of their rows, as a tree of pairs."""
     ordered = sorted(parts, key=lambda part: part.rows)
     while len(ordered) > 1:
         pairs = [ordered[i : i + 2] for i in range(0, len(ordered), 2)]
-        ordered = [reduce(Part.merge, pair) for pair in pairs]
+        ordered = [reduce(RowRangeCounts.merge, pair) for pair in pairs]
     return ordered[0]

@@ -1,8 +1,8 @@
-"""Operating points of a tally, exactly: from its counts and from looks at the scores.
+"""Operating points of a tally, exactly: from its counts and from second passes at the scores.
 
 Genuine scores and impostor counts in cells say in which few cells each point lies. The impostor
-scores of these alone are needed; a look that a sweep took on the way may hold them, and whatever it
-does not hold is looked for again, where the counts say.
+scores of these alone are needed; a sweep may have kept them on the way, and whatever it does not
+hold is looked for by second passes, where the counts say.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from bioeval.kernels.sweep_arguments import PointTables
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import ImpostorBlock, impostor_scores
 from bioeval.tallies.counts import CellCounts, VerificationTally
-from bioeval.tallies.look import Look, PointsWanted, Windows
-from bioeval.tallies.look_work import ImpostorSweep, look_at_all
 from bioeval.tallies.points import (
     ErrorCurve,
     Moments,
@@ -35,10 +33,12 @@ from bioeval.tallies.points import (
     min_costs,
     moments_of,
 )
+from bioeval.tallies.second_pass import PointsWanted, SecondPass, Windows
+from bioeval.tallies.second_pass_work import ImpostorSweep, take_second_passes
 from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins
 
 # Scores of a bin that are looked for; a bin with more is divided before, and so are all if together
-# they have too many. Scores that divide bins, and windows of one look.
+# they have too many. Scores that divide bins, and windows of one second pass.
 COLLECT, COLLECT_ALL = 1 << 20, 1 << 24
 DIVIDING, MOST_WINDOWS = 1 << 11, 16
 
@@ -47,7 +47,7 @@ FEW = 1 << 18
 
 Sweep = Callable[[], Iterable[ImpostorBlock]]
 
-# Bins of one look, and the scores that it kept there, increasing.
+# Bins of one second pass, and the scores that it kept there, increasing.
 _Found = list[tuple[np.ndarray, np.ndarray]]
 
 
@@ -58,31 +58,31 @@ def refine(
     wanted: PointsWanted,
     *,
     symmetric: bool | None,
-    look: Look | None = None,
+    second_pass: SecondPass | None = None,
 ) -> VerificationPoints:
     """Return the exact operating points of a tally, by further sweeps over its impostor scores."""
     if tally.impostor.total <= FEW:
         return FewScores(tally, sweep, wanted, symmetric).points()
-    finder = PointFinder(tally, wanted, symmetric=symmetric, look=look)
-    while (another := finder.next_look()) is not None:
-        look_again(sweep, another)
+    finder = PointFinder(tally, wanted, symmetric=symmetric, second_pass=second_pass)
+    while (another := finder.next_second_pass()) is not None:
+        take_second_pass(sweep, another)
     return finder.points()
 
 
-def look_again(sweep: Sweep, look: Look) -> None:
+def take_second_pass(sweep: Sweep, second_pass: SecondPass) -> None:
     """Look at all impostor scores of a sweep."""
     if isinstance(sweep, ImpostorSweep):
-        look_at_all([(sweep.job, look)], sweep.reader)
+        take_second_passes([(sweep.job, second_pass)], sweep.reader)
         return
     for block in sweep():
-        look.add(*block)
+        second_pass.add(*block)
 
 
 class PointFinder:
-    """Finds the operating points of one tally, by as many looks as it takes.
+    """Finds the operating points of one tally, by as many second passes as it takes.
 
-    `symmetric` says whether each pair was counted in both directions, None if unknown; `look` is
-    what a sweep found that counted the tally.
+    `symmetric` says whether each pair was counted in both directions, None if unknown;
+    `second_pass` is what a sweep found that counted the tally.
     """
 
     def __init__(
@@ -91,33 +91,33 @@ class PointFinder:
         wanted: PointsWanted,
         *,
         symmetric: bool | None,
-        look: Look | None = None,
+        second_pass: SecondPass | None = None,
     ):
         self._wanted, self._symmetric = wanted, symmetric
         self._genuine, self._cells = tally.genuine, tally.impostor
         self._with_rows = wants_rows(tally, wanted)
-        if look is not None and look.cells.total == tally.impostor.total:
-            self._cells = look.cells
+        if second_pass is not None and second_pass.cells.total == tally.impostor.total:
+            self._cells = second_pass.cells
         self._attempts = Attempts.of_cells(tally.genuine.astype(np.float64), self._cells)
         self._uncut = self._attempts.counts
-        self._look: Look | None = None
-        self._known: list[Look] = []
+        self._second_pass: SecondPass | None = None
+        self._known: list[SecondPass] = []
         self._needed = np.zeros(0, dtype=bool)
         self._pairs: int | None = None
         self._moments: Moments | None = None
-        if look is not None and self._attempts.defined:
-            self._take(look)
+        if second_pass is not None and self._attempts.defined:
+            self._take(second_pass)
 
-    def next_look(self) -> Look | None:
-        """Return the look that is to be taken next, at all impostor scores; None if all is known.
+    def next_second_pass(self) -> SecondPass | None:
+        """Return the next second pass over all impostor scores; None if all is known.
 
         The caller takes it before the next call.
         """
         attempts = self._attempts
         if not attempts.defined:
             return None
-        if self._look is not None:
-            self._take(self._look)
+        if self._second_pass is not None:
+            self._take(self._second_pass)
         if not len(self._needed):
             self._find_bins()
         bins = np.flatnonzero(self._needed & ~self._attempts.single_valued())
@@ -135,17 +135,17 @@ class PointFinder:
         rest = windows, genuine, _ends(self._cells)
         if len(divided):
             intervals = [attempts.interval(b) for b in divided]
-            self._look = _Division(intervals, *rest, moments=moments)
+            self._second_pass = _Division(intervals, *rest, moments=moments)
         else:
-            self._look = Look(*rest, moments=moments)
+            self._second_pass = SecondPass(*rest, moments=moments)
             grid = self._cells.grid.with_margin()
             # The last bins end at the largest float, where cells may go on.
             if attempts.counts is self._uncut and np.isfinite(grid.boundaries).all():
-                self._look.keep_cells(grid)
-        return self._look
+                self._second_pass.keep_cells(grid)
+        return self._second_pass
 
     def points(self) -> VerificationPoints:
-        """Return the points, once no look is missing."""
+        """Return the points, once no second pass is missing."""
         wanted, attempts = self._wanted, self._attempts
         points = undefined_points(wanted, self._symmetric)
         if not attempts.defined:
@@ -163,7 +163,7 @@ class PointFinder:
         return points
 
     def want_rows(self, thresholds: np.ndarray) -> None:
-        """Want the false accepts at more thresholds; looks may be missing again."""
+        """Want the false accepts at more thresholds; second passes may be missing again."""
         self._wanted, self._with_rows = replace(self._wanted, rows=thresholds), True
         self._needed = self._needed[:0]
 
@@ -184,7 +184,7 @@ class PointFinder:
         self._needed = (near | self._optimal) & (attempts.counts > 0)
 
     def _windows(self, bins: np.ndarray) -> Windows:
-        """Return windows that hold bins, at most as many as a look has; the gaps with fewest."""
+        """Return windows that hold bins, at most as many as a pass has; the gaps with fewest."""
         if not len(bins):
             return []
         attempts = self._attempts
@@ -198,48 +198,48 @@ class PointFinder:
             for some in np.split(bins, cuts)
         ]
 
-    # -- what looks found
+    # -- what second passes found
 
-    def _take(self, look: Look) -> None:
-        """Take in what a look found."""
+    def _take(self, second_pass: SecondPass) -> None:
+        """Take in what a second pass found."""
         counts = self._attempts.counts
         if self._pairs is None:
-            self._pairs = look.pairs_with(self._genuine)
-        if look.with_moments:
-            self._moments = look.moments()
+            self._pairs = second_pass.pairs_with(self._genuine)
+        if second_pass.with_moments:
+            self._moments = second_pass.moments()
             finite = int(self._cells.counts.sum())
-            require_same(sum(int(number.sum()) for _, number, *_ in look.rows), finite)
-        if isinstance(look, _Division):
-            for edges, found in look.parts():
+            require_same(sum(int(number.sum()) for _, number, *_ in second_pass.rows), finite)
+        if isinstance(second_pass, _Division):
+            for edges, found in second_pass.parts():
                 b = int(self._attempts.bin_of(edges[-1]))
                 require_same(int(found.sum()), int(counts[b]))
                 self._attempts.split(b, edges, found)
                 counts = self._attempts.counts
             self._needed = self._needed[:0]
-        elif look.windows:
-            self._known.append(look)
-        self._look = None
+        elif second_pass.windows:
+            self._known.append(second_pass)
+        self._second_pass = None
 
     def _interval(self, bins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the ends of bins."""
         edges = self._attempts.edges
         return np.append(-np.inf, edges[:-1])[bins], edges[bins]
 
-    def _held(self, look: Look, bins: np.ndarray) -> np.ndarray:
-        """Say for each bin whether a look kept all scores in it."""
+    def _held(self, second_pass: SecondPass, bins: np.ndarray) -> np.ndarray:
+        """Say for each bin whether a second pass kept all scores in it."""
         first, last = self._interval(bins)
         held = np.zeros(len(bins), dtype=bool)
-        for low, high in look.windows:
+        for low, high in second_pass.windows:
             held |= (low <= first) & (last <= high)
         return held
 
     def _found(self, bins: np.ndarray) -> _Found:
-        """Return for each look the bins that it holds first, and its scores there, increasing."""
+        """Return for each pass the bins that it holds first, and its scores there, increasing."""
         parts = []
-        for look in self._known:
-            held = self._held(look, bins)
+        for second_pass in self._known:
+            held = self._held(second_pass, bins)
             if held.any():
-                parts.append((bins[held], look.within(self._windows(bins[held]))))
+                parts.append((bins[held], second_pass.within(self._windows(bins[held]))))
             bins = bins[~held]
         return parts
 
@@ -295,8 +295,8 @@ class FewScores:
     wanted: PointsWanted
     symmetric: bool | None
 
-    def next_look(self) -> None:
-        """Return None: no look is missing."""
+    def next_second_pass(self) -> None:
+        """Return None: no second pass is missing."""
 
     def want_rows(self, thresholds: np.ndarray) -> None:
         """Want the false accepts at more thresholds."""
@@ -327,10 +327,10 @@ def _points_of_few(
         if with_rows:
             add_rows(points, attempts, wanted.rows)
         if wanted.every_score:
-            look = Look((), None, _ends(tally.impostor), moments=True)
+            second_pass = SecondPass((), None, _ends(tally.impostor), moments=True)
             for block in blocks:
-                look.add(*block)
-            moments = look.moments()
+                second_pass.add(*block)
+            moments = second_pass.moments()
             assert moments is not None
             corners = attempts.corners()
             _add_every_score(points, attempts.genuine, corners, attempts.pairs(), moments)
@@ -406,7 +406,7 @@ def add_rows(points: VerificationPoints, attempts: Attempts, more: np.ndarray | 
     points.add_rows(rows, attempts.false_accepts(rows))
 
 
-class _Division(Look):
+class _Division(SecondPass):
     """A look that divides crowded bins: it counts scores between, and at, some of theirs."""
 
     def __init__(self, bins: Windows, windows: Windows, *rest: Any, **options: Any):
@@ -438,17 +438,17 @@ class _Division(Look):
         return not len(self._edges)
 
     def fresh(self) -> Self:
-        """Return the same look before it has found anything, with the scores that divide."""
-        look = super().fresh()
-        look._counts = np.zeros_like(self._counts)
-        return look
+        """Return the same second pass before it has found anything, with the scores that divide."""
+        second_pass = super().fresh()
+        second_pass._counts = np.zeros_like(self._counts)
+        return second_pass
 
     def counts(self) -> dict[str, Any]:
         """Return what was found, as counts of some rows that merge with those of others."""
         return {**super().counts(), "divided": self._counts}
 
     def include_counts(self, found: dict[str, Any]) -> None:
-        """Take in what looks at all rows have found."""
+        """Take in what second passes at all rows have found."""
         super().include_counts(found)
         self._counts = found["divided"]
 
@@ -461,7 +461,7 @@ class _Division(Look):
 
 
 def require_same(seen: int, counted: int) -> None:
-    """Raise :class:`MergeError` unless another look finds as many scores as were counted."""
+    """Raise :class:`MergeError` unless another pass finds as many scores as were counted."""
     if seen != counted:
         raise MergeError(
             f"the scores hold {seen} impostor attempts where the tally counted {counted}; "

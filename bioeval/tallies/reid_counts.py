@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bioeval.base.errors import Argument, MergeError
-from bioeval.scores.about import About
+from bioeval.scores.provenance import Provenance
 from bioeval.tallies.counts import require_alike
 
 
@@ -66,7 +66,7 @@ class ReidTally:
 
     Attributes
     ----------
-    about : About
+    about : Provenance
     convention, removed, removed_for_ap, junk, cmc : str
         The rules of counting; tallies with other rules do not merge.
     shots_of : str
@@ -92,7 +92,7 @@ class ReidTally:
 
     form: ClassVar[str] = "reid"
 
-    about: About
+    about: Provenance
     convention: str
     removed: str
     removed_for_ap: str
@@ -134,7 +134,7 @@ class GomTally:
 
     Attributes
     ----------
-    about : About
+    about : Provenance
     convention, removed, junk, variant : str
         The rules of counting; tallies with other rules do not merge. Of the variant
         ``"reference"``, removed entries are counted at distance 1.
@@ -152,7 +152,7 @@ class GomTally:
 
     form: ClassVar[str] = "gom"
 
-    about: About
+    about: Provenance
     convention: str
     removed: str
     junk: str

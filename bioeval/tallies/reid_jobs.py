@@ -18,7 +18,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.tallies.block_work import InBlocks
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import finite_range
-from bioeval.tallies.parts import Extent, Joined
+from bioeval.tallies.parts import ConcatenatedRows, Extent
 from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally
 from bioeval.tallies.reid_lists import Lists, RowReader, match_lists, places_used
 from bioeval.tallies.shared_mates import MateLists, SharedMates
@@ -87,9 +87,9 @@ class RetrievalJob(InBlocks):
                 progress(first + len(rows), self.scores.shape[0])
         return {
             "matches": {rule: _counts_of(found) for rule, found in parts.items()},
-            "removed": Joined(tuple(removed)),
-            "extra": Joined(tuple(extra)),
-            "retrieved": Joined(tuple(within)),
+            "removed": ConcatenatedRows(tuple(removed)),
+            "extra": ConcatenatedRows(tuple(extra)),
+            "retrieved": ConcatenatedRows(tuple(within)),
             "watch": watched(reader, low, high),
         }
 
@@ -195,8 +195,8 @@ class GomJob(InBlocks):
                 progress(first + len(rows), self.scores.shape[0])
         return {
             "matches": _counts_of(parts),
-            "removed": Joined(tuple(removed)),
-            "retrieved": Joined(tuple(within)),
+            "removed": ConcatenatedRows(tuple(removed)),
+            "retrieved": ConcatenatedRows(tuple(within)),
             "watch": watched(reader, low, high),
         }
 
@@ -298,7 +298,11 @@ class _AllMatches(InBlocks):
     def part(self, low: int, high: int, progress: Progress | None = None) -> dict[str, Any]:
         """Find the matches of queries ``low:high``; see :mod:`bioeval.tallies.parts`."""
         lists, reader = self.lists, self.reader.for_rows(low, high)
-        none = {"probe": Joined(), "distance": Joined(), "place": Joined()}
+        none = {
+            "probe": ConcatenatedRows(),
+            "distance": ConcatenatedRows(),
+            "place": ConcatenatedRows(),
+        }
         rules = dict.fromkeys(lists.rules, none)
         for first, rows, checked in lists.rows(reader, low, high):
             for rule, before in rules.items():
@@ -307,7 +311,7 @@ class _AllMatches(InBlocks):
                 column = self.scores.gallery_ids[found.column[places_used(found)]]
                 some = {"probe": first + matches.query, "distance": matches.distance}
                 some["place"] = column
-                rules[rule] = {x: before[x].merge(Joined.of(some[x])) for x in before}
+                rules[rule] = {x: before[x].merge(ConcatenatedRows.of(some[x])) for x in before}
             if progress is not None:
                 progress(first + len(rows), self.scores.shape[0])
         return {"rules": rules, "watch": watched(reader, low, high)}
@@ -344,14 +348,14 @@ def _count_all(
     return found
 
 
-def _counts_of(parts: Sequence[MatchLists]) -> dict[str, Joined]:
+def _counts_of(parts: Sequence[MatchLists]) -> dict[str, ConcatenatedRows]:
     """Return matches as arrays that those of other queries follow."""
     found = MatchLists.joined(parts)
     values = {x.name: getattr(found, x.name) for x in fields(found) if x.name != "starts"}
-    return {name: Joined.of(x) for name, x in {"counts": found.counts, **values}.items()}
+    return {name: ConcatenatedRows.of(x) for name, x in {"counts": found.counts, **values}.items()}
 
 
-def _matches_of(counts: dict[str, Joined]) -> MatchLists:
+def _matches_of(counts: dict[str, ConcatenatedRows]) -> MatchLists:
     """Return the matches of all queries."""
     arrays = {name: joined.array() for name, joined in counts.items()}
     starts = np.concatenate([[0], np.cumsum(arrays.pop("counts"))])

@@ -19,12 +19,12 @@ from bioeval.base.errors import DataError
 from bioeval.kernels.argument_groups import ListedGallery, Mates, Queries
 from bioeval.kernels.mate_ranks import rank_mates
 from bioeval.protocol.reid import Convention, cameras_of
-from bioeval.scores.about import About
 from bioeval.scores.aliases import writable_alias
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.blocks import BlockReader, as_distances, require_subjects
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance
 from bioeval.tallies.reid_counts import MatchLists
 
 # Scores in one call of a kernel, where nothing must be copied.
@@ -45,8 +45,8 @@ class RowReader(BlockReader):
             starts=np.array([0, n], dtype=np.int64),
             self_position=_self_columns(self.scores),
             own=none - 1,
-            own_start=none,
-            own_stop=none,
+            mate_start=none,
+            mate_stop=none,
         )
 
     def _same_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
@@ -183,9 +183,9 @@ class Lists:
                 )
         return tuple(said)
 
-    def about(self, reader: RowReader) -> About:
+    def about(self, reader: RowReader) -> Provenance:
         """Return the provenance of the data, with :meth:`notes`."""
-        reader.note_sentinels()
+        reader.note_failure_codes()
         about = reader.about
         return replace(about, notes=(*about.notes, *self.notes()))
 

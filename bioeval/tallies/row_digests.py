@@ -12,7 +12,7 @@ from bioeval.kernels.row_digests import digest_rows
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_digests import DISTINCT, DigestKey, mixing_keys
-from bioeval.tallies.parts import Joined
+from bioeval.tallies.parts import ConcatenatedRows
 
 # Values of embeddings that are converted together.
 _PIECE = 1 << 20
@@ -51,11 +51,11 @@ class RowDigestJob:
         job._reset()
         return job
 
-    def counts(self, low: int, high: int) -> dict[str, Joined]:
+    def counts(self, low: int, high: int) -> dict[str, ConcatenatedRows]:
         """Return what rows ``low:high`` have; see :mod:`bioeval.tallies.parts`."""
-        return {x: Joined.of(getattr(self, x)[low:high]) for x in ("sums", "varied")}
+        return {x: ConcatenatedRows.of(getattr(self, x)[low:high]) for x in ("sums", "varied")}
 
-    def include_counts(self, found: dict[str, Joined]) -> None:
+    def include_counts(self, found: dict[str, ConcatenatedRows]) -> None:
         """Take in what all rows have."""
         self.sums[:], self.varied[:] = found["sums"].array(), found["varied"].array()
 

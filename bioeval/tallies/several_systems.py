@@ -92,7 +92,7 @@ class SeveralSystems:
             block = found[0]
             if first.labelled:
                 place = np.arange(block.values.shape[1])
-                own = (place >= block.own_start[:, None]) & (place < block.own_stop[:, None])
+                own = (place >= block.mate_start[:, None]) & (place < block.mate_stop[:, None])
                 classes = np.where(own, GENUINE, IMPOSTOR).astype(np.uint8)
                 classes[place == block.self_position[:, None]] = 0
             else:

@@ -22,7 +22,7 @@ from bioeval.tallies.identification_job import (
     include_facts,
     joined_facts,
 )
-from bioeval.tallies.parts import Joined
+from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.reid_counts import MatchLists
 
 # A place behind all others.
@@ -135,7 +135,7 @@ class NearestMatesJob:
         if self.ranked.rank_unit == "subject":
             block = block.fused(self.ranked.fusion)
         value, row, position = gather(
-            block.values, block.own_start, block.own_stop, block.self_position
+            block.values, block.mate_start, block.mate_stop, block.self_position
         )
         columns = block.columns
         column = columns[0 if len(columns) == 1 else row, position]
@@ -156,7 +156,7 @@ class NearestMatesJob:
         found = self.result()
         arrays = {name: getattr(found, name) for name in ("distance", "site", "place")}
         arrays["number"] = np.diff(found.starts)
-        return {name: Joined.of(array) for name, array in arrays.items()}
+        return {name: ConcatenatedRows.of(array) for name, array in arrays.items()}
 
     def include_counts(self, found: dict[str, Any]) -> None:
         """Take in the mates of all rows."""

@@ -13,13 +13,13 @@ from bioeval.base.errors import DataError
 from bioeval.base.progress import report
 from bioeval.base.random import Stream
 from bioeval.kernels import subject_sums as kernel
-from bioeval.scores.about import About
 from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance
 from bioeval.tallies.cells import is_accepted, rounded_down
 from bioeval.tallies.counters import gather
-from bioeval.tallies.parts import Joined, TreeSums, merged
+from bioeval.tallies.parts import ConcatenatedRows, TreeSums, merged
 from bioeval.tallies.sweep import watch_found, watched
 
 
@@ -115,7 +115,7 @@ class SubjectTally:
     ``lamb``, and the `pairs`: the distance of each genuine one, and its subject.
     """
 
-    about: About
+    about: Provenance
     names: list
     threshold: float
     genuine: BySubject
@@ -155,7 +155,7 @@ def count_by_subject(
         else:
             counts = chosen.count(work, progress)
             watch_found(reader, counts["watch"])
-        reader.note_sentinels()
+        reader.note_failure_codes()
         return _require_finite(work.tally(counts))
 
 
@@ -188,7 +188,7 @@ class SubjectWork:
         self.column, self.column_half = enrolled[order], self.halves.gallery[order]
         side = self.halves.subjects
         self.single = _Impostors(
-            (gallery.own_start, gallery.own_stop),
+            (gallery.mate_start, gallery.mate_stop),
             (self.halves.probes, side[self.probe]),
             np.array([side[self.column] == half for half in (0, 1)], dtype=np.float64),
         )
@@ -329,7 +329,7 @@ class _Chunk:
         """Add the scores of the next rows."""
         (b, n), dtype = block.values.shape, block.values.dtype
         value, row, position = gather(
-            block.values, block.own_start, block.own_stop, block.self_position
+            block.values, block.mate_start, block.mate_stop, block.self_position
         )
         self.genuine.append((value.astype(np.float64), row + block.low, position))
         rows, pieces = slice(block.low, block.low + b), -(-n // PIECE)
@@ -344,8 +344,8 @@ class _Chunk:
 
     def counts(self) -> dict[str, Any]:
         """Return what was added; see :mod:`bioeval.tallies.parts`."""
-        row_sums, row_counts = map(Joined, zip(*self.rows, strict=True))
-        genuine = map(Joined, zip(*self.genuine, strict=True))
+        row_sums, row_counts = map(ConcatenatedRows, zip(*self.rows, strict=True))
+        genuine = map(ConcatenatedRows, zip(*self.genuine, strict=True))
         return {
             **dict(zip(("genuine", "row", "position"), genuine, strict=True)),
             "row_sums": row_sums,

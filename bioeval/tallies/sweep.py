@@ -47,10 +47,10 @@ from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.identification_job import IdentificationJob, empty_facts, facts_of_rows
 from bioeval.tallies.kept_windows import closest_windows, expected_windows
-from bioeval.tallies.look import Look, PointsWanted, Windows, scratch_of
 from bioeval.tallies.marked_cells import HistogramWithThresholds
-from bioeval.tallies.parts import Joined
+from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.points import moment_scale
+from bioeval.tallies.second_pass import PointsWanted, SecondPass, Windows, scratch_of
 from bioeval.tallies.verification_job import VerificationJob
 
 # Scores in one call of the kernel, in memory or read from elsewhere, and rows that are looked at
@@ -78,7 +78,7 @@ NARROWER = 2
 
 # Counts of a task that is not there.
 UNUSED = CellCounts(counts=np.ones(1, dtype=np.int64))
-NO_LOOK = Look(())
+NO_SECOND_PASS = SecondPass(())
 
 _KEYS: dict[np.dtype, Any] = {np.dtype(np.float32): np.int32, np.dtype(np.float64): np.int64}
 
@@ -114,7 +114,7 @@ def run_blocks(
 
 def _results(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
     """Return the tallies of jobs at the end of a sweep."""
-    reader.note_sentinels()
+    reader.note_failure_codes()
     return [job.result() for job in jobs]
 
 
@@ -148,15 +148,17 @@ def run_sweep(
     """Run jobs, all :func:`sweepable`, and return their tallies in order."""
     sweep = RowSweep(scores, reader, jobs)
     if sweep.rows_counted(0, scores.shape[0], progress):
-        _hand_on(sweep.verification, sweep.looks)
+        _hand_on(sweep.verification, sweep.second_passes)
     return _results(reader, jobs)
 
 
-def _hand_on(verification: Sequence[Sequence[VerificationJob]], looks: Sequence[Any]) -> None:
-    """Give the jobs of each kind the look that was taken for them."""
-    for alike, look in zip(verification, looks, strict=True):
+def _hand_on(
+    verification: Sequence[Sequence[VerificationJob]], second_passes: Sequence[Any]
+) -> None:
+    """Give the jobs of each kind the second pass that was taken for them."""
+    for alike, second_pass in zip(verification, second_passes, strict=True):
         for job in alike:
-            job.look = look
+            job.second_pass = second_pass
 
 
 class SweepWork(InBlocks):
@@ -166,13 +168,13 @@ class SweepWork(InBlocks):
 
     def __init__(self, scores: Scores, reader: BlockReader, jobs: Sequence[Any], swept: bool):
         self.scores, self.reader, self.jobs, self.swept = scores, reader, jobs, swept
-        self.outlook: PilotEstimate | None = None
+        self.estimate: PilotEstimate | None = None
         if swept:
             sweep = RowSweep(scores, reader, jobs)
             # The sample that places the cells is taken once, not by every block.
             sample = sweep._counted(0, scores.shape[0])
             sweep.pilot = sample if all(len(cells.counts) for cells in sample) else []
-            self.outlook = sweep.outlook
+            self.estimate = sweep.estimate
         verification = (job for job in jobs if job.form == "verification")
         self.depends_on = [array for job in verification for array in job.drawn]
         self.depends_on += [job.keys for job in jobs if job.form == "digests"]
@@ -180,18 +182,18 @@ class SweepWork(InBlocks):
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Count rows ``low:high``."""
         reader, jobs = self.reader.for_rows(low, high), [job.fresh() for job in self.jobs]
-        looks: list[Look | None] = [None, None]
+        second_passes: list[SecondPass | None] = [None, None]
         complete = True
-        if self.outlook is not None:
-            sweep = RowSweep(self.scores, reader, jobs, self.outlook)
-            complete, looks = sweep.rows_counted(low, high), sweep.looks
+        if self.estimate is not None:
+            sweep = RowSweep(self.scores, reader, jobs, self.estimate)
+            complete, second_passes = sweep.rows_counted(low, high), sweep.second_passes
         else:
             for block in reader.blocks_of(low, high):
                 for job in jobs:
                     job.add(block)
         return {
             "jobs": {str(i): job.counts(low, high) for i, job in enumerate(jobs)},
-            "looks": {str(i): x.counts() for i, x in enumerate(looks) if x is not None},
+            "looks": {str(i): x.counts() for i, x in enumerate(second_passes) if x is not None},
             "complete": complete,
             "watch": watched(reader, low, high),
         }
@@ -201,13 +203,13 @@ class SweepWork(InBlocks):
         for i, job in enumerate(self.jobs):
             job.include_counts(found["jobs"][str(i)])
         watch_found(self.reader, found["watch"])
-        if self.outlook is None or not found["complete"]:
+        if self.estimate is None or not found["complete"]:
             return
-        looks = [look and look.fresh() for look in self.outlook.looks]
-        for i, look in enumerate(looks):
-            if look is not None:
-                look.include_counts(found["looks"][str(i)])
-        _hand_on(by_templates(self.jobs), looks)
+        second_passes = [x and x.fresh() for x in self.estimate.second_passes]
+        for i, second_pass in enumerate(second_passes):
+            if second_pass is not None:
+                second_pass.include_counts(found["looks"][str(i)])
+        _hand_on(by_templates(self.jobs), second_passes)
 
 
 def _has_parts(scores: Scores, reader: BlockReader, jobs: Sequence[Any]) -> bool:
@@ -220,12 +222,12 @@ def _has_parts(scores: Scores, reader: BlockReader, jobs: Sequence[Any]) -> bool
 
 
 def watched(reader: BlockReader, low: int, high: int) -> dict[str, Any]:
-    """Return what a reader saw of sentinels in rows ``low:high``."""
+    """Return what a reader saw of failure codes in rows ``low:high``."""
     if reader.scores.streams:
         return {}
     watch, rows = reader.watch, slice(low, high)
     found = {"value": watch.value[rows], "count": watch.count[rows], "sample": watch.sample}
-    return {name: Joined.of(array) for name, array in found.items()}
+    return {name: ConcatenatedRows.of(array) for name, array in found.items()}
 
 
 def watch_found(reader: BlockReader, found: dict[str, Any]) -> None:
@@ -252,7 +254,7 @@ class PilotEstimate:
     room: list[float]
     expected: list[tuple[PointsWanted, np.ndarray] | None]
     windows: list[Windows]
-    looks: list[Look | None]
+    second_passes: list[SecondPass | None]
 
 
 class RowSweep:
@@ -263,7 +265,7 @@ class RowSweep:
         scores: Scores,
         reader: BlockReader,
         jobs: Sequence[Any],
-        outlook: PilotEstimate | None = None,
+        estimate: PilotEstimate | None = None,
     ):
         self.scores, self.reader, self.jobs = scores, reader, jobs
         gallery = reader.gallery
@@ -286,7 +288,7 @@ class RowSweep:
             gathered=gathered or (in_place and scores.selects_columns),
             starts=gallery.starts,
         )
-        self.own_size = gallery.own_stop - gallery.own_start
+        self.own_size = gallery.mate_stop - gallery.mate_start
         self.verification = single, multi = by_templates(jobs)
         verification = single + multi
         ranks = [j for j in jobs if j.form == "identification"]
@@ -306,25 +308,25 @@ class RowSweep:
         self.room = [0.0, 0.0]
         self.expected: list[tuple[PointsWanted, np.ndarray] | None] = [None, None]
         self.windows: list[Windows] = [(), ()]
-        self.looks: list[Look | None] = [None, None]
-        if outlook is not None:
-            self.pilot, self.room, self.expected = outlook.pilot, outlook.room, outlook.expected
-            self.windows = outlook.windows
-            self.looks = [look and look.fresh() for look in outlook.looks]
+        self.second_passes: list[SecondPass | None] = [None, None]
+        if estimate is not None:
+            self.pilot, self.room, self.expected = estimate.pilot, estimate.room, estimate.expected
+            self.windows = estimate.windows
+            self.second_passes = [x and x.fresh() for x in estimate.second_passes]
             return
         # Of a file the genuine scores, which are all over the rows, would have to be read first.
         known = scores.streams or isinstance(scores.base, np.ndarray)
         known &= isinstance(scores._mask, np.ndarray | None)
         if known and any(job.wanted is not None for job in verification):
-            self._look()
+            self._want_second_passes()
 
     @property
-    def outlook(self) -> PilotEstimate:
+    def estimate(self) -> PilotEstimate:
         """What is known of all scores before they are swept."""
-        return PilotEstimate(self.pilot, self.room, self.expected, self.windows, self.looks)
+        return PilotEstimate(self.pilot, self.room, self.expected, self.windows, self.second_passes)
 
     def rows_counted(self, first: int, last: int, progress: Progress | None = None) -> bool:
-        """Count rows ``first:last`` for all jobs; say whether the looks saw all of them."""
+        """Count rows ``first:last`` for all jobs; say whether the second passes saw all of them."""
         scores, reader, complete = self.scores, self.reader, True
         n = scores.shape[1]
         # Streamed rows are always computed in the same blocks, so that they are the same each time.
@@ -353,7 +355,7 @@ class RowSweep:
                 progress(high, scores.shape[0])
         return complete
 
-    def _look(self) -> None:
+    def _want_second_passes(self) -> None:
         """Gather the genuine scores, and find about where operating points fall, by a pilot."""
         mates = self._mates()
         for i, jobs in enumerate(self.verification):
@@ -374,7 +376,7 @@ class RowSweep:
                     self.windows[i], self.room[i] = [(-np.inf, np.inf)], 1.0
                 ends = self.pilot[i].range if self.pilot else (-np.inf, np.inf)
                 every = wanted.every_score
-                self.looks[i] = Look(
+                self.second_passes[i] = SecondPass(
                     self.windows[i],
                     genuine if every else None,
                     ends,
@@ -400,7 +402,7 @@ class RowSweep:
                 block = BlockReader(self.scores.select(probes=rows)).block(0, number)
             except DataError:  # raised again, with the right rows, when these are counted
                 return
-        none = NO_LOOK.tables(self.dtype, PILOT_GROUPS, 0)
+        none = NO_SECOND_PASS.tables(self.dtype, PILOT_GROUPS, 0)
         tables = [VerificationTables(x.tables(PILOT_GROUPS), none) for x in cells]
         facts = empty_facts(number), empty_facts(number)
         self._run(rows, tables, *facts, self._scratch(PILOT_GROUPS), block)
@@ -513,10 +515,10 @@ class RowSweep:
                 job.cells.include(cells.fitted())
                 if job.given is not None:
                     job.given.counts += np.diff(at_marks, prepend=0, append=by_narrow.sum())
-            look = self.looks[i]
-            if look is not None:
-                look.include(tables[i].points)
-                look.include_cells(CellCounts(narrow.exponent, narrow.first, by_narrow))
+            second_pass = self.second_passes[i]
+            if second_pass is not None:
+                second_pass.include(tables[i].points)
+                second_pass.include_cells(CellCounts(narrow.exponent, narrow.first, by_narrow))
         for alike in (self.by_template, self.by_subject):  # they differ in their results only
             for other in alike[1:]:
                 for mine, found in zip(other.facts, alike[0].facts, strict=True):
@@ -527,14 +529,16 @@ class RowSweep:
         self, i: int, marked: HistogramWithThresholds, counted: CellCounts, rows: int
     ) -> VerificationTables:
         """Return empty tables for some rows."""
-        look, chunks = self.looks[i], len(self.scratch.cells)
+        second_pass, chunks = self.second_passes[i], len(self.scratch.cells)
         counts = marked.tables(chunks)
-        if look is None:
-            return VerificationTables(counts, NO_LOOK.tables(self.dtype, chunks, 0))
+        if second_pass is None:
+            return VerificationTables(counts, NO_SECOND_PASS.tables(self.dtype, chunks, 0))
         n = self.scores.shape[1] if i == 0 else len(self.gallery.starts) - 1
         room = int(min(1.0, 2 * self.room[i]) * n * rows / chunks) + 4 * n
-        moments, scale = rows * look.with_moments, moment_scale(*counted.range)
-        points = look.tables(self.dtype, chunks, room * bool(look.windows), moments, scale)
+        moments, scale = rows * second_pass.with_moments, moment_scale(*counted.range)
+        points = second_pass.tables(
+            self.dtype, chunks, room * bool(second_pass.windows), moments, scale
+        )
         points = points._replace(shift=np.uint32(marked.grid.exponent - marked.narrow.exponent))
         return VerificationTables(counts, points)
 
@@ -606,11 +610,11 @@ class RowSweep:
         grid = _around(counted, self.dtype, None if known is None else known.grid)
         if grid is None or (known is not None and known.grid == grid):
             return None if grid is None else known
-        look = self.looks[i]
-        bits = 0 if look is None else NARROWER
+        second_pass = self.second_passes[i]
+        bits = 0 if second_pass is None else NARROWER
         self.cells[i] = HistogramWithThresholds.at(counted, grid, self.thresholds, bits)
-        if look is not None:
-            look.keep_cells(grid)
+        if second_pass is not None:
+            second_pass.keep_cells(grid)
         return self.cells[i]
 
     def _counted(self, low: int, high: int) -> list[CellCounts]:
@@ -627,7 +631,7 @@ class RowSweep:
 
 def _sample(job: VerificationJob, block: Block) -> CellCounts:
     """Count the impostor scores of a block in cells; of few rows, so that no kernel is compiled."""
-    values, start, stop = block.values, block.own_start, block.own_stop
+    values, start, stop = block.values, block.mate_start, block.mate_stop
     if job.templates == "multi":
         values = np.fmin.reduceat(values, block.starts[:-1], axis=1)
         start, stop = block.own, block.own + 1

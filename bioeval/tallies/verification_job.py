@@ -13,11 +13,11 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.progress import report
-from bioeval.scores.about import disjoint_among
 from bioeval.scores.arrays import GENUINE, IMPOSTOR
 from bioeval.scores.blocks import Block, BlockReader, as_row, require_subjects
 from bioeval.scores.labels import as_labels, plain
 from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.provenance import disjoint_among
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counters import (
     CellCounter,
@@ -29,8 +29,8 @@ from bioeval.tallies.counters import (
     gather_claims,
 )
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.look import Look, PointsWanted
-from bioeval.tallies.parts import Joined
+from bioeval.tallies.parts import ConcatenatedRows
+from bioeval.tallies.second_pass import PointsWanted, SecondPass
 from bioeval.tallies.thresholds import (
     check_thresholds,
     linear_grid,
@@ -74,7 +74,7 @@ class VerificationJob:
         self.scores, self.templates, self.fusion = scores, templates, fusion
         self.reader, self.transactions = reader, attempts or ""
         self.claims: tuple[np.ndarray, np.ndarray] | None = None
-        self.strangers: tuple[np.ndarray, np.ndarray] | None = None
+        self.unenrolled_probes: tuple[np.ndarray, np.ndarray] | None = None
         self.claims_of = "all" if claims is None else "explicit"
         self.skipped = 0
         if claims is not None:
@@ -85,7 +85,7 @@ class VerificationJob:
         self.cells = CellCounter()
         # Which operating points are wanted next, and what a sweep found of them.
         self.wanted: PointsWanted | None = None
-        self.look: Look | None = None
+        self.second_pass: SecondPass | None = None
         self.given: ThresholdCounter | None = None
         self.requested: int | None = None
         thresholds = check_thresholds(thresholds)
@@ -105,20 +105,20 @@ class VerificationJob:
         if isinstance(claims, DrawnClaims):
             own = claims.enrolled
             others = claims.probe[~own], claims.subject[~own]
-            self.strangers, _ = _parse_claims(self.scores, self.reader, others, "raise")
+            self.unenrolled_probes, _ = _parse_claims(self.scores, self.reader, others, "raise")
             claims = claims.probe[own], claims.subject[own]
         return claims
 
     @property
     def drawn(self) -> list[np.ndarray]:
         """The claims, which may be drawn at random: probes, and what they claim; empty of all."""
-        known = [claims for claims in (self.claims, self.strangers) if claims is not None]
+        known = [claims for claims in (self.claims, self.unenrolled_probes) if claims is not None]
         return [side for claims in known for side in claims]
 
     def fresh(self) -> Self:
         """Return the same job before it has counted anything."""
         job = copy(self)
-        job.genuine, job.unenrolled, job.cells, job.look = [], [], CellCounter(), None
+        job.genuine, job.unenrolled, job.cells, job.second_pass = [], [], CellCounter(), None
         if self.given is not None:
             job.given = copy(self.given)
             job.given.counts = np.zeros_like(self.given.counts)
@@ -127,8 +127,8 @@ class VerificationJob:
     def counts(self, low: int, high: int) -> dict[str, Any]:
         """Return what rows ``low:high`` counted; see :mod:`bioeval.tallies.parts`."""
         return {
-            "genuine": Joined(tuple(self.genuine)),
-            "unenrolled": Joined(tuple(self.unenrolled)),
+            "genuine": ConcatenatedRows(tuple(self.genuine)),
+            "unenrolled": ConcatenatedRows(tuple(self.unenrolled)),
             "cells": self.cells.cells,
             "given": 0 if self.given is None else self.given.counts,
         }
@@ -190,7 +190,7 @@ class VerificationJob:
             probes, groups = (codes[claim] for codes in self.claims)
             own = block.own[probes - block.low] == groups
             return _listed(value[own], value[~own])
-        impostors = block.values, block.own_start, block.own_stop
+        impostors = block.values, block.mate_start, block.mate_stop
         return gather(*impostors, block.self_position)[0], [impostors]
 
     # -- counting
@@ -198,15 +198,15 @@ class VerificationJob:
     def add(self, block: Block) -> None:
         """Count the attempts of a block of rows."""
         self._count(*self.of_block(block))
-        if self.strangers is not None:
+        if self.unenrolled_probes is not None:
             self.unenrolled.append(self.of_strangers(block))
 
     def of_strangers(self, block: Block) -> np.ndarray:
         """Return the scores of drawn claims by probes who are not enrolled; NaN left out."""
-        assert self.strangers is not None
+        assert self.unenrolled_probes is not None
         if self.templates == "multi":
             block = block.fused(self.fusion)
-        found = gather_claims(block, self.strangers)[0]
+        found = gather_claims(block, self.unenrolled_probes)[0]
         return found[found == found]
 
     def add_pairs(self) -> None:
@@ -234,7 +234,7 @@ class VerificationJob:
             skipped_claims=self.skipped,
             requested=self.requested,
             people=self._people(),
-            unenrolled=None if self.strangers is None else _increasing(self.unenrolled),
+            unenrolled=None if self.unenrolled_probes is None else _increasing(self.unenrolled),
             attempts=self.transactions,
         )
 
@@ -258,7 +258,7 @@ class VerificationJob:
         if self.claims is None and self.templates == "multi" and self.fusion == "min":
             return [block.nearest()]
         if self.claims is None and self.templates == "single" and self.scores.labelled:
-            return [(block.values, block.own_start, block.own_stop)]
+            return [(block.values, block.mate_start, block.mate_stop)]
         return self.of_block(block)[1]
 
     def sweep(self, reader: BlockReader) -> Iterator[ImpostorBlock]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from bioeval.base.scalars import AVERAGED, OPEN_SET_EER, POINTS_OF, Scalar
 from bioeval.tallies.points import per_cent
-from bioeval.views.terms import speaker
+from bioeval.views.terms import term_translator
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -68,7 +68,7 @@ class Averaged(NamedTuple):
 
 def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
     """Return the scalars of a result over folds or repeats, a row each."""
-    rule, say = str(dataset.attrs.get("threshold_rule", "")), speaker(dataset)
+    rule, translate = str(dataset.attrs.get("threshold_rule", "")), term_translator(dataset)
     order = {name: i for i, name in enumerate((*_FIRST, *POINTS))}
     shown = [scalar for scalar in AVERAGED.values() if scalar.label]
     for scalar in sorted(shown, key=lambda scalar: order.get(scalar.name, len(order))):
@@ -82,7 +82,7 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
         for label, at in _places(dataset, scalar):
             head, at_far, tail = label.partition(" at ")
             label = f"{head}{unit}{at_far}{tail}" if at_far else f"{label}{unit}"
-            yield Averaged(say(label), scalar, at, dataset)
+            yield Averaged(translate(label), scalar, at, dataset)
 
 
 def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, dict[str, Any]]]:

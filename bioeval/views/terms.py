@@ -47,14 +47,14 @@ def words_of(dataset: xr.Dataset) -> str:
     return str(dataset.attrs.get("terms", "lecture"))
 
 
-def speaker(dataset: xr.Dataset) -> Speaker:
-    """Return what puts a text about a dataset into the words of its views."""
+def term_translator(dataset: xr.Dataset) -> TermTranslator:
+    """Return the translator of texts about a dataset, by its task and the terms of its views."""
     identifies = any(f"{name}{end}" in dataset for name in ("dir", "cms") for end in ("", "_mean"))
-    return Speaker(words_of(dataset), "identification" if identifies else "verification")
+    return TermTranslator(words_of(dataset), "identification" if identifies else "verification")
 
 
-class Speaker:
-    """Puts texts, which name rates as the lecture does, into the words of a view.
+class TermTranslator:
+    """Translator of texts that name rates as the lecture does into the terms of a view.
 
     `words` are one of `TERMS`. `task`, ``"verification"`` or ``"identification"``, says what the
     rates are of, as FAR is FMR of one and FPIR of the other; else each text says it, by naming DIR

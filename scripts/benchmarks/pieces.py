@@ -15,7 +15,7 @@ import numpy as np
 
 import bioeval.kernels
 from benchmarks.timing import Clock, clock_of, limited
-from bioeval.kernels.side_by_side import SideBySide
+from bioeval.kernels.parallel_rows import ParallelRows
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def _watched(spent: dict[str, list[float]], clock: Clock) -> Iterator[None]:
     for info in pkgutil.iter_modules(bioeval.kernels.__path__):
         module = importlib.import_module(f"bioeval.kernels.{info.name}")
         for name, kernel in vars(module).items():
-            if hasattr(kernel, "py_func") or isinstance(kernel, SideBySide):
+            if hasattr(kernel, "py_func") or isinstance(kernel, ParallelRows):
                 clocked[id(kernel)] = _clocked(f"{info.name}.{name}", kernel, spent, clock)
     before: list[tuple[Any, str, Any]] = []
     for module in [m for name, m in sys.modules.items() if name.startswith("bioeval.")]:
@@ -77,7 +77,7 @@ def _watched(spent: dict[str, list[float]], clock: Clock) -> Iterator[None]:
 def _clocked(
     name: str, kernel: Any, spent: dict[str, list[float]], clock: Clock
 ) -> Callable[..., Any]:
-    if isinstance(kernel, SideBySide):  # the limits of the loop are not given
+    if isinstance(kernel, ParallelRows):  # the limits of the loop are not given
         parameters = list(inspect.signature(kernel.loop.py_func).parameters)[2:]
     else:
         parameters = list(inspect.signature(kernel.py_func).parameters)

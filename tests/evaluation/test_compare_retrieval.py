@@ -124,9 +124,9 @@ def test_what_has_no_meaning_is_refused(pair):
     fixed = be.Scores.from_pairs([0.1, 0.2], [1, 0], subjects=[("a", "a"), ("a", "b")])
     with pytest.raises(be.ProtocolError, match="fixed pairs"):
         be.compare(fixed, fixed, protocol="market1501")
-    strangers = be.Scores([[1, 2], [2, 1]], ["a", "b"], ["c", "d"])
+    unenrolled_probes = be.Scores([[1, 2], [2, 1]], ["a", "b"], ["c", "d"])
     with pytest.raises(be.ProtocolError, match="no identity of the 2 queries"):
-        be.compare(strangers, strangers, protocol="vehicleid")
+        be.compare(unenrolled_probes, unenrolled_probes, protocol="vehicleid")
     meta = {"camera": a.probe_meta["camera"][::-1]}
     moved = be.Scores(
         b.values, b.probe_labels, b.gallery_labels, probe_meta=meta, gallery_meta=b.gallery_meta

@@ -63,8 +63,10 @@ def test_samples():
     assert (alone.severity, alone.count, alone.where) == ("note", 1, "39")
     single = checked(distances()[::4, ::4], WHO[::4])
     assert single["samples"].severity == "error" and "one template" in single["samples"].message
-    strangers = checked(distances()[:80, 80:], [str(x) for x in WHO[:80]], WHO[80:])["samples"]
-    assert strangers.severity == "error" and "<U" in strangers.remedy
+    unenrolled_probes = checked(distances()[:80, 80:], [str(x) for x in WHO[:80]], WHO[80:])[
+        "samples"
+    ]
+    assert unenrolled_probes.severity == "error" and "<U" in unenrolled_probes.remedy
     one = checked(distances()[:4, :4], WHO[:4])["samples"]
     assert one.severity == "error" and "FAR is not defined" in one.message
     some = checked(distances()[:80, 40:], WHO[:80], WHO[40:])["samples"]

@@ -150,9 +150,11 @@ def many(kind="distance", dtype="float32") -> be.Scores:
 @pytest.mark.parametrize("sweeps", [True, False])
 def test_some_of_the_scores_are_enough(kind, sweeps, monkeypatch):
     """A fifth of them; in the sweep that counts, where a pilot finds the windows, or afterwards."""
-    looks = []
-    look = planning.look_near_points
-    monkeypatch.setattr(planning, "look_near_points", lambda *x: looks.append(x) or look(*x))
+    taken = []
+    near_points = planning.second_pass_near_points
+    monkeypatch.setattr(
+        planning, "second_pass_near_points", lambda *x: taken.append(x) or near_points(*x)
+    )
     monkeypatch.setattr(blocks, "SMALL_CELLS", 0 if sweeps else 1 << 18)
     if sweeps:
         monkeypatch.setattr(sweeping, "KEEP_ALL", 0)
@@ -161,7 +163,7 @@ def test_some_of_the_scores_are_enough(kind, sweeps, monkeypatch):
     scores = many(kind)
     most = scores.shape[0] ** 2 // 10
     found = counted(scores, most, 4, 2, far_targets=(0.1, 0.01, 0.001))
-    assert bool(looks) != sweeps
+    assert bool(taken) != sweeps
     whole = be.evaluate(scores, far_targets=(0.1, 0.01, 0.001))
     for node in NODES:
         bounded = check(found.dataset(node), whole[node].to_dataset())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -114,3 +115,11 @@ def test_damaged_operating_points_are_refused(tmp_path, name, value):
     counted.save(tmp_path / "x.tally")
     with pytest.raises(be.DataError, match="verification/single: the operating points are damaged"):
         be.Tally.load(tmp_path / "x.tally")
+
+
+def test_a_file_keeps_the_names_of_classes_that_the_code_renamed(tmp_path):
+    tally = be.Tally.load(SAVED / "tally-layout-1.npz")
+    tally.save(tmp_path / "again.npz")
+    for path in (tmp_path / "again.npz", SAVED / "tally-layout-1.npz"):
+        header = json.loads(np.load(path)["header"].tobytes())
+        assert header["tallies"][0]["about"]["class"] == "About"

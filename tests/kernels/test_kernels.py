@@ -24,7 +24,7 @@ from bioeval.kernels import count, fuse, hull, ranks, sweep
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import guide_to
-from bioeval.tallies.look import Look, scratch_of
+from bioeval.tallies.second_pass import SecondPass, scratch_of
 
 INF, NAN = np.inf, np.nan
 POOL = [0.0, -0.0, 0.1, 0.25, 0.5, 1.0, -1.0, 3.0, 5e-324, 1e300, INF, -INF, NAN, NAN]
@@ -51,10 +51,10 @@ class Case:
         self.columns = rng.permutation(n).astype(np.int64)[None]
         self.own = rng.integers(-1, len(sizes), b)
         enrolled = self.own >= 0
-        self.own_start = np.where(enrolled, self.starts[self.own], 0)
-        self.own_stop = np.where(enrolled, self.starts[self.own + 1], 0)
-        inside = self.own_start + rng.integers(0, 5, b)
-        self.self_position = np.where(enrolled & (inside < self.own_stop), inside, -1)
+        self.mate_start = np.where(enrolled, self.starts[self.own], 0)
+        self.mate_stop = np.where(enrolled, self.starts[self.own + 1], 0)
+        inside = self.mate_start + rng.integers(0, 5, b)
+        self.self_position = np.where(enrolled & (inside < self.mate_stop), inside, -1)
 
     def tame(self) -> None:
         """Take the finite scores that are too large for a table of a few cells."""
@@ -67,7 +67,7 @@ class Case:
     def impostors(self, i: int) -> list[float]:
         """The scores of a row that are of other subjects, in order, NaN included."""
         row = self.block[i].astype(np.float64).tolist()
-        return row[: self.own_start[i]] + row[self.own_stop[i] :]
+        return row[: self.mate_start[i]] + row[self.mate_stop[i] :]
 
     def group(self, i: int, g: int) -> list[tuple[float, int]]:
         """Score and place in the gallery of each usable template of a group."""
@@ -89,7 +89,7 @@ def each_case(function):
 def test_finite_range(seed, dtype):
     case = Case(seed, dtype)
     low, high = np.empty(len(case.block)), np.empty(len(case.block))
-    count.finite_range(case.block, case.own_start, case.own_stop, low, high)
+    count.finite_range(case.block, case.mate_start, case.mate_stop, low, high)
     for i in case.rows:
         finite = [x for x in case.impostors(i) if math.isfinite(x)]
         assert (low[i], high[i]) == (min(finite, default=INF), max(finite, default=-INF))
@@ -103,7 +103,7 @@ def test_row_moments(seed, dtype, lanes, scale):
     case.tame()
     number = np.empty(len(case.block), dtype=np.int64)
     origin, mean, squares = (np.empty(len(case.block)) for _ in range(3))
-    sides = case.own_start, case.own_stop
+    sides = case.mate_start, case.mate_stop
     with np.errstate(invalid="ignore"):
         count.row_moments(case.block, *sides, scale, lanes, number, origin, mean, squares)
     for i in case.rows:
@@ -158,7 +158,7 @@ def test_count_cells(seed, dtype, chunks):
         tables = np.zeros((chunks, 80), dtype=np.int64)
         infinite = np.zeros((chunks, 2), dtype=np.int64)
         count.count_cells(
-            case.block, case.own_start, case.own_stop, width, 1 / width, first, tables, infinite
+            case.block, case.mate_start, case.mate_stop, width, 1 / width, first, tables, infinite
         )
         scores = case.every_impostor()
         assert infinite.sum(axis=0).tolist() == [scores.count(-INF), scores.count(INF)]
@@ -187,7 +187,7 @@ def test_count_thresholds(seed, dtype, chunks, thresholds):
     t = np.array(thresholds)
     tables = np.zeros((chunks, len(t) + 1), dtype=np.int64)
     with np.errstate(all="ignore"):
-        count.count_thresholds(case.block, case.own_start, case.own_stop, t, *guide_to(t), tables)
+        count.count_thresholds(case.block, case.mate_start, case.mate_stop, t, *guide_to(t), tables)
     scores = case.every_impostor()
     expected = [sum(x <= edge for x in scores) for edge in [*thresholds, INF]]
     assert tables.sum(axis=0).cumsum().tolist() == expected
@@ -254,7 +254,7 @@ def test_rank_facts(seed, dtype, shared):
     out = RankFacts(
         *(np.full(b, -7, float if x in floats else np.int64) for x in RankFacts._fields)
     )
-    ranks.rank_facts(case.block, columns, case.own_start, case.own_stop, case.self_position, out)
+    ranks.rank_facts(case.block, columns, case.mate_start, case.mate_stop, case.self_position, out)
     for i in case.rows:
         place = columns[0 if shared else i]
         mine, others = [], []
@@ -262,7 +262,7 @@ def test_rank_facts(seed, dtype, shared):
             x = float(case.block[i, p])
             if p == case.self_position[i] or math.isnan(x):
                 continue
-            own = case.own_start[i] <= p < case.own_stop[i]
+            own = case.mate_start[i] <= p < case.mate_stop[i]
             (mine if own else others).append((x, int(place[p])))
         best = min((x for x, _ in mine), default=NAN)
         first = min((c for x, c in mine if x == best), default=0)
@@ -300,23 +300,25 @@ def test_look_at_rows(seed, dtype, chunks, genuine, by_cell):
     g = None if GENUINE[genuine] is None else np.sort(GENUINE[genuine]).astype(dtype)
     windows = [(-5.0, -0.5), (0.0, 0.25), (1.0, 4.5)]
     digits = 0 if by_cell or genuine in ("none", "every kind") else 2
-    look = Look(windows, g, (-2.0, 2.0), digits=digits)
+    second_pass = SecondPass(windows, g, (-2.0, 2.0), digits=digits)
     if by_cell:
-        look.keep_cells(CellGrid(-2, -20, 41))
-        assert look.windows == [(-5.0, -0.5), (0.0, 0.25), (1.0, 4.5)]
+        second_pass.keep_cells(CellGrid(-2, -20, 41))
+        assert second_pass.windows == [(-5.0, -0.5), (0.0, 0.25), (1.0, 4.5)]
     n = case.block.shape[1]
-    tables = look.tables(np.dtype(dtype), chunks, case.block.size + 1)
+    tables = second_pass.tables(np.dtype(dtype), chunks, case.block.size + 1)
     scratch = scratch_of(np.dtype(dtype), chunks, n, 0)
     with np.errstate(all="ignore"):
         places = np.empty((chunks, 0, 2), dtype=np.int32)
-        sweep.look_at_rows(case.block, case.own_start, case.own_stop, tables, places, scratch)
-    look.include(tables)
+        sweep.second_pass_of_rows(
+            case.block, case.mate_start, case.mate_stop, tables, places, scratch
+        )
+    second_pass.include(tables)
     scores = case.every_impostor()
     expected = [x for x in scores if any(low < x <= high for low, high in windows)]
-    assert sorted(np.concatenate(look.kept).tolist()) == sorted(expected)
+    assert sorted(np.concatenate(second_pass.kept).tolist()) == sorted(expected)
     if g is not None:
         with np.errstate(all="ignore"):
-            found = look.pairs_with(g)
+            found = second_pass.pairs_with(g)
         assert found == sum((x > y) + (x >= y) for x in scores for y in g.tolist())
 
 
@@ -325,18 +327,18 @@ def test_look_at_rows(seed, dtype, chunks, genuine, by_cell):
 def test_places_of_kept_scores(seed, dtype, low):
     """Each score in the windows is kept once, with its row and position; NaN never is."""
     case = Case(seed, dtype)
-    look = Look([(low, 0.25), (1.0, INF)], places=True)
+    second_pass = SecondPass([(low, 0.25), (1.0, INF)], places=True)
     with np.errstate(all="ignore"):
-        look.add(case.block, case.own_start, case.own_stop)
+        second_pass.add(case.block, case.mate_start, case.mate_stop)
     b, n = case.block.shape
     expected = [
         (i, p) for i in range(b) for p in range(n)
-        if not case.own_start[i] <= p < case.own_stop[i]
+        if not case.mate_start[i] <= p < case.mate_stop[i]
         and ((low < (x := case.block[i, p]) or x == low == -INF) and x <= 0.25 or x > 1)
     ]  # fmt: skip
-    row, position = np.concatenate(look.places).T
+    row, position = np.concatenate(second_pass.places).T
     assert list(zip(row.tolist(), position.tolist(), strict=True)) == expected
-    np.testing.assert_array_equal(np.concatenate(look.kept), case.block[row, position])
+    np.testing.assert_array_equal(np.concatenate(second_pass.kept), case.block[row, position])
 
 
 @each_case

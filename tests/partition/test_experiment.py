@@ -64,11 +64,11 @@ def test_every_part_is_what_it_promises(
                 assert set(subject[probe]) <= enrolled
         if unenrolled is not None and too_few == "enrol":
             out = unenrolled if isinstance(unenrolled, int) else math.ceil(unenrolled * len(test))
-            strangers = test - set(subject[parts.gallery])
-            assert len(strangers) == out
+            unenrolled_probes = test - set(subject[parts.gallery])
+            assert len(unenrolled_probes) == out
             assert all(
                 (subject[parts.probe] == name).sum() == (subject == name).sum()
-                for name in strangers
+                for name in unenrolled_probes
             )
     longer = Experiment(
         train, validation, templates, unenrolled, too_few=too_few, repeats=3, random_state=seed

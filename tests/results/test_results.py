@@ -299,8 +299,8 @@ def test_warnings_are_an_attribute_one_a_line():
     assert "probe and gallery labels are the same list" in twice.attrs["warnings"]
     one_each = be.closed_set(be.Scores(scores().values, np.arange(20), np.arange(20)))
     assert one_each.attrs["warnings"] == ""  # no probe would have a mate without gallery_labels
-    strangers = be.open_set(be.Scores(scores().values, labels, np.arange(20)))
-    lines = strangers.attrs["warnings"].splitlines()
+    unenrolled_probes = be.open_set(be.Scores(scores().values, labels, np.arange(20)))
+    lines = unenrolled_probes.attrs["warnings"].splitlines()
     assert any("no probe's subject is in the gallery" in line for line in lines)
     assert any("no genuine attempt" in line for line in lines)
     sessions = be.verification(scores(probe_meta=CAMERAS)).attrs["warnings"]

@@ -153,14 +153,16 @@ def test_layouts_shapes_and_labels(model):
 
 
 @pytest.mark.parametrize("model", ["gaussian-scores", "gaussian-embeddings"])
-@pytest.mark.parametrize(("unenrolled", "strangers"), [(0, 0), (3, 3), (0.25, 2), (0.01, 1)])
-def test_unenrolled_people_probe_and_are_never_in_the_gallery(model, unenrolled, strangers):
+@pytest.mark.parametrize(
+    ("unenrolled", "unenrolled_probes"), [(0, 0), (3, 3), (0.25, 2), (0.01, 1)]
+)
+def test_unenrolled_people_probe_and_are_never_in_the_gallery(model, unenrolled, unenrolled_probes):
     scores = simulate(
         8, 2, model=model, layout="probe-against-gallery", probes=3, unenrolled=unenrolled
     )
     assert set(scores.gallery_labels) == set(range(1, 9))
-    assert set(scores.probe_labels) == set(range(1, 9 + strangers))
-    assert scores.shape == (3 * (8 + strangers), 16)
+    assert set(scores.probe_labels) == set(range(1, 9 + unenrolled_probes))
+    assert scores.shape == (3 * (8 + unenrolled_probes), 16)
 
 
 def test_numbers_of_templates_and_probes_may_differ_between_people():

@@ -19,9 +19,9 @@ from bioeval.stats.resampling import subject_weights
 from bioeval.stats.verification import replicates
 from bioeval.tallies import by_subject
 from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.look import PointsWanted
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import COSTS, check_costs
+from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -572,8 +572,8 @@ def test_degenerate_scores(method):
         be.Scores(values, labels), claims=(np.empty(0, dtype=int), []), **options
     )
     assert np.isnan(none.far_low).all() and none.genuine_attempts == 0
-    strangers = be.evaluate(be.Scores(values, labels, list("xyzxyz")), **options)
-    assert np.isnan(strangers["open_set"].dir_low).all()
+    unenrolled_probes = be.evaluate(be.Scores(values, labels, list("xyzxyz")), **options)
+    assert np.isnan(unenrolled_probes["open_set"].dir_low).all()
 
 
 def test_what_is_excluded_is_not_resampled():

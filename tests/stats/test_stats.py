@@ -13,7 +13,7 @@ from scipy.stats import binomtest
 import bioeval as be
 from bioeval import stats
 from bioeval.base.random import seed_sequence
-from bioeval.scores.about import disjoint_pairs
+from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.analytic import variance
 from bioeval.stats.bootstrap import confidence_limits, open_limits, quantiles
 from bioeval.stats.options import IntervalOptions

@@ -14,7 +14,14 @@ from bioeval.base.engine import computed_by
 from bioeval.base.errors import MergeError
 from bioeval.evaluation.blocks.engine import BlockEngine
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies.parts import Extent, Joined, Part, TreeSums, merged, merged_parts
+from bioeval.tallies.parts import (
+    ConcatenatedRows,
+    Extent,
+    RowRangeCounts,
+    TreeSums,
+    merged,
+    merged_parts,
+)
 from tests.shuffled import Shuffled
 
 SCORES = be.simulate(7, 2, random_state=4)
@@ -35,7 +42,9 @@ def test_any_blocks_in_any_order_give_the_whole(cuts, order, twice):
 
 def part(low, high):
     rows = np.arange(low, high)
-    return Part(((low, high),), {"rows": Joined.of(rows), "sum": int(rows.sum())})
+    return RowRangeCounts(
+        ((low, high),), {"rows": ConcatenatedRows.of(rows), "sum": int(rows.sum())}
+    )
 
 
 @given(st.sets(st.integers(1, 99)), st.randoms())

@@ -17,8 +17,8 @@ from bioeval.tallies import marked_cells, sweep as sweeping
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.look import Look, scratch_of
 from bioeval.tallies.marked_cells import HistogramWithThresholds
+from bioeval.tallies.second_pass import SecondPass, scratch_of
 from bioeval.tallies.sweep import run_blocks
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -322,13 +322,13 @@ def test_marked_cells_count_both(name, dtype, narrow, monkeypatch):
     grid = CellGrid(exponent=-1, first=-3, count=24)
     marks = np.unique(np.array(MARKS[name], dtype=dtype))
     cells = HistogramWithThresholds.at(CellCounts(-1, -2, np.ones(20, dtype=np.int64)), grid, marks)
-    look = Look([(-np.inf, 0.0), (1.0, 2.5)])
-    look.keep_cells(grid)
+    second_pass = SecondPass([(-np.inf, 0.0), (1.0, 2.5)])
+    second_pass.keep_cells(grid)
     assert (cells.narrow.count > grid.count) == (narrow and name not in ("none", "outside"))
     rng = np.random.default_rng(3)
     line = np.concatenate([rng.uniform(-1.4, 8.9, 501), [0.0, -0.0, 0.5, 1.25, 0.75, 2.0]])
     line = np.concatenate([line, marks[np.abs(marks) < 8]]).astype(dtype)
-    points = look.tables(line.dtype, 1, 3 * len(line))
+    points = second_pass.tables(line.dtype, 1, 3 * len(line))
     shift = np.uint32(grid.exponent - cells.narrow.exponent)
     tables = VerificationTables(cells.tables(1), points._replace(shift=shift))
     count_impostors(line, 5, 9, 0, tables, 0, scratch_of(line.dtype, 1, len(line), 0), 0)

@@ -24,7 +24,14 @@ from bioeval.scores.formats.files import replacing
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.parts import Extent, Joined, KeptRows, NarrowCells, Part, TreeSums
+from bioeval.tallies.parts import (
+    ConcatenatedRows,
+    Extent,
+    KeptRows,
+    NarrowCells,
+    RowRangeCounts,
+    TreeSums,
+)
 from bioeval.tallies.random_galleries.counts import FixedSums
 
 # Bytes that are read together.
@@ -114,8 +121,11 @@ SCHEMA = 1
 
 _MAGIC = b"bioeval part\n"
 _SUM = 16  # bytes of an XXH3-128 digest
+# The name in files of a class that the code has renamed.
+_IN_FILES = {"ConcatenatedRows": "Joined"}
 _CLASSES: dict[str, Any] = {
-    c.__name__: c for c in (CellCounts, Extent, FixedSums, Joined, KeptRows, NarrowCells, TreeSums)
+    _IN_FILES.get(c.__name__, c.__name__): c
+    for c in (CellCounts, ConcatenatedRows, Extent, FixedSums, KeptRows, NarrowCells, TreeSums)
 }
 
 
@@ -129,7 +139,7 @@ def write_file(path: Path, data: bytes) -> None:
         part.write_bytes(data)
 
 
-def write_part(path: Path, part: Part, digest: str) -> None:
+def write_part(path: Path, part: RowRangeCounts, digest: str) -> None:
     """Write the counts of a block; `digest` is that of its scores, empty where none is needed."""
     arrays: list[np.ndarray] = []
     counts = _pack(part.counts, arrays)
@@ -141,7 +151,7 @@ def write_part(path: Path, part: Part, digest: str) -> None:
     write_file(path, body + xxhash.xxh3_128_digest(body))
 
 
-def read_part(path: Path) -> tuple[Part, str]:
+def read_part(path: Path) -> tuple[RowRangeCounts, str]:
     """Return the counts of a block and the digest of its scores.
 
     Raises
@@ -166,7 +176,7 @@ def read_part(path: Path) -> tuple[Part, str]:
         arrays.append(array)
         place += count * dtype.itemsize
     rows = tuple((int(low), int(high)) for low, high in header["rows"])
-    return Part(rows, _unpack(header["counts"], arrays)), header["scores"]
+    return RowRangeCounts(rows, _unpack(header["counts"], arrays)), header["scores"]
 
 
 def _require_schema(path: Path, found: Any) -> None:
@@ -179,9 +189,10 @@ def _pack(value: Any, arrays: list[np.ndarray]) -> Any:
     if isinstance(value, np.ndarray):
         arrays.append(np.ascontiguousarray(value))
         return {"array": len(arrays) - 1}
-    if type(value).__name__ in _CLASSES and is_dataclass(value):
+    kind = _IN_FILES.get(type(value).__name__, type(value).__name__)
+    if kind in _CLASSES and is_dataclass(value):
         inner = {f.name: _pack(getattr(value, f.name), arrays) for f in fields(value)}
-        return {"class": type(value).__name__, "fields": inner}
+        return {"class": kind, "fields": inner}
     if isinstance(value, dict):
         return {"dict": {name: _pack(x, arrays) for name, x in value.items()}}
     if isinstance(value, tuple):
@@ -339,7 +350,7 @@ class Pass:
         left = set(self.missing)
         self._there = [rows for rows in ranges if rows not in left]
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[RowRangeCounts]:
         """Yield the counts of finished blocks whose scores are unchanged.
 
         A block whose file is damaged is missing then.
@@ -362,7 +373,7 @@ class Pass:
                 )
             yield part
 
-    def keep(self, part: Part) -> None:
+    def keep(self, part: RowRangeCounts) -> None:
         """Keep the counts of a block that is done."""
         ((low, high),) = part.rows
         write_part(self._path(low, high), part, self._digest(low, high))

@@ -30,7 +30,7 @@ from bioeval.evaluation.blocks.sending import (
     returned,
     sent_rows,
 )
-from bioeval.tallies.parts import Part
+from bioeval.tallies.parts import RowRangeCounts
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -77,7 +77,9 @@ class ClusterExecutor:
         self._look()
         return sum(self._workers.values()) or 1
 
-    def parts(self, work: RowWork, ranges: Sequence[Range], *, merging: bool) -> Iterator[Part]:
+    def parts(
+        self, work: RowWork, ranges: Sequence[Range], *, merging: bool
+    ) -> Iterator[RowRangeCounts]:
         """Yield the counts of blocks of rows as they are done; of several at once if `merging`."""
         packed = pack(work, by_path=self._by_path)
         size = FAN_IN if merging and not packed.matrices else 1
@@ -94,7 +96,7 @@ class ClusterExecutor:
 
     def _counted(
         self, work: RowWork, packed: Packed, groups: deque[Sequence[Range]]
-    ) -> Iterator[tuple[Sequence[Range], Part]]:
+    ) -> Iterator[tuple[Sequence[Range], RowRangeCounts]]:
         """Yield the counts of groups of blocks, a few of which are sent ahead."""
         self._heard = time.monotonic()
         threads, done = self.workers, queue.SimpleQueue[Any]()
@@ -159,7 +161,7 @@ class ClusterExecutor:
                 function, *given, key=f"bioeval-{name}", pure=False, retries=RETRIES
             )
 
-    def _result(self, work: RowWork, future: Future, group: Sequence[Range]) -> Part:
+    def _result(self, work: RowWork, future: Future, group: Sequence[Range]) -> RowRangeCounts:
         """Return the counts that a task has made, or raise what it failed with."""
         from distributed.scheduler import KilledWorker
 
@@ -179,7 +181,7 @@ class ClusterExecutor:
                 if future.status == "cancelled":
                     raise _lost("has started again") from error
                 continue
-            if isinstance(found, Part):
+            if isinstance(found, RowRangeCounts):
                 return found
             if not isinstance(found, FileMissingOnWorker):
                 with computed_by(None):  # where all scores can be read, the error names their place

@@ -12,7 +12,7 @@ from bioeval.base.engine import Progress, RowWork, computed_by
 from bioeval.base.errors import Argument, EngineError
 from bioeval.base.progress import report
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.parts import Part, merged_parts
+from bioeval.tallies.parts import RowRangeCounts, merged_parts
 
 if TYPE_CHECKING:
     from bioeval.evaluation.blocks.checkpoint import Checkpoint
@@ -48,7 +48,7 @@ class Executor(Protocol):
 
     def parts(
         self, work: RowWork, ranges: Sequence[tuple[int, int]], *, merging: bool
-    ) -> Iterator[Part]:
+    ) -> Iterator[RowRangeCounts]:
         """Yield the counts of blocks of rows, in any order."""
 
     def close(self) -> None:
@@ -62,12 +62,12 @@ class LocalExecutor:
 
     def parts(
         self, work: RowWork, ranges: Sequence[tuple[int, int]], *, merging: bool
-    ) -> Iterator[Part]:
+    ) -> Iterator[RowRangeCounts]:
         """Yield the counts of blocks of rows in order."""
         for low, high in ranges:
             with computed_by(None):
                 found = work.part(low, high)
-            yield Part(((low, high),), found)
+            yield RowRangeCounts(((low, high),), found)
 
     def close(self) -> None:
         """Nothing was sent."""
@@ -101,7 +101,7 @@ class BlockEngine:
             (progress or report)(done, total)
         return merged_parts(found).counts
 
-    def _parts(self, work: RowWork) -> Iterator[Part]:
+    def _parts(self, work: RowWork) -> Iterator[RowRangeCounts]:
         """Yield the counts of all blocks, in any order."""
         if self.checkpoint is None:
             ranges = row_ranges(work, self.executor.workers, self.rows)

@@ -24,7 +24,7 @@ from bioeval.base.progress import shown_by
 from bioeval.evaluation.blocks.by_path import FileMissingOnWorker, opened, place_in_file
 from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.parts import Part, merged_parts
+from bioeval.tallies.parts import RowRangeCounts, merged_parts
 
 # Bytes of an array that is sent by itself, once for all work.
 LARGE = 1 << 20
@@ -162,7 +162,7 @@ def unpack(data: bytes, arrays: Sequence[np.ndarray]) -> tuple[RowWork, dict[str
 
 def count_rows(
     work: tuple[str, bytes], arrays: Sequence[np.ndarray], low: int, high: int, rows: Rows
-) -> Part | Exception:
+) -> RowRangeCounts | Exception:
     """Return the counts of rows ``low:high``, or an error that another attempt would give, too."""
     from distributed import get_worker
 
@@ -184,7 +184,7 @@ def count_rows(
             for name, (numbers, values) in rows.items():
                 matrices[name].numbers, matrices[name].values = numbers, values
             numba.set_num_threads(min(int(worker.state.nthreads), most))
-            return Part(((low, high),), counted.part(low, high))
+            return RowRangeCounts(((low, high),), counted.part(low, high))
         except (BioevalError, FileMissingOnWorker, RowsElsewhere) as error:
             return error
         finally:
@@ -193,7 +193,7 @@ def count_rows(
                 matrix.numbers, matrix.values = matrix.numbers[:0], matrix.values[:0]
 
 
-def merge_counts(parts: Sequence[Part | Exception]) -> Part | Exception:
+def merge_counts(parts: Sequence[RowRangeCounts | Exception]) -> RowRangeCounts | Exception:
     """Return the counts of some blocks, in the order of their rows, or the error of one."""
     wrong = [part for part in parts if isinstance(part, Exception)]
-    return wrong[0] if wrong else merged_parts([x for x in parts if isinstance(x, Part)])
+    return wrong[0] if wrong else merged_parts([x for x in parts if isinstance(x, RowRangeCounts)])

@@ -11,8 +11,8 @@ from bioeval.evaluation.cross.parts import NOTHING, FoldSide
 from bioeval.evaluation.cross.results import Fold
 from bioeval.evaluation.cross.splits import Split, SplitPlan, SplitSides
 from bioeval.partition import ClaimSampler
-from bioeval.scores.about import About
 from bioeval.scores.blocks import Progress
+from bioeval.scores.provenance import Provenance
 from bioeval.tallies.by_fold.thresholds import Judged, judge_all, judge_listed, judge_two
 
 Folds = dict[tuple[int, int], Fold]
@@ -22,7 +22,7 @@ def evaluate_by_parts(
     plan: SplitPlan,
     sides: SplitSides,
     tasks: Sequence[FoldOptions],
-    about: About,
+    about: Provenance,
     progress: Progress | None,
 ) -> list[Folds]:
     """Evaluate several tasks in every split."""
@@ -39,7 +39,7 @@ def evaluate_by_parts(
 
 
 def parts_of(
-    sides: SplitSides, split: Split, sampler: ClaimSampler | None, number: int, about: About
+    sides: SplitSides, split: Split, sampler: ClaimSampler | None, number: int, about: Provenance
 ) -> tuple[FoldSide, FoldSide]:
     """Return the training part and the test part of a split, with claims drawn for each."""
     parts = []
@@ -65,9 +65,9 @@ def _verified(
     made = Fold.of_judged(judged, *sizes)
     for prefix, part in (("", test), ("train_", train)):
         if options.claims is not None:
-            strangers = part.strangers
-            made.counts[f"{prefix}fa_unenrolled"] = judged.chosen.counts(strangers)[0]
-            made.counts[f"{prefix}unenrolled_attempts"] = strangers.impostor_attempts
+            unenrolled_probes = part.unenrolled_probes
+            made.counts[f"{prefix}fa_unenrolled"] = judged.chosen.counts(unenrolled_probes)[0]
+            made.counts[f"{prefix}unenrolled_attempts"] = unenrolled_probes.impostor_attempts
     if options.far_targets is not None:
         listed = judged.test if train.listed and test.listed else None
         made.points = test.points(options, listed)

@@ -274,7 +274,7 @@ def evaluate_tasks(
             else evaluate_by_parts(plan, sides, [options], reader.about, progress)[0]
             for options in tasks
         ]
-    reader.note_sentinels()
+    reader.note_failure_codes()
     unknown = are_pairs(scores) and not scores.knows_subjects
     datasets = []
     for options, found in zip(tasks, evaluated, strict=True):

@@ -14,17 +14,17 @@ from bioeval.base.engine import engine
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.partition import DrawnClaims
 from bioeval.results.open_set import OpenSetPoints, impostor_probes
-from bioeval.scores.about import About
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance
 from bioeval.tallies.block_work import counts_of
 from bioeval.tallies.counters import ImpostorBlock, gather
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.look import PointsWanted
-from bioeval.tallies.look_work import ImpostorSweep
-from bioeval.tallies.parts import Joined
+from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.point_search import refine
+from bioeval.tallies.second_pass import PointsWanted
+from bioeval.tallies.second_pass_work import ImpostorSweep
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.tie_policies import rank_weights
@@ -46,7 +46,7 @@ def list_attempts(
     return {name: joined.array() for name, joined in found.items()}
 
 
-def _list_blocks(job: VerificationJob, blocks: Iterable[Block]) -> dict[str, Joined]:
+def _list_blocks(job: VerificationJob, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
     """Return the scores of the attempts in some blocks."""
     genuine: list[np.ndarray] = []
     impostor: list[ImpostorBlock] = []
@@ -55,11 +55,11 @@ def _list_blocks(job: VerificationJob, blocks: Iterable[Block]) -> dict[str, Joi
         own, others = job.of_block(block)
         genuine.append(own)
         impostor += others
-        if job.strangers is not None:
+        if job.unenrolled_probes is not None:
             unenrolled.append(job.of_strangers(block))
     found = {"genuine": genuine, "unenrolled": unenrolled}
-    listed = {name: Joined.of(_copied(parts)) for name, parts in found.items()}
-    return {**listed, "impostor": Joined.of(_impostor_scores(impostor))}
+    listed = {name: ConcatenatedRows.of(_copied(parts)) for name, parts in found.items()}
+    return {**listed, "impostor": ConcatenatedRows.of(_impostor_scores(impostor))}
 
 
 def _impostor_scores(blocks: list[ImpostorBlock]) -> np.ndarray:
@@ -137,7 +137,10 @@ class FoldSide:
     """
 
     def __init__(
-        self, scores: Scores | None, claims: DrawnClaims | None = None, about: About | None = None
+        self,
+        scores: Scores | None,
+        claims: DrawnClaims | None = None,
+        about: Provenance | None = None,
     ):
         self.scores, self.claims = scores, claims
         if scores is not None:
@@ -172,7 +175,7 @@ class FoldSide:
         return Attempts.listed(found["genuine"], found["impostor"])
 
     @property
-    def strangers(self) -> Attempts:
+    def unenrolled_probes(self) -> Attempts:
         """Attempts of drawn claims by probes who are not enrolled, found with the others."""
         return Attempts.listed(np.empty(0), self._strangers)
 
@@ -200,7 +203,7 @@ class FoldSide:
         (tally,) = run_jobs(self.scores, self.reader, [job])
         with threads_for(self.scores):
             sweep = ImpostorSweep(job, self.reader)
-            found = refine(tally, sweep, wanted, symmetric=None, look=job.look)
+            found = refine(tally, sweep, wanted, symmetric=None, second_pass=job.second_pass)
         points = {"eer": found.equal_error.eer, "auc": found.auc, "frr_at_far": found.frr_at_far}
         return points  # type: ignore[return-value]
 

@@ -280,7 +280,7 @@ class _Curves:
             points, impostors = part.points(self.part, None), tally.impostor.total
         counts = {"ga": np.searchsorted(genuine, grid, side="right").astype(np.int64), "fa": fa}
         if part.claims is not None:
-            others = part.strangers.values
+            others = part.unenrolled_probes.values
             counts["fa_unenrolled"] = np.searchsorted(others, grid, side="right")
         if larger_is_closer(self.kind):
             counts = {name: count[::-1] for name, count in counts.items()}

@@ -15,7 +15,7 @@ from bioeval.evaluation.cross.options import FoldOptions, task_in_words
 from bioeval.evaluation.cross.variables import CROSS
 from bioeval.partition import Experiment
 from bioeval.results.dataset import about_attrs, build
-from bioeval.scores.about import About
+from bioeval.scores.provenance import Provenance
 from bioeval.stats.pooled import PooledRates
 from bioeval.stats.repeated import nadeau_bengio
 from bioeval.tallies.by_fold.thresholds import Judged
@@ -84,7 +84,7 @@ class Fold:
 def fold_dataset(
     found: Mapping[tuple[int, int], Fold],
     shape: tuple[int, int],
-    about: About,
+    about: Provenance,
     options: FoldOptions,
     splitter: Any,
     confidence: float,

@@ -151,7 +151,7 @@ def study_threshold(
     about = reader.about
     found, whole = verify(reader, plan, sides, options, progress)
     assert whole is not None
-    reader.note_sentinels()
+    reader.note_failure_codes()
     crossed = fold_dataset(found, plan.shape, reader.about, options, splitter, confidence)
     both_ways = templates == "single" and is_symmetric(scores)
     attempts = whole.test.impostor_attempts

@@ -13,11 +13,11 @@ from bioeval.evaluation.cross.parts import FoldSide
 from bioeval.evaluation.cross.results import Fold
 from bioeval.evaluation.cross.splits import Split, plan_of
 from bioeval.partition.samples import LabelCodes
-from bioeval.scores.about import About
 from bioeval.scores.blocks import Progress
 from bioeval.scores.embeddings import as_embeddings
 from bioeval.scores.labels import as_labels, digest
 from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance
 
 
 class TrainedSystem:
@@ -68,12 +68,12 @@ class TrainedSystem:
         ]
         return Scores.from_embeddings(*made, metric=self.metric)
 
-    def about(self, scores: Scores | None) -> About:
+    def about(self, scores: Scores | None) -> Provenance:
         """Return the provenance of the results."""
         names = frozenset(map(repr, self.labels.values.tolist()))
         n, width = self.features.shape
         origin = "" if scores is None else scores.origin
-        return About(
+        return Provenance(
             name=type(self.estimator).__name__,
             layout="all-against-all",
             kind="distance",
@@ -90,7 +90,7 @@ class TrainedSystem:
 
 def evaluate_trained(
     system: TrainedSystem, options: FoldOptions, progress: Progress | None
-) -> tuple[dict[tuple[int, int], Fold], About]:
+) -> tuple[dict[tuple[int, int], Fold], Provenance]:
     """Fit a clone of the estimator in each fold, and evaluate it; also the source of the scores."""
     from sklearn.base import clone
 

@@ -19,9 +19,9 @@ from bioeval.evaluation.cross.splits import PairSides, Split, SplitPlan, SplitSi
 from bioeval.evaluation.cross.verification_folds import fold_of_pairs, listed_attempts
 from bioeval.evaluation.fusion import require_systems
 from bioeval.results.calibration import LOG_ODDS
-from bioeval.scores.about import About, describe
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores.provenance import Provenance, describe
 from bioeval.tallies.calibration_counts import count_for_calibration
 from bioeval.tallies.isotonic import LOG2
 
@@ -83,7 +83,7 @@ class TransformedScores:
         require_scores(found, f"the result of {self.estimator!r}.transform")
         return found
 
-    def about(self, made: Scores | None) -> About:
+    def about(self, made: Scores | None) -> Provenance:
         """Return the provenance of the results."""
         about = describe(self.first)
         prints = [describe(scores).fingerprints for scores in self.systems.values()]
@@ -98,7 +98,7 @@ class TransformedScores:
 
 def evaluate_transformed(
     system: TransformedScores, options: FoldOptions, progress: Progress | None
-) -> tuple[dict[tuple[int, int], Fold], About]:
+) -> tuple[dict[tuple[int, int], Fold], Provenance]:
     """Fit a clone of the estimator in each fold, and evaluate it; also the source of the scores."""
     found: dict[tuple[int, int], Fold] = {}
     about = None

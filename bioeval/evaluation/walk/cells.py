@@ -80,7 +80,7 @@ class RowCells:
         raw = self.scores.read_rows(i, i + 1)[0].tolist()
         group = np.repeat(np.arange(len(gallery.subjects)), np.diff(gallery.starts)).tolist()
         genuine = np.zeros(len(raw), dtype=bool)
-        genuine[block.own_start[row] : block.own_stop[row]] = True
+        genuine[block.mate_start[row] : block.mate_stop[row]] = True
         if not self.scores.labelled and block.mask is not None:
             genuine = block.mask[row] == GENUINE
         columns, distances = block.columns[0].tolist(), block.values[row].tolist()

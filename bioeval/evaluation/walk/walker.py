@@ -91,10 +91,10 @@ def _claims(job: VerificationJob, i: int) -> tuple[dict[int, int] | None, bool]:
         return None, True
     found: dict[int, int] = {}
     own = _of_row(job.claims, i)
-    strangers = [] if job.strangers is None else _of_row(job.strangers, i)
-    for group in own + strangers:
+    unenrolled_probes = [] if job.unenrolled_probes is None else _of_row(job.unenrolled_probes, i)
+    for group in own + unenrolled_probes:
         found[group] = found.get(group, 0) + 1
-    return found, not strangers
+    return found, not unenrolled_probes
 
 
 def _of_row(claims: tuple[np.ndarray, np.ndarray], i: int) -> list[int]:

@@ -47,12 +47,12 @@ class FoldRowReader:
     def of_block(self, block: Block) -> FoldRows:
         """Return the rows of a block."""
         if not self.multi:
-            return FoldRows(block.values, block.own_start, block.own_stop, block.self_position)
+            return FoldRows(block.values, block.mate_start, block.mate_stop, block.self_position)
         no_self = np.full(len(block.values), -1, dtype=np.int64)
         if self.fusion == "min":
             return FoldRows(*block.nearest(), no_self)
         fused = block.fused(self.fusion)
-        return FoldRows(fused.values, fused.own_start, fused.own_stop, no_self)
+        return FoldRows(fused.values, fused.mate_start, fused.mate_stop, no_self)
 
     def sweep(self, tick: Tick | None) -> Iterator[tuple[slice, FoldRows]]:
         """Yield all rows, and which of the scores they are."""
@@ -90,7 +90,7 @@ class FoldRowReader:
         step = max(1, SWEEP_VALUES // self.scores.shape[1])
         for low in range(first, last, step):
             rows = slice(low, min(low + step, last))
-            if low >= self.looked_at:  # for sentinels, once
+            if low >= self.looked_at:  # for failure codes, once
                 self.reader.look(low, self.scores.base[rows])
                 self.looked_at = rows.stop
             yield rows, self._in_memory(rows)
@@ -98,8 +98,8 @@ class FoldRowReader:
     def _in_memory(self, rows: slice | np.ndarray) -> FoldRows:
         gallery = self.reader.gallery
         return FoldRows(
-            writable_alias(self.scores.base[rows]), gallery.own_start[rows],
-            gallery.own_stop[rows], gallery.self_position[rows],
+            writable_alias(self.scores.base[rows]), gallery.mate_start[rows],
+            gallery.mate_stop[rows], gallery.self_position[rows],
         )  # fmt: skip
 
     def sample(self, number: int) -> list[FoldRows]:

@@ -24,7 +24,7 @@ from bioeval.tallies.by_fold.partition import (
 )
 from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of, rounded_down
 from bioeval.tallies.counters import finite_range, gather
-from bioeval.tallies.parts import Extent, Joined
+from bioeval.tallies.parts import ConcatenatedRows, Extent
 from bioeval.tallies.sweep import watch_found, watched
 from bioeval.tallies.threshold_search import Attempts, runs_of
 
@@ -60,7 +60,7 @@ class FoldPass:
 
     what = "folds"
 
-    #: Whether what a reader sees of sentinels is taken in.
+    #: Whether what a reader sees of failure codes is taken in.
     looks = False
 
     def __init__(self, rows: FoldRowReader, partitions: Sequence[DivisionIntoFolds]):
@@ -264,14 +264,14 @@ def _joined(parts: Sequence[Weighted]) -> Weighted:
     return values[starts], code[starts], np.add.reduceat(weights, starts)
 
 
-def _as_tree(found: Sequence[Found]) -> dict[str, Joined]:
+def _as_tree(found: Sequence[Found]) -> dict[str, ConcatenatedRows]:
     """Return triples of arrays, one after the other, as counts of a block of rows."""
     if not found:
-        return {str(i): Joined() for i in range(3)}
-    return {str(i): Joined.of(np.concatenate([x[i] for x in found])) for i in range(3)}
+        return {str(i): ConcatenatedRows() for i in range(3)}
+    return {str(i): ConcatenatedRows.of(np.concatenate([x[i] for x in found])) for i in range(3)}
 
 
-def _of_tree(tree: dict[str, Joined]) -> list[Any]:
+def _of_tree(tree: dict[str, ConcatenatedRows]) -> list[Any]:
     """Return the triples of arrays of all blocks of rows."""
     return list(zip(*(tree[str(i)].arrays for i in range(3)), strict=True))
 
@@ -377,7 +377,7 @@ class FoldSweep:
         """Return the number of genuine scores if no comparison has failed."""
         gallery = self.rows.reader.gallery
         return int(
-            (gallery.own_stop - gallery.own_start).sum() - (gallery.self_position >= 0).sum()
+            (gallery.mate_stop - gallery.mate_start).sum() - (gallery.self_position >= 0).sum()
         )
 
     def attempts(self, partition: DivisionIntoFolds, part: Subset) -> Attempts:

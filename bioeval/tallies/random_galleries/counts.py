@@ -13,8 +13,8 @@ import numpy as np
 from bioeval.base.errors import MergeError, require_choice
 from bioeval.kernels import rank_chances, within_chances
 from bioeval.kernels.argument_groups import GroupedBlock
-from bioeval.scores.about import About
 from bioeval.scores.blocks import Block, BlockReader
+from bioeval.scores.provenance import Provenance
 from bioeval.tallies.counters import guide_to
 from bioeval.tallies.counts import require_alike, require_same_thresholds
 from bioeval.tallies.parts import Extent
@@ -91,7 +91,7 @@ class GalleryTally:
 
     Attributes
     ----------
-    about : About
+    about : Provenance
     size : int
         Templates drawn of each subject.
     ties : str
@@ -116,7 +116,7 @@ class GalleryTally:
 
     form: ClassVar[str] = "galleries"
 
-    about: About
+    about: Provenance
     size: int
     ties: str
     thresholds: np.ndarray
@@ -217,7 +217,7 @@ class GalleryJob:
 
     def add(self, block: Block) -> None:
         """Add the rows of a block."""
-        room = block.own_stop - block.own_start
+        room = block.mate_stop - block.mate_start
         tally = self.tally
         enrolled = self.reader.enrolled[block.low : block.low + len(block.values)]
         tally.targets += int(enrolled.sum())

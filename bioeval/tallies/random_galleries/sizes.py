@@ -69,7 +69,7 @@ class SizeJob:
         fused = block.fused(self.fusion)
         tables = np.zeros((len(fused.values), len(self.thresholds) + 1), dtype=np.int64)
         kernel_count.count_thresholds(
-            fused.values, fused.own_start, fused.own_stop, self.thresholds, *self.guide, tables
+            fused.values, fused.mate_start, fused.mate_stop, self.thresholds, *self.guide, tables
         )
         found = np.cumsum(tables[:, :-1], axis=1)
         rows = slice(block.low, block.low + len(found))

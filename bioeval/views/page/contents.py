@@ -53,7 +53,7 @@ from bioeval.views.tables import CHOSEN, alarms, has_chosen, warnings, with_join
 from bioeval.views.tables.remarks import about as about_contents, intervals
 from bioeval.views.tables.row_walk import about, adds, legend, notes, noun, title_of, why
 from bioeval.views.tables.sections import section
-from bioeval.views.terms import speaker
+from bioeval.views.terms import term_translator
 
 #: Entries of a list that is also there as a whole, at most.
 MOST_ENTRIES = 400
@@ -208,7 +208,7 @@ def _chosen_rates(state: LiveState, drawing: Drawing) -> list[tuple[str, int, Nu
     if found is None or not {"far", "frr"} <= set(state.leader.columns):
         return []
     live, _, row = found
-    say = speaker(live.part.dataset)
+    say = term_translator(live.part.dataset)
     return [
         (say(name.upper()), hue, rate_of(live, name, row, strong=True))
         for name, hue in (("far", IMPOSTOR), ("frr", GENUINE))
@@ -361,7 +361,7 @@ def _warnings(parts: list[PageItem]) -> list[dict[str, Any]]:
     found = []
     for serious, groups in ((True, alarms(by_path)), (False, warnings(by_path))):
         for text, paths in groups.items():
-            said = with_joined_targets(speaker(by_path[paths[0]])(str(_plain(text))))
+            said = with_joined_targets(term_translator(by_path[paths[0]])(str(_plain(text))))
             found.append({"text": said, "of": _warned(paths, parts), "serious": serious})
     return found
 
@@ -396,7 +396,7 @@ def _remarks(parts: list[PageItem]) -> list[str]:
         ]
     chosen = next((part.dataset for part in parts if has_chosen(part.dataset)), None)
     if chosen is not None:
-        text = speaker(chosen)(CHOSEN)
+        text = term_translator(chosen)(CHOSEN)
         lines.append(f"{text[0].upper()}{text[1:]}.")
     return lines
 

@@ -20,7 +20,7 @@ from bioeval.tallies.points import per_cent
 from bioeval.views.page.cells import ArrayStore
 from bioeval.views.page.live import LivePart
 from bioeval.views.page.parts import BOTH
-from bioeval.views.terms import speaker
+from bioeval.views.terms import term_translator
 
 # Ticks of an axis of normal deviates, as proportions.
 _DEVIATES = (1e-6, 1e-5, 1e-4, 0.001, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98)
@@ -332,7 +332,7 @@ def _ascending(live: LivePart, *names: str) -> list[np.ndarray]:
 
 
 def _says(parts: list[LivePart], text: str) -> str:
-    return speaker(parts[0].part.dataset)(text)
+    return term_translator(parts[0].part.dataset)(text)
 
 
 def _moves(

@@ -20,7 +20,7 @@ from bioeval.views.page.cells import Bounded, Number, PageTable, Text, attempts_
 from bioeval.views.page.live import LivePart, LiveState
 from bioeval.views.page.parts import PageItem, systems_of
 from bioeval.views.tables.tasks import value_of
-from bioeval.views.terms import speaker
+from bioeval.views.terms import term_translator
 
 # What each task is searched for, in the order in which a page speaks of them.
 _ORDER = ("verification/single", "verification/multi", "open_set", "closed_set", "reid", "gom")
@@ -66,8 +66,8 @@ def headline(parts: list[PageItem], state: LiveState) -> Headline:
 
 def _in_terms(own: list[tuple[int, PageItem]], sentences: list[Sentence]) -> list[Sentence]:
     """Return sentences in the terms of a system."""
-    say = speaker(own[0][1].dataset)
-    return [[say(x) if isinstance(x, str) else x for x in sentence] for sentence in sentences]
+    translate = term_translator(own[0][1].dataset)
+    return [[translate(x) if isinstance(x, str) else x for x in sentence] for sentence in sentences]
 
 
 def _moving(own: list[tuple[int, PageItem]], at: dict) -> tuple[LivePart | None, float, int]:
@@ -293,11 +293,11 @@ def _table(
     """Return the systems at the FAR of the page, the one with the smallest FRR first."""
     if not ranked or state.chosen is None:
         return None
-    task, say = ranked[0][0].part, speaker(ranked[0][0].part.dataset)
-    heads = ["System", *map(say, ("FRR", "FAR")), "Threshold used", "EER"]
+    task, translate = ranked[0][0].part, term_translator(ranked[0][0].part.dataset)
+    heads = ["System", *map(translate, ("FRR", "FAR")), "Threshold used", "EER"]
     studies = {part.system: part for part in parts if _is_study(part)}
     if studies:
-        heads += [say(f"{rate} on new people") for rate in ("FAR", "FRR")]
+        heads += [translate(f"{rate} on new people") for rate in ("FAR", "FRR")]
     body = []
     for live, threshold, row in ranked:
         part = live.part
@@ -312,8 +312,8 @@ def _table(
             cells += _study_cells(studies.get(part.system))
         body.append(cells)
     rule = "equal error rate" if state.chosen.target is None else per_cent(state.chosen.target)
-    caption = say(f"{task.title}, each system at the same FAR")
-    note = say(
+    caption = translate(f"{task.title}, each system at the same FAR")
+    note = translate(
         f"The page opens at {'the ' if state.chosen.target is None else 'FAR at most '}{rule}; in "
         "the order of FRR there."
     )
@@ -346,13 +346,17 @@ def _common(
 ) -> Iterator[Sentence]:
     """Say once what holds for the thresholds of all systems."""
     assert state.chosen is not None
-    say = speaker(ranked[0][0].part.dataset)
+    translate = term_translator(ranked[0][0].part.dataset)
     rule = "its equal error rate"
     if state.chosen.target is not None:
         rule = f"FAR at most {per_cent(state.chosen.target)}"
     chosen_on = str(ranked[0][0].part.dataset.attrs.get("chosen_on", ""))
     where = f"on {chosen_on}" if chosen_on else "on these same data: the rates there are optimistic"
-    yield [say(f"Each system is at the loosest threshold of its own with {rule}, chosen {where}.")]
+    yield [
+        translate(
+            f"Each system is at the loosest threshold of its own with {rule}, chosen {where}."
+        )
+    ]
     if not any(_is_study(part) for part in parts):
         yield _on_new_people(None)
 

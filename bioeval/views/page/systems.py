@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bioeval.views.page.parts import PageItem
-from bioeval.views.terms import speaker
+from bioeval.views.terms import term_translator
 
 #: The attribute of results that says what a system lacks of another one.
 NOT_SHARED = "not_shared"
@@ -16,7 +16,7 @@ _CLASSES = ("genuine_attempts", "impostor_attempts")
 
 def doubts_of_systems(parts: list[PageItem]) -> list[dict[str, Any]]:
     """Return warnings about systems that do not share their attempts."""
-    said = [(part.title, speaker(part.dataset)(text)) for part, text in _attempts(parts)]
+    said = [(part.title, term_translator(part.dataset)(text)) for part, text in _attempts(parts)]
     return [{"text": text, "of": of, "serious": True} for of, text in dict.fromkeys(said)]
 
 

@@ -26,7 +26,7 @@ from bioeval.views.page.live import RATES, LivePart
 from bioeval.views.page.parts import PageItem, section_of
 from bioeval.views.page.pictures import Images
 from bioeval.views.tables.tasks import report_ranks
-from bioeval.views.terms import speaker
+from bioeval.views.terms import term_translator
 
 #: Rows of a table, at most: more are cut, and the table says so.
 MOST_ROWS = 400
@@ -85,7 +85,7 @@ def _live_row(
     used = live.thresholds[row].item() if row >= 0 else float("nan")
     cells = [
         Text(
-            speaker(part.dataset)(words.label(name)),
+            term_translator(part.dataset)(words.label(name)),
             str(part.dataset[name].attrs.get("long_name", "")),
         ),
         number(name, shape),
@@ -162,12 +162,14 @@ def _figure_rows(
     parts: list[PageItem], names: dict[str, str], labels: list[str]
 ) -> tuple[list[str], list[list[Any]]]:
     """Return the heads and rows of a table with a row for each figure."""
-    say, wide = speaker(parts[0].dataset), len(parts) > 2
+    translate, wide = term_translator(parts[0].dataset), len(parts) > 2
     body = []
     for name, meaning in names.items():
         label = words.label(name)
         said = [] if wide else ["" if meaning == label else meaning]
-        body.append([Text(say(label), meaning), *(_figure(part, name) for part in parts), *said])
+        body.append(
+            [Text(translate(label), meaning), *(_figure(part, name) for part in parts), *said]
+        )
     return ["Figure", *labels, *([] if wide else ["Meaning"])], body
 
 
@@ -175,8 +177,8 @@ def _figure_columns(
     parts: list[PageItem], names: dict[str, str]
 ) -> tuple[list[str], list[list[Any]]]:
     """Return the heads and rows of a table with a column for each figure."""
-    say = speaker(parts[0].dataset)
-    heads = [_label_head(parts), *(say(words.label(name)) for name in names)]
+    translate = term_translator(parts[0].dataset)
+    heads = [_label_head(parts), *(translate(words.label(name)) for name in names)]
     return heads, [[part.label, *(_figure(part, name) for name in names)] for part in parts]
 
 

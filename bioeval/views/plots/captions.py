@@ -12,7 +12,7 @@ from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import PLURALS, larger_is_closer, noun_of
 from bioeval.views.plots import style as look
 from bioeval.views.plots.select_datasets import System, as_plot_text, joined
-from bioeval.views.terms import Speaker, speaker
+from bioeval.views.terms import TermTranslator, term_translator
 
 
 def title_of(what: str, systems: Sequence[System]) -> str:
@@ -125,14 +125,14 @@ def identification_details(systems: Sequence[System]) -> list[str]:
     return [_semicolons(*said)]
 
 
-def in_words(systems: Sequence[System]) -> Speaker:
+def in_words(systems: Sequence[System]) -> TermTranslator:
     """Return what puts a text into the words of the systems' views."""
-    return speaker(systems[0].dataset)
+    return term_translator(systems[0].dataset)
 
 
 def other_term(systems: Sequence[System], *rates: str) -> str:
     """Return what the other vocabulary calls rates, where it is the same for all systems."""
-    terms = {speaker(system.dataset).other(*rates) for system in systems}
+    terms = {term_translator(system.dataset).other(*rates) for system in systems}
     return terms.pop() if len(terms) == 1 else ""
 
 

@@ -285,26 +285,28 @@ class CurvesDisplay(Display):
         reason: in the middle of the axes if there are no others.
         """
         spec, systems = replace(self.spec, **drawn), self.systems
-        say = in_words(systems)
+        translate = in_words(systems)
         reasons = {name: c.why_not for name, c in self.curves.items() if c.why_not}
         reasons |= spec.unseen
         remarks = []
         if len(reasons) == len(self.curves):
             same = len(set(reasons.values())) == 1
             texts = [why if same or not name else f"{name}: {why}" for name, why in reasons.items()]
-            look.empty(self.ax_, [look.sentence(say(text)) for text in dict.fromkeys(texts)])
+            look.empty(self.ax_, [look.sentence(translate(text)) for text in dict.fromkeys(texts)])
         else:
             remarks = [f"{name}: {why}" if name else why for name, why in reasons.items()]
         title, lines = "", remarks
         if spec.title:
             title = title_of(spec.title, systems)
             lines = [*spec.over(systems), *spec.details(systems), *self._methods(), *remarks]
-        look.titled(self.ax_, say(title), map(say, lines))
+        look.titled(self.ax_, translate(title), map(translate, lines))
         terms = [t if isinstance(t, str) else other_term(systems, *t) for t in spec.terms]
-        look.labelled(self.ax_, say(spec.x_label), say(spec.y_label), *terms)
+        look.labelled(self.ax_, translate(spec.x_label), translate(spec.y_label), *terms)
         named = [
             Labelled(
-                joined(self._name, say(spec.texts.get(name, spec.text(curve, len(systems) > 1)))),
+                joined(
+                    self._name, translate(spec.texts.get(name, spec.text(curve, len(systems) > 1)))
+                ),
                 line.get_color(),
                 *corners(line),
                 at=spec.at if isinstance(spec.at, float) else spec.at[name],

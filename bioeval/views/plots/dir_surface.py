@@ -91,11 +91,13 @@ class DirSurfaceDisplay(Display):
         log = last > _LINEAR if log is None else log
         systems = [replace(self.system, name=name or self.system.name)]
         details = identification_details(systems)
-        say = in_words(systems)
-        look.titled(ax, say(title_of("DIR(t, k)", systems)), [*over(systems), *details], share=0.86)
+        translate = in_words(systems)
+        look.titled(
+            ax, translate(title_of("DIR(t, k)", systems)), [*over(systems), *details], share=0.86
+        )
         if self.why_not:
             ax.set(xticks=[], yticks=[])
-            look.empty(ax, [look.sentence(say(self.why_not))])
+            look.empty(ax, [look.sentence(translate(self.why_not))])
         else:
             self._draw(last, log, style)
         look.labelled(ax, threshold_label(self.kind), "Rank k", "ISO: threshold T", "ISO: rank R")

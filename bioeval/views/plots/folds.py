@@ -18,7 +18,7 @@ from bioeval.views.plots.curves import Curve, CurvesDisplay, CurveSpec
 from bioeval.views.plots.display import OneResultDisplay
 from bioeval.views.plots.ranks import LINEAR
 from bioeval.views.plots.select_datasets import System, as_plot_text, pick
-from bioeval.views.terms import speaker
+from bioeval.views.terms import term_translator
 
 # ------------------------------------------------------------------------ points of the folds
 
@@ -72,10 +72,10 @@ class FoldsDisplay(OneResultDisplay):
         crowded = self._target()
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(lambda value, _: look.percent(value))
-        say = speaker(ds)
-        names = say("False accept rate, FAR"), say("False reject rate, FRR")
-        look.labelled(ax, *names, say.other("far"), say.other("frr"))
-        self._titled(title, name, map(say, lines))
+        translate = term_translator(ds)
+        names = translate("False accept rate, FAR"), translate("False reject rate, FRR")
+        look.labelled(ax, *names, translate.other("far"), translate.other("frr"))
+        self._titled(title, name, map(translate, lines))
         ax.legend(
             loc="upper left" if crowded else "upper right", fontsize=look.SMALL_SIZE, frameon=False
         )

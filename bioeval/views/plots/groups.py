@@ -16,7 +16,7 @@ from bioeval.base.errors import cut
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import OneResultDisplay
 from bioeval.views.plots.select_datasets import as_plot_text
-from bioeval.views.terms import speaker
+from bioeval.views.terms import term_translator
 
 # Most groups whose cells hold a number, and whose names are written.
 NUMBERED, NAMED = 10, 40
@@ -68,23 +68,25 @@ class GroupsDisplay(OneResultDisplay):
         self.far_ax_ = look.axes_for(right)
         self._rates(left, style)
         self._pairs()
-        say, attrs = speaker(self._dataset), self._dataset.attrs
+        translate, attrs = term_translator(self._dataset), self._dataset.attrs
         title = as_plot_text(name or attrs.get("system", "") or "")
-        look.titled(left, say("FRR by group" + (f": {title}" if title else "")), self._over(say))
+        look.titled(
+            left, translate("FRR by group" + (f": {title}" if title else "")), self._over(translate)
+        )
         flagged = number <= NUMBERED and self._dataset["far_flagged"].values.any()
         lines = ["*: flagged, too few subjects or expected errors"] if flagged else []
         apart = [("white: 0", self.far == 0), ("grey: not defined", np.isnan(self.far))]
         lines.append("; ".join(text for text, which in apart if which.any()))
-        look.titled(right, say("FAR by pair of groups"), filter(None, lines))
+        look.titled(right, translate("FAR by pair of groups"), filter(None, lines))
         return self
 
-    def _over(self, say: Any) -> list[str]:
+    def _over(self, translate: Any) -> list[str]:
         attrs = self._dataset.attrs
         given = str(attrs.get("chosen_on", "")) == "given"
         chosen = "" if given else ", chosen on these data"
-        lines = [say(f"at {attrs['threshold_rule_in_words']} of all groups{chosen}")]
+        lines = [translate(f"at {attrs['threshold_rule_in_words']} of all groups{chosen}")]
         if given:
-            lines = [say(f"at {attrs['threshold_rule_in_words']}")]
+            lines = [translate(f"at {attrs['threshold_rule_in_words']}")]
         if "interval_method" in attrs:
             lines.append(f"{100 * attrs['confidence']:g} % intervals, {attrs['interval_method']}")
         if self._dataset["frr_flagged"].values.any():
@@ -114,8 +116,8 @@ class GroupsDisplay(OneResultDisplay):
                       va="bottom", ha="right" if left else "left")  # fmt: skip
         ax.xaxis.set_major_formatter(lambda value, _: look.percent(value))
         self._name_groups(ax, subjects=True)
-        say = speaker(ds)
-        look.labelled(ax, say("False reject rate, FRR"), "", say.other("frr"))
+        translate = term_translator(ds)
+        look.labelled(ax, translate("False reject rate, FRR"), "", translate.other("frr"))
 
     def _pairs(self) -> None:
         """Draw FAR of each pair of groups, logarithmic; 0 and what is undefined apart."""
@@ -139,7 +141,7 @@ class GroupsDisplay(OneResultDisplay):
                 ax.text(j, i, text, ha="center", va="center", fontsize=look.SMALL_SIZE,
                         color="white" if dark else look.TEXT)  # fmt: skip
         self._name_groups(ax)
-        say = speaker(ds)
+        translate = term_translator(ds)
         look.labelled(ax, "Group of the claimed subject", "Group of the probe")
         if len(positive):
             bar = self.figure_.colorbar(colours, ax=ax, pad=0.02, aspect=30)
@@ -148,7 +150,7 @@ class GroupsDisplay(OneResultDisplay):
             if high < 10 * low:  # no power of ten may be inside
                 bar.set_ticks([low, (low * high) ** 0.5, high])
                 bar.ax.minorticks_off()
-            look.bar_labelled(bar, ax, say("False accept rate, FAR"), say.other("far"))
+            look.bar_labelled(bar, ax, translate("False accept rate, FAR"), translate.other("far"))
 
     def _name_groups(self, ax: Axes, subjects: bool = False) -> None:
         """Name the groups along the axes of FAR, or on the left of FRR with their subjects."""

@@ -14,7 +14,7 @@ from bioeval.base.errors import counted
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import scalar
 from bioeval.views.plots.display import OneResultDisplay
-from bioeval.views.terms import Speaker, interval_method, words_of
+from bioeval.views.terms import TermTranslator, interval_method, words_of
 
 # Height of a panel, and of everything around them, in inches.
 _PANEL, _AROUND = 1.75, 1.5
@@ -112,9 +112,9 @@ class OverTimeDisplay(_Panels):
         ds = self._dataset
         identifies = "dir" in ds
         self._start(ax, 3 + identifies)
-        say = Speaker(words_of(ds), "verification")
-        self._rate(self.axes_[0], "frr", say("False reject rate, FRR"), 0, style)
-        self._rate(self.axes_[1], "far", say("False accept rate, FAR"), 1, style)
+        translate = TermTranslator(words_of(ds), "verification")
+        self._rate(self.axes_[0], "frr", translate("False reject rate, FRR"), 0, style)
+        self._rate(self.axes_[1], "far", translate("False accept rate, FAR"), 1, style)
         if identifies:
             self._identification(self.axes_[2], style)
         last = self.axes_[-1]
@@ -132,12 +132,12 @@ class OverTimeDisplay(_Panels):
 
     def _identification(self, ax: Axes, style: dict[str, Any]) -> None:
         ds = self._dataset
-        say = Speaker(words_of(ds), "identification")
+        translate = TermTranslator(words_of(ds), "identification")
         rank = int(ds["rank"].values[0])
         one, lowest = ds.sel(rank=rank), 1.0
         for hue, name in ((2, "dir"), (3, "cms")):
             values, band = one[name].values, _band(one, name)
-            text = say(name.upper()) + (", no threshold" if name == "cms" else "")
+            text = translate(name.upper()) + (", no threshold" if name == "cms" else "")
             self._steps(ax, values, hue, band, label=text, **style)
             for least in (values, *([] if band is None else band[:1])):
                 lowest = float(np.nanmin(least, initial=lowest))
@@ -165,10 +165,10 @@ class AgeingDisplay(_Panels):
         if np.isfinite(slope):
             above.axline((0, intercept), slope=slope, color=look.colour(1), linewidth=1.4)
         look.labelled(above, "", "Genuine score")
-        say = Speaker(words_of(ds), "verification")
-        self._rate(below, "frr", say("False reject rate, FRR"), 0, style)
+        translate = TermTranslator(words_of(ds), "verification")
+        self._rate(below, "frr", translate("False reject rate, FRR"), 0, style)
         unit = " (days)" if ds.attrs["age_unit"] == "days" else ""
-        look.labelled(below, f"Age of the template{unit}", say("False reject rate, FRR"))
+        look.labelled(below, f"Age of the template{unit}", translate("False reject rate, FRR"))
         number = counted(int(ds["genuine_attempts"].sum()), "genuine attempts")
         low, high = scalar(ds, "slope_low"), scalar(ds, "slope_high")
         within = scalar(ds, "slope_within")

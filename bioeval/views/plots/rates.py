@@ -30,7 +30,7 @@ from bioeval.views.plots.curves import (
 )
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.select_datasets import System, pick
-from bioeval.views.terms import Speaker
+from bioeval.views.terms import TermTranslator
 
 # ------------------------------------------------------------------------- rates against FAR
 
@@ -127,7 +127,9 @@ def floor_of(system: System, role: str = "impostor") -> float:
     return 1.0 / count if count else float("nan")
 
 
-def shade_below_floor(ax: Axes, floors: Mapping[str, float], say: Speaker) -> list[Any]:
+def shade_below_floor(
+    ax: Axes, floors: Mapping[str, float], translate: TermTranslator
+) -> list[Any]:
     """Shade the FAR below one of the impostor attempts; return the text that says so."""
     known = [f for f in floors.values() if f == f]
     if not known:
@@ -138,7 +140,7 @@ def shade_below_floor(ax: Axes, floors: Mapping[str, float], say: Speaker) -> li
         return []
     ax.axvspan(low, floor, color=look.SHADE, linewidth=0, zorder=0)
     same = len({round(1 / f) for f in known}) == 1
-    text = say(f"FAR < 1 / {round(1 / floor):,}" if same else "FAR below 1 impostor attempt")
+    text = translate(f"FAR < 1 / {round(1 / floor):,}" if same else "FAR below 1 impostor attempt")
     place = (floor, 1.0)
     return [look.note(ax, text, place, (-3, -6), rotation=90, ha="right", va="top", fontsize=7.5)]
 

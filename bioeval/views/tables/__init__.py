@@ -34,7 +34,7 @@ from bioeval.views.tables.remarks import (
 )
 from bioeval.views.tables.sections import section, title
 from bioeval.views.tables.tasks import datasets, report_ranks, systems
-from bioeval.views.terms import speaker
+from bioeval.views.terms import term_translator
 
 __all__ = [
     "CHOSEN",
@@ -167,8 +167,8 @@ class ResultTable:
         chosen = [dataset for dataset in shown if has_chosen(dataset)]
         lines = [self._legend] if legend and shown else []
         lines += intervals(self.datasets)
-        caveats = [speaker(dataset)(CHOSEN) for dataset in chosen[:1]]
-        caveats += [speaker(d)(OF_RANK_ONE) for d in shown if differs_by_rank(d)][:1]
+        caveats = [term_translator(dataset)(CHOSEN) for dataset in chosen[:1]]
+        caveats += [term_translator(d)(OF_RANK_ONE) for d in shown if differs_by_rank(d)][:1]
         lines += [f"{text[0].upper()}{text[1:]}." for text in caveats]
         if lines:
             yield Text("")
@@ -181,8 +181,8 @@ class ResultTable:
         for text, paths in warnings(self.datasets).items():
             if not (len(paths) == len(self.datasets) or set(paths) & set(self._with_rows)):
                 continue  # the line of the task says why it has no results
-            say = speaker(self.datasets[paths[0]])
-            text = say(with_joined_targets(self._reword(text)))
+            translate = term_translator(self.datasets[paths[0]])
+            text = translate(with_joined_targets(self._reword(text)))
             everywhere = len(paths) == len(self.datasets)
             titles = [title(self.datasets[path], path, self._several) for path in paths]
             groups.setdefault("" if everywhere else "; ".join(titles), []).append(text)

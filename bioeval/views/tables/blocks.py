@@ -23,14 +23,14 @@ from bioeval.results.blocks import (
 )
 from bioeval.views.tables import remarks
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
-from bioeval.views.terms import Speaker, dictionary, interval_method, words_of, written
+from bioeval.views.terms import TermTranslator, dictionary, interval_method, words_of, written
 
 _GAP = 2  # columns between those of a table
 _WIDTH = 80  # of plain lines
 
 
 class StudyReport:
-    """Blocks that rich can print; rates are in the words of `say`, arguments in those of `reword`.
+    """Blocks that rich can print; rates in words of `translate`, arguments in those of `reword`.
 
     ``str(report)`` is plain lines.
     """
@@ -38,20 +38,20 @@ class StudyReport:
     def __init__(
         self,
         blocks: Iterable[Block],
-        say: Speaker,
+        translate: TermTranslator,
         reword: Callable[[str], str],
     ):
-        self.blocks, self._say, self._reword = list(blocks), say, reword
+        self.blocks, self._translate, self._reword = list(blocks), translate, reword
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for block in self.blocks:
             match block:
                 case Title():
-                    yield Text(self._say(block.text), style="bold")
+                    yield Text(self._translate(block.text), style="bold")
                 case Sentence():
                     yield Text(self._text(block.text))
                 case Note():
-                    said = block.text if block.exact else self._say(block.text)
+                    said = block.text if block.exact else self._translate(block.text)
                     note = Text(said, style="dim")
                     yield indented(note) if block.indented else note
                 case FactList():
@@ -96,7 +96,7 @@ class StudyReport:
 
     def _text(self, text: str | Terms, said: bool = True) -> str:
         if isinstance(text, str):
-            return self._say(text) if said else text
+            return self._translate(text) if said else text
         if text.rates is None:
             return dictionary(text.found.values())
         return written(text.rates, words_of(next(iter(text.found.values()))))
@@ -105,15 +105,15 @@ class StudyReport:
         found, reword = block.found, self._reword if block.reworded else str
         for line, who in remarks.warnings(found).items():
             text = line if len(who) == len(found) else f"{', '.join(who)}: {line}"
-            yield self._say(reword(text))
+            yield self._translate(reword(text))
 
     def _said(self, table: Table) -> tuple[list[str], list[list[str | None]]]:
         """Return heads and rows in the words of the view."""
         heads, rows = list(table.heads), [list(row) for row in table.rows]
         if table.said == "heads":
-            heads = [self._say(head) for head in heads]
+            heads = [self._translate(head) for head in heads]
         elif table.said == "labels":
-            rows = [[self._say(str(first)), *cells] for first, *cells in rows]
+            rows = [[self._translate(str(first)), *cells] for first, *cells in rows]
         return heads, rows
 
     def _table(self, block: Table, width: int) -> Iterator[Any]:

@@ -16,7 +16,7 @@ from bioeval.results.words import excluded_by_system
 from bioeval.views.tables import with_joined_targets
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.tables.sections import fusion_in_words
-from bioeval.views.terms import Speaker, words_of, written
+from bioeval.views.terms import TermTranslator, words_of, written
 
 # Columns of a verdict beside its row; with less, it has a line of its own.
 _LEAST_VERDICT = 26
@@ -36,7 +36,7 @@ class ComparisonTable:
 
     def __init__(self, dataset: xr.Dataset):
         self.dataset = dataset
-        self._say = Speaker(words_of(dataset))
+        self._translate = TermTranslator(words_of(dataset))
         self._searched = "convention" in dataset.attrs
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -51,7 +51,7 @@ class ComparisonTable:
         taken = sum(widths) + _GAP * len(widths)
         if taken - _GAP > width:
             for line in str(attrs["conclusions"]).splitlines():
-                yield Text(self._say(line))
+                yield Text(self._translate(line))
         elif taken + _LEAST_VERDICT > width:
             yield from _below(head, rows, widths)
         else:
@@ -67,12 +67,12 @@ class ComparisonTable:
             f"Difference: {attrs['system_a']} - {attrs['system_b']}, of rates in percentage points "
             f"(pp); interval: {100 * float(attrs['confidence']):g} %, of each by itself, both "
             f"systems resampled together by subject ({int(attrs['replicates']):,} replicates"
-            + self._say(f"{jackknifed} by the jackknife).")
+            + self._translate(f"{jackknifed} by the jackknife).")
             + (" Better: after Holm's adjustment." if attrs["adjust"] == "holm" else ""),
             style="dim",
         )
         warnings = map(with_joined_targets, str(attrs["warnings"]).splitlines())
-        yield from warned(map(self._say, warnings))
+        yield from warned(map(self._translate, warnings))
 
     def _header(self) -> Iterator[tuple[str, str]]:
         attrs = self.dataset.attrs
@@ -89,9 +89,12 @@ class ComparisonTable:
         if attrs["templates"] == "multi":
             kind = str(attrs["kind_a"]) if attrs["kind_a"] == attrs["kind_b"] else ""
             tasks.append(fusion_in_words(str(attrs["fusion"]), kind))
-        yield "Tasks", "; ".join([*tasks, self._say("DIR at rank 1")][: len(tasks) + identifies])
+        yield (
+            "Tasks",
+            "; ".join([*tasks, self._translate("DIR at rank 1")][: len(tasks) + identifies]),
+        )
         shown = {"verification": ("far", "frr"), "identification": ("far", "dir") * identifies}
-        yield "Terms", written(shown, self._say.words)
+        yield "Terms", written(shown, self._translate.words)
 
     def _rows(self) -> Iterator[_Row]:
         ds = self.dataset
@@ -106,16 +109,16 @@ class ComparisonTable:
                 )
             )  # fmt: skip
             width = high - low
-            say = Speaker(self._say.words, self._say.task_of(measure))
+            translate = TermTranslator(self._translate.words, self._translate.task_of(measure))
             limits = ", ".join(scalar.written(end, width, "+") for end in (low, high))
             yield _Row(
                 (
-                    say(measure).removesuffix(", rank 1"),
+                    translate(measure).removesuffix(", rank 1"),
                     *(scalar.written_with_unit(value, width) for value in (one, other)),
                     scalar.written_with_unit(change, width, "+"),
                     f"[{limits}]" if low == low else "",
                 ),
-                say(verdicts[i]),
+                translate(verdicts[i]),
                 bool(ds["better"].values[i]),
             )
 

@@ -16,7 +16,7 @@ from bioeval.results.words import excluded
 from bioeval.views.averaged import POINTS, averaged, once, unit_of
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.tables.tasks import datasets
-from bioeval.views.terms import dictionary, speaker
+from bioeval.views.terms import dictionary, term_translator
 
 _LONGEST = 160  # characters of a splitter that are shown
 
@@ -89,7 +89,7 @@ class FoldTable:
 
 def _said(dataset: xr.Dataset, attribute: str) -> str:
     """Return an attribute in the words of the table."""
-    return speaker(dataset)(str(dataset.attrs[attribute]))
+    return term_translator(dataset)(str(dataset.attrs[attribute]))
 
 
 def _head(attrs: dict[Any, Any], terms: str) -> Table:

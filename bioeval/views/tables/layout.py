@@ -17,7 +17,7 @@ from bioeval.results.words import NOT_DEFINED, threshold_text
 
 
 @dataclass(frozen=True)
-class Over:
+class SampleSize:
     """Sample size of a result: attempts of each class, None for a class that it does not use.
 
     `subjects` is the number of subjects whose probes made these attempts; 0 if unknown.
@@ -39,9 +39,9 @@ class Over:
 class Classes:
     """Sample sizes of a task: both classes of attempts, and each by itself."""
 
-    both: Over
-    genuine: Over
-    impostor: Over
+    both: SampleSize
+    genuine: SampleSize
+    impostor: SampleSize
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Row:
 
     measure: str
     value: float
-    over: Over
+    over: SampleSize
     threshold: float | None = None
     unit: str = "%"
     decimals: int = 2

@@ -29,7 +29,7 @@ from bioeval.results.words import threshold_text
 from bioeval.stats.interval_variables import STEMS
 from bioeval.tallies.points import per_cent
 from bioeval.views.tables import layout as numbers
-from bioeval.views.tables.layout import Classes, Over, Row
+from bioeval.views.tables.layout import Classes, Row, SampleSize
 from bioeval.views.tables.tasks import report_ranks, value_of
 
 #: Up to this number of thresholds each has its rows: they were given.
@@ -87,7 +87,7 @@ def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
 def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of closed-set identification."""
     attempts = int(value_of(dataset, "attempts") or 0)
-    over = Over(attempts, None, _classes(dataset).genuine.subjects)
+    over = SampleSize(attempts, None, _classes(dataset).genuine.subjects)
     for rank in report_ranks(dataset):
         name = f"CMS, rank {rank:,}" + (" (recognition rate)" if rank == 1 else "")
         place = dataset["rank"].values.tolist().index(rank)
@@ -98,7 +98,7 @@ def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
 def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of re-identification."""
     queries = int(value_of(dataset, "queries") or 0)
-    over = Over(queries, None, _classes(dataset).genuine.subjects)
+    over = SampleSize(queries, None, _classes(dataset).genuine.subjects)
     why = "AP and INP are not offered under expected ties"
     if "beyond_lists" in dataset:
         why = "some matches are beyond the ends of the lists"
@@ -133,7 +133,7 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
 
 
 def _of_queries(
-    dataset: xr.Dataset, scalar: Scalar, over: Over, why: str, place: str, at: dict[str, int]
+    dataset: xr.Dataset, scalar: Scalar, over: SampleSize, why: str, place: str, at: dict[str, int]
 ) -> Row:
     """Return the row of a mean over queries at a rank or a threshold, written as `place`."""
     label = scalar.label.format(rank=place, threshold=place, level=place)
@@ -152,8 +152,8 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
     queries, opened = (value_of(dataset, name) for name in ("queries", "open_queries"))
     subjects = _classes(dataset).genuine.subjects
     others = int(dataset.attrs.get("probe_subjects", 0)) - subjects
-    ranked = Over(int(queries) if queries else None, None, subjects)
-    absent = Over(int(opened) if opened else None, None, others if opened else 0)
+    ranked = SampleSize(int(queries) if queries else None, None, subjects)
+    absent = SampleSize(int(opened) if opened else None, None, others if opened else 0)
     why = "no query has a match" if queries == 0 else ""
     why_open = "every query's identity is in the gallery" if opened == 0 else ""
     decimals = _decimals(int(queries or 0))
@@ -238,7 +238,7 @@ def _row(
     ends: tuple[float, float] | None = None,
     *,
     label: str = "",
-    over_class: Over | None = None,
+    over_class: SampleSize | None = None,
 ) -> Row:
     """Return a row as the scalar describes it; over both classes unless one is given."""
     decimals = scalar.decimals
@@ -335,5 +335,7 @@ def _classes(dataset: xr.Dataset) -> Classes:
     elif attrs.get("impostors") == "leave-subject-out":
         both = others = enrolled
     return Classes(
-        Over(genuine, impostor, both), Over(genuine, None, enrolled), Over(None, impostor, others)
+        SampleSize(genuine, impostor, both),
+        SampleSize(genuine, None, enrolled),
+        SampleSize(None, impostor, others),
     )

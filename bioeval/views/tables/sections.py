@@ -21,7 +21,7 @@ from bioeval.views.tables.rows import (
     verification_rows,
 )
 from bioeval.views.tables.tasks import system_of, value_of
-from bioeval.views.terms import speaker
+from bioeval.views.terms import term_translator
 
 #: Number of the worst queries that are named.
 WORST = 5
@@ -51,8 +51,11 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Table
         options = ["fusion"] if attrs.get("templates") == "multi" else []
         options += ["claims", "attempts", "fta", "fte"]
         more = list(_independent(dataset))
-    say = speaker(dataset)
-    listed = [replace(row, measure=say(row.measure), undefined=say(row.undefined)) for row in rows]
+    translate = term_translator(dataset)
+    listed = [
+        replace(row, measure=translate(row.measure), undefined=translate(row.undefined))
+        for row in rows
+    ]
     named = title(dataset, path, several)
     why_not = dict.fromkeys(row.why_not for row in listed if not row.is_defined)
     if listed and not any(row.is_defined for row in listed):

@@ -17,7 +17,7 @@ from bioeval.tallies.points import per_cent
 from bioeval.views.averaged import averaged
 from bioeval.views.tables.layout import NOT_DEFINED, grid, indented, plain_table, warned
 from bioeval.views.tables.remarks import warnings
-from bioeval.views.terms import speaker
+from bioeval.views.terms import term_translator
 
 
 class SideBySideTable:
@@ -58,9 +58,9 @@ class SideBySideTable:
         yield "Task", str(first.attrs["task"])
         if self._in_folds:
             yield "Partition", str(first.attrs["splitter"])
-            say, sizes = speaker(first), first.sizes
+            translate, sizes = term_translator(first), first.sizes
             chosen = f"{first.attrs['threshold_rule_in_words']}, {first.attrs['chosen_on']}"
-            yield "Threshold", say(chosen)
+            yield "Threshold", translate(chosen)
             yield "Folds", counted(sizes["repeat"] * sizes["fold"], "folds")
         if text := excluded_by_system({name: ds.attrs for name, ds in self.found.items()}):
             yield "Excluded", text
@@ -76,7 +76,7 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
             mean, sd = (_written(row.summary(x), percent) for x in ("mean", "sd"))
             yield row.label, mean if sd == NOT_DEFINED else f"{mean} ± {sd}"
         return
-    say = speaker(dataset)
+    translate = term_translator(dataset)
     numbers = Scalars.of_dataset(dataset).plain([])
     for scalar in POINTS_OF["verification"]:
         unit = ", %" if scalar.percent else ""
@@ -85,7 +85,7 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
         for goal, value in values:
             head, at, target = scalar.label.partition(" at ")
             label = f"{head}{unit}{at}{target}".format(target=per_cent(goal))
-            yield say(label), _written(value, scalar.percent)
+            yield translate(label), _written(value, scalar.percent)
 
 
 def _written(value: float, percent: bool) -> str:

@@ -16,7 +16,7 @@ from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.results.words import threshold_text
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.tables.remarks import about
-from bioeval.views.terms import speaker
+from bioeval.views.terms import term_translator
 
 _LABELS = {"far": "FAR, %", "frr": "FRR, %", "hter": "HTER, %"}
 
@@ -28,7 +28,7 @@ class StudyTable:
     """
 
     def __init__(self, study: xr.Dataset, reword: Callable[[str], str] = str):
-        self.study, self._reword, self._say = study, reword, speaker(study)
+        self.study, self._reword, self._translate = study, reword, term_translator(study)
         divided = str(study.attrs["divided"])
         self._new = f"new {'people' if divided == 'subjects' else divided}"
         self._by_subject = any(
@@ -50,9 +50,9 @@ class StudyTable:
         elif np.isnan(t) or t == (np.inf if sign == ">=" else -np.inf):
             what = f"Install: accept nothing (threshold {t!r})"
         yield Text(what, "bold")
-        rule = self._say(str(attrs["threshold_rule_in_words"]))
+        rule = self._translate(str(attrs["threshold_rule_in_words"]))
         yield indented(Text(f"by {rule}, chosen on all data", "dim"))
-        reach = self._say(str(attrs["out_of_reach"]))
+        reach = self._translate(str(attrs["out_of_reach"]))
         if reach:
             yield indented(Text(f"{reach[0].upper()}{reach[1:]}.", "yellow"))
         yield Text("")
@@ -60,9 +60,9 @@ class StudyTable:
         yield indented(self._rates(narrow))
         if attrs["on_new_data"]:
             yield Text("")
-            yield Text(self._say(str(attrs["on_new_data"])), "bold")
+            yield Text(self._translate(str(attrs["on_new_data"])), "bold")
         yield from self._lines(narrow)
-        said = self._say(str(attrs["warnings"])).split("\n")
+        said = self._translate(str(attrs["warnings"])).split("\n")
         yield from warned(self._reword(text) for text in said if text != reach)
 
     def _rates(self, narrow: bool) -> Table:
@@ -73,7 +73,7 @@ class StudyTable:
         table = plain_table(heads)
         for rate, label in _LABELS.items():
             cells = {
-                "": self._say(label),
+                "": self._translate(label),
                 "where chosen": _percent(v[f"optimistic_{rate}"]),
                 "by subject": self._interval(f"optimistic_{rate}"),
                 new: _percent(v[f"{rate}_mean"]),

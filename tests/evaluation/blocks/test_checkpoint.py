@@ -17,7 +17,7 @@ from bioeval.base.engine import computed_by
 from bioeval.evaluation.blocks.checkpoint import read_part, write_part
 from bioeval.evaluation.blocks.engine import BlockEngine, LocalExecutor
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.parts import Extent, Joined, KeptRows, NarrowCells, Part
+from bioeval.tallies.parts import ConcatenatedRows, Extent, KeptRows, NarrowCells, RowRangeCounts
 from bioeval.tallies.sweep import SweepWork
 
 SAVED = Path(__file__).parent / "saved"
@@ -202,10 +202,10 @@ def test_blocks_may_have_any_size(tmp_path):
 def example():
     """Return a part with every kind of counts."""
     cells = CellCounts(-3, 5, np.array([1, 0, 4]), 2, 0)
-    return Part(
+    return RowRangeCounts(
         ((3, 9),),
         {
-            "joined": Joined.of(np.arange(6, dtype=np.float32), np.empty(0)),
+            "joined": ConcatenatedRows.of(np.arange(6, dtype=np.float32), np.empty(0)),
             "extent": Extent(-1.5, float("inf")),
             "narrow": NarrowCells(cells, 77),
             "kept": KeptRows.of([(-np.inf, 0.25)], [np.array([0.125])]),
@@ -225,6 +225,14 @@ def test_a_part_is_read_as_it_was_written(tmp_path):
 
 def test_a_part_of_layout_1_is_read():
     require_example(read_part(SAVED / "part-1.part")[0])
+
+
+def test_a_file_keeps_the_names_of_classes_that_the_code_renamed(tmp_path):
+    write_part(tmp_path / "x.part", example(), "")
+    written, saved = (tmp_path / "x.part").read_bytes(), (SAVED / "part-1.part").read_bytes()
+    names = {name for name in (b"Extent", b"Joined", b"KeptRows") if b'"%s"' % name in written}
+    assert names == {b"Extent", b"Joined", b"KeptRows"}
+    assert all(b'"%s"' % name in saved for name in names)
 
 
 def require_example(part):

@@ -21,7 +21,7 @@ from bioeval.stats.pooled import PooledRates
 from bioeval.stats.resampling import subject_weights
 from bioeval.tallies import subject_sums
 from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.disjoint_units import made_by_one
+from bioeval.tallies.disjoint_units import unpaired_attempts
 from bioeval.tallies.verification_job import VerificationJob
 from tests.shuffled import Shuffled
 
@@ -123,7 +123,7 @@ def test_comparisons_that_one_system_alone_made_are_counted_in_any_blocks(monkey
     for engine in (None, BlockEngine(Shuffled({2, 9, 17}, [2, 1, 0], [True]))):
         with computed_by(engine):
             # Two that failed, and four that the mask leaves out.
-            assert made_by_one(*systems()["holes"]) == 6
+            assert unpaired_attempts(*systems()["holes"]) == 6
 
 
 @pytest.mark.parametrize("rows", [1, 5, 18])

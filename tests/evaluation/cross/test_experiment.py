@@ -54,7 +54,7 @@ def ordered(d, label, i, gallery):
 def open_set_slide(d, label, probes, gallery, t, ranks):
     """TG, TI, FA, and the genuine attempts detected at each of the ranks or better."""
     enrolled = {label[j] for j in gallery}
-    strangers = any(label[i] not in enrolled for i in probes)
+    unenrolled_probes = any(label[i] not in enrolled for i in probes)
     tg = ti = fa = 0
     detected = [0] * len(ranks)
     for i in probes:
@@ -67,7 +67,7 @@ def open_set_slide(d, label, probes, gallery, t, ranks):
                 if d[i][found[first - 1]] <= t:
                     for k, rank in enumerate(ranks):
                         detected[k] += first <= rank
-            if strangers:
+            if unenrolled_probes:
                 continue  # a genuine user only
         others = [j for j in found if label[j] != label[i]]
         if others:
@@ -280,7 +280,7 @@ def test_claims_are_drawn_as_defined(per_probe, share):
     view = scores.select(np.setdiff1d(np.arange(60), gallery), gallery)
     claims = ClaimSampler(per_probe, share, random_state=4).draw(view)
     label, enrolled = view.probe_labels, set(view.gallery_labels.tolist())
-    own, strangers = set(), 0
+    own, unenrolled_probes = set(), 0
     made: dict[int, list] = {}
     for probe, subject, known in zip(*claims, strict=True):
         assert subject in enrolled
@@ -288,16 +288,16 @@ def test_claims_are_drawn_as_defined(per_probe, share):
         made.setdefault(int(probe), []).append(subject)
         if subject == label[probe]:
             own.add(int(probe))
-        strangers += not known
+        unenrolled_probes += not known
     assert all(len(set(x)) == len(x) == per_probe for x in made.values())
     assert sorted(made) == list(range(len(label)))
     inside = sum(name in enrolled for name in label)
     assert len(own) == round(share * per_probe * inside)
-    assert strangers == per_probe * (len(label) - inside)
+    assert unenrolled_probes == per_probe * (len(label) - inside)
     ds = be.verification(view, templates="multi", claims=ClaimSampler(per_probe, share, 4))
     assert int(ds.genuine_attempts) == len(own)
     assert int(ds.impostor_attempts) == per_probe * inside - len(own)
-    assert int(ds.unenrolled_attempts) == strangers
+    assert int(ds.unenrolled_attempts) == unenrolled_probes
     accepted = [
         sum(
             view.values[probe, view.gallery_labels == subject].min() <= t

@@ -15,7 +15,7 @@ from strategies import examples_of
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.cli.lazy_group import root
-from bioeval.scores.about import disjoint_among
+from bioeval.scores.provenance import disjoint_among
 
 NAMES = list("abcdefg")
 

@@ -1,4 +1,4 @@
-"""Provenance of counts (`About`): a part of every tally and result."""
+"""Provenance of counts (`Provenance`): a part of every tally and result."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _representations(labels: np.ndarray, chosen: np.ndarray) -> list[str]:
 def describe(
     scores: Scores,
     naming: Callable[[np.ndarray, np.ndarray], list[str]] = _representations,
-) -> About:
+) -> Provenance:
     """Return the provenance of counts of these scores; `naming` gives names of chosen labels."""
     pairs = are_pairs(scores)
     names: list[str] = []
@@ -33,7 +33,7 @@ def describe(
         codes = scores.codes
         probing, enrolled = (present(x, len(codes.values)) for x in (codes.probe, codes.gallery))
         names = naming(codes.values, probing)
-    return About(
+    return Provenance(
         name=scores.name or "",
         layout=scores.layout,
         kind=scores.kind,
@@ -97,7 +97,7 @@ def _notes(scores: Scores) -> list[str]:
 
 
 @dataclass(frozen=True)
-class About:
+class Provenance:
     """Provenance of counts; a part of every tally, and of every result's attributes."""
 
     name: str
@@ -124,7 +124,7 @@ class About:
         both = probes + gallery - len(self.enrolled_subjects)
         return (probes, gallery, both) if both else None
 
-    def merge(self, other: About) -> About:
+    def merge(self, other: Provenance) -> Provenance:
         """Return the provenance of the counts of both; the options and the gallery must be one."""
         for what in ("layout", "kind", "nan", "exclude"):
             mine, theirs = getattr(self, what), getattr(other, what)
@@ -153,7 +153,7 @@ class About:
         )
 
 
-def about_of_union(mine: About, theirs: About) -> About:
+def about_of_union(mine: Provenance, theirs: Provenance) -> Provenance:
     """Return the provenance of counts of the same probes in two parts of a gallery."""
     alone = [x for x in (*mine.notes, *theirs.notes) if x.startswith(_NO_MATE)]
     both = mine.enrolled_subjects | theirs.enrolled_subjects

@@ -12,7 +12,7 @@ from optional import optional_import
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.scores.sentinels import LEAST_COMPARISONS
+from bioeval.scores.failure_codes import LEAST_COMPARISONS
 
 WHO = np.repeat(np.arange(12), 3)
 

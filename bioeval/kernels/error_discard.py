@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 
-@side_by_side("tables")
+@parallel_rows("tables")
 def count_by_lower(begin, end, rows, row_code, code, threshold, tables):
     """Count impostor scores by the lower code of row and position, and at the threshold.
 
@@ -15,8 +15,8 @@ def count_by_lower(begin, end, rows, row_code, code, threshold, tables):
     NaN is no attempt. `code` has one for each position, `row_code` one for each row.
     """
     block = rows.values
-    own_start = rows.own_start
-    own_stop = rows.own_stop
+    mate_start = rows.mate_start
+    mate_stop = rows.mate_stop
     b, n = block.shape
     chunks = tables.shape[0]
     for c in range(begin, end):
@@ -25,8 +25,8 @@ def count_by_lower(begin, end, rows, row_code, code, threshold, tables):
             row = block[i]
             mine = row_code[i]
             for side in range(2):
-                start = 0 if side == 0 else own_stop[i]
-                stop = own_start[i] if side == 0 else n
+                start = 0 if side == 0 else mate_stop[i]
+                stop = mate_start[i] if side == 0 else n
                 for p in range(start, stop):
                     x = np.float64(row[p])
                     if x == x:

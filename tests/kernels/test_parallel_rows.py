@@ -11,14 +11,14 @@ import numba
 import numpy as np
 import pytest
 
-from bioeval.kernels.side_by_side import side_by_side
+from bioeval.kernels.parallel_rows import parallel_rows
 
 
 class Rows(NamedTuple):
     values: np.ndarray
 
 
-@side_by_side("rows.values")
+@parallel_rows("rows.values")
 def count_visits(begin, end, rows, visits, part):
     for i in range(begin, end):
         visits[i] += 1 + rows.values[i]

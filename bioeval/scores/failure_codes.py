@@ -1,4 +1,4 @@
-"""Sentinels: scores that stand for a failed comparison, such as -1 in a whole row or column.
+"""Failure codes: scores that stand for a failed comparison, such as -1 in a whole row or column.
 
 Rows are looked at while they are counted. Columns, and values at the ends of the others, are
 suspected from a sample of these rows, so that no score is read twice but those of a suspected
@@ -59,13 +59,13 @@ class EndValue(NamedTuple):
 
     @property
     def severity(self) -> str:
-        """How serious it is: scores that were cut off have neighbours, and are no sentinels."""
+        """How serious it is: scores that were cut off have neighbours, and are no failure codes."""
         if self.how == CUT_OFF:
             return "note"
         return "warning" if self.how == APART and not self.accepted else "error"
 
 
-class Sentinels(NamedTuple):
+class FailureCodes(NamedTuple):
     """Constant rows and columns with their values, and values at the ends."""
 
     rows: np.ndarray
@@ -77,7 +77,7 @@ class Sentinels(NamedTuple):
     compared: int  # sampled comparisons
 
 
-class SentinelWatch:
+class FailureCodeWatch:
     """Looks for constant rows and columns, and for values far from all others, during a sweep.
 
     `itself` is the column of each probe itself, -1 for none, and `positions` the position of each
@@ -122,7 +122,7 @@ class SentinelWatch:
         watch.value, watch.count = np.full_like(self.value, np.nan), np.zeros_like(self.count)
         return watch
 
-    def found(self) -> Sentinels:
+    def found(self) -> FailureCodes:
         """Return the constant rows and columns, and the value far from all others."""
         known = ~np.isnan(self.sample)
         seen = known.sum(axis=0)
@@ -141,7 +141,9 @@ class SentinelWatch:
         hits = [np.argwhere(self.sample == end.value) for end in ends]
         for places in hits:
             places[:, 0] = self.sampled[places[:, 0]]
-        return Sentinels(rows, self.value[rows], columns, low[columns], ends, hits, int(seen.sum()))
+        return FailureCodes(
+            rows, self.value[rows], columns, low[columns], ends, hits, int(seen.sum())
+        )
 
     def _impostors(self) -> np.ndarray:
         """Say of the sampled comparisons whether they are of two subjects; all, if unknown."""

@@ -20,17 +20,17 @@ import numba
 from bioeval.kernels.compiled import compiled
 
 
-def side_by_side(over: str) -> Callable[[Callable[..., None]], SideBySide]:
+def parallel_rows(over: str) -> Callable[[Callable[..., None]], ParallelRows]:
     """Compile a function that loops over ``range(begin, end)``, its first two arguments.
 
     The caller leaves them out: the loop has as many steps as the argument `over`, which may be a
     field such as ``"block.values"``, has rows. Each step writes to places of its own, so that the
     result is the same on any number of threads.
     """
-    return lambda function: SideBySide(function, over)
+    return lambda function: ParallelRows(function, over)
 
 
-class SideBySide:
+class ParallelRows:
     """A loop that is run in as many parts as numba may use threads.
 
     Attributes

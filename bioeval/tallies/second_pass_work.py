@@ -1,4 +1,4 @@
-"""Looks at all impostor scores again, in blocks of rows."""
+"""Second passes over all impostor scores, in blocks of rows."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.block_work import InBlocks
 from bioeval.tallies.counters import ImpostorBlock
-from bioeval.tallies.look import Look
+from bioeval.tallies.second_pass import SecondPass
 from bioeval.tallies.verification_job import VerificationJob
 
-Looks = Sequence[tuple[VerificationJob, Look]]
+SecondPasses = Sequence[tuple[VerificationJob, SecondPass]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,38 +29,38 @@ class ImpostorSweep:
         return self.job.sweep(self.reader)
 
 
-def look_at_all(looks: Looks, reader: BlockReader) -> None:
-    """Look at all impostor scores of some jobs again, in one sweep."""
+def take_second_passes(second_passes: SecondPasses, reader: BlockReader) -> None:
+    """Read all impostor scores of some jobs again, in one sweep."""
     chosen = engine()
     if are_pairs(reader.scores):
-        for job, look in looks:
+        for job, second_pass in second_passes:
             for impostors in job.sweep(reader):
-                look.add(*impostors)
+                second_pass.add(*impostors)
     elif chosen is None or not reader.of_rows:
         for block in reader:
-            _add(looks, block)
+            _add(second_passes, block)
     else:
-        work = LookWork(looks, reader)
+        work = SecondPassWork(second_passes, reader)
         work.include(chosen.count(work, None))
 
 
-def _add(looks: Looks, block: Block) -> None:
-    for job, look in looks:
+def _add(second_passes: SecondPasses, block: Block) -> None:
+    for job, second_pass in second_passes:
         for impostors in job.impostors(block):
-            look.add(*impostors)
+            second_pass.add(*impostors)
 
 
-class LookWork(InBlocks):
-    """Looks at impostor scores, in blocks of rows that may be looked at in any order."""
+class SecondPassWork(InBlocks):
+    """Second passes over impostor scores, in blocks of rows that are read in any order."""
 
-    what = "looks"
+    what = "looks"  # in the names of checkpoint files
 
-    def __init__(self, looks: Looks, reader: BlockReader):
-        self.looks, self.reader = looks, reader
-        starting = [(job, look) for job, look in looks if look.starts_with_any]
+    def __init__(self, second_passes: SecondPasses, reader: BlockReader):
+        self.second_passes, self.reader = second_passes, reader
+        starting = [pair for pair in second_passes if pair[1].starts_with_any]
         for block in reader.blocks_of(0, reader.scores.shape[0]) if starting else ():
             _add(starting, block)
-            starting = [(job, look) for job, look in starting if look.starts_with_any]
+            starting = [pair for pair in starting if pair[1].starts_with_any]
             if not starting:
                 break
 
@@ -70,14 +70,14 @@ class LookWork(InBlocks):
         return self.reader.scores
 
     def part(self, low: int, high: int) -> dict[str, Any]:
-        """Look at rows ``low:high``."""
+        """Read rows ``low:high``."""
         reader = self.reader.for_rows(low, high)
-        looks = [(job, look.fresh()) for job, look in self.looks]
+        second_passes = [(job, second_pass.fresh()) for job, second_pass in self.second_passes]
         for block in reader.blocks_of(low, high):
-            _add(looks, block)
-        return {str(i): look.counts() for i, (_, look) in enumerate(looks)}
+            _add(second_passes, block)
+        return {str(i): second_pass.counts() for i, (_, second_pass) in enumerate(second_passes)}
 
     def include(self, found: dict[str, Any]) -> None:
         """Take in what was seen of all rows."""
-        for i, (_, look) in enumerate(self.looks):
-            look.include_counts(found[str(i)])
+        for i, (_, second_pass) in enumerate(self.second_passes):
+            second_pass.include_counts(found[str(i)])

@@ -1,7 +1,7 @@
-"""What a look at the impostor scores finds of operating points, besides their counts.
+"""What a second pass at the impostor scores finds of operating points, besides their counts.
 
-A sweep looks while it counts, where a pilot expects the points; another look is at the scores
-alone, where the counts say that the points are.
+A second pass reads the impostor scores alone, where the counts say that the points are. A first
+sweep takes its place where a pilot expects the points.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 
 from bioeval.kernels import count as kernel_count
 from bioeval.kernels.argument_groups import CellWindow
-from bioeval.kernels.sweep import look_at_rows
+from bioeval.kernels.sweep import second_pass_of_rows
 from bioeval.kernels.sweep_arguments import PointTables, RankTable, Scratch
 from bioeval.tallies.cells import CELLS, CellGrid, cell_exponent, cell_of, rounded_down
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.parts import Joined, KeptRows, NarrowCells
+from bioeval.tallies.parts import ConcatenatedRows, KeptRows, NarrowCells
 from bioeval.tallies.points import Moments, moment_scale, moments_of_rows
 from bioeval.tallies.threshold_search import distinct
 
@@ -129,7 +129,7 @@ class PointsWanted:
     rows: np.ndarray | None = None
 
 
-class Look:
+class SecondPass:
     """Impostor scores kept in windows, their pairs in order with genuine scores, and their moments.
 
     Parameters
@@ -241,7 +241,7 @@ class Look:
         self.cells = self.cells.merge(cells, most=self.most_cells)
 
     def add(self, values: np.ndarray, start: np.ndarray, stop: np.ndarray) -> None:
-        """Look at the impostor scores of a block."""
+        """Take in the impostor scores of a block."""
         if self.with_moments:
             scale, count = moment_scale(*self.ends), np.empty(len(values), dtype=np.int64)
             origin, mean, squares = (np.empty(len(values)) for _ in range(3))
@@ -257,7 +257,7 @@ class Look:
         tables = self.tables(values.dtype, chunks, (-(-b // chunks) * n + 1) * bool(self.windows))
         scratch = scratch_of(values.dtype, chunks, n, 0)
         places = np.empty((chunks, tables.kept.shape[1] * self.with_places, 2), dtype=np.int32)
-        look_at_rows(values, start, stop, tables, places, scratch)
+        second_pass_of_rows(values, start, stop, tables, places, scratch)
         self.include(tables)
         if self.windows and self.with_places:
             self.places += [x[:n] for x, n in zip(places, tables.filled, strict=True)]
@@ -277,31 +277,34 @@ class Look:
             return self.pairs if (self.genuine == genuine).all() else None
         if not (abs(genuine - self.genuine) <= self.digits * np.spacing(abs(self.genuine))).all():
             return None
-        rest, none = Look((), genuine, self.ends), np.zeros(1, dtype=np.int64)
+        rest, none = SecondPass((), genuine, self.ends), np.zeros(1, dtype=np.int64)
         for scores in self.later:
             rest.add(scores[None], none, none)
         return self.pairs + rest.pairs
 
     @property
     def starts_with_any(self) -> bool:
-        """Whether the look takes from a first block what it needs for all others."""
+        """Whether the second pass takes from a first block what it needs for all others."""
         return False
 
     def fresh(self) -> Self:
-        """Return the same look before it has found anything."""
-        look = copy(self)
-        look.cells, look.pairs = CellCounts(), 0
-        look.kept, look.places, look.later, look.rows = [], [], [], []
-        return look
+        """Return the same second pass before it has found anything."""
+        second_pass = copy(self)
+        second_pass.cells, second_pass.pairs = CellCounts(), 0
+        second_pass.kept, second_pass.places, second_pass.later, second_pass.rows = [], [], [], []
+        return second_pass
 
     def counts(self) -> dict[str, Any]:
         """Return what was found, as counts of some rows that merge with those of others."""
         number, origin, mean, spread = (
-            (Joined(tuple(rows)) for rows in zip(*(row[1:] for row in self.rows), strict=True))
+            (
+                ConcatenatedRows(tuple(rows))
+                for rows in zip(*(row[1:] for row in self.rows), strict=True)
+            )
             if self.rows
-            else (Joined() for _ in range(4))
+            else (ConcatenatedRows() for _ in range(4))
         )
-        scales = Joined(tuple(np.full(len(row[1]), row[0]) for row in self.rows))
+        scales = ConcatenatedRows(tuple(np.full(len(row[1]), row[0]) for row in self.rows))
         return {
             "moments": self.with_moments,
             "number": number,
@@ -311,13 +314,13 @@ class Look:
             "scale": scales,
             "pairs": self.pairs,
             "paired": self.genuine is not None,
-            "later": Joined(tuple(self.later)),
+            "later": ConcatenatedRows(tuple(self.later)),
             "kept": KeptRows.of(self.windows, self.kept),
             "cells": NarrowCells(self.cells, self.most_cells),
         }
 
     def include_counts(self, found: dict[str, Any]) -> None:
-        """Take in what looks at all rows have found."""
+        """Take in what second passes at all rows have found."""
         self.with_moments = found["moments"]
         if self.with_moments:
             names = ("number", "origin", "mean", "spread", "scale")
@@ -343,9 +346,9 @@ class Look:
         return moments_of_rows(scale, *map(np.concatenate, zip(*parts, strict=True)))
 
     def within(self, windows: Windows) -> np.ndarray:
-        """Return the kept scores in windows inside of those of this look, increasing."""
+        """Return the kept scores in windows inside of those of this pass, increasing."""
         none = np.zeros(1, dtype=np.int64)
-        inner = Look(windows)
+        inner = SecondPass(windows)
         for scores in self.kept:
             inner.add(scores[None], none, none)
         found = np.concatenate([np.empty(0, dtype=np.float32), *inner.kept])

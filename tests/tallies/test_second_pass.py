@@ -11,7 +11,7 @@ from bioeval.scores.embeddings import EmbeddingSource
 from bioeval.tallies import kept_windows as piloting, point_search as search, sweep as sweeping
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.kept_windows import expected_windows
-from bioeval.tallies.look import Look, PointsWanted
+from bioeval.tallies.second_pass import PointsWanted, SecondPass
 
 TARGETS = (0.0, 0.3, 0.1, 0.01, 0.0001, 1.0)
 COSTS = ((0.5, 1.0, 1.0), (0.01, 10.0, 1.0))
@@ -45,17 +45,17 @@ def points(scores, **options):
 
 
 @pytest.fixture
-def second_looks(monkeypatch) -> list[Look]:
+def second_passes(monkeypatch) -> list[SecondPass]:
     """Every further look of a finder, which is what the points have without the first."""
     seen = []
-    next_look = search.PointFinder.next_look
+    next_second_pass = search.PointFinder.next_second_pass
 
     def counted(self):
-        look = next_look(self)
-        seen.extend([] if look is None else [look])
-        return look
+        second_pass = next_second_pass(self)
+        seen.extend([] if second_pass is None else [second_pass])
+        return second_pass
 
-    monkeypatch.setattr(search.PointFinder, "next_look", counted)
+    monkeypatch.setattr(search.PointFinder, "next_second_pass", counted)
     return seen
 
 
@@ -68,7 +68,7 @@ def _small(monkeypatch, request):
 
 def without_looks(monkeypatch, scores, **options):
     with monkeypatch.context() as patch:
-        patch.setattr(sweeping.RowSweep, "_look", lambda self: None)
+        patch.setattr(sweeping.RowSweep, "_want_second_passes", lambda self: None)
         return points(scores, **options)
 
 
@@ -91,19 +91,19 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("auc", [True, False])
-def test_a_good_pilot_needs_no_second_look(name, auc, monkeypatch, second_looks):
+def test_a_good_pilot_needs_no_second_look(name, auc, monkeypatch, second_passes):
     scores = scores_of(**CASES[name])
     found = points(scores, auc=auc)
-    assert not second_looks
+    assert not second_passes
     expected = without_looks(monkeypatch, scores, auc=auc)
-    assert second_looks
+    assert second_passes
     check_same(found, expected)
 
 
-def test_few_scores_are_all_kept(monkeypatch, second_looks):
+def test_few_scores_are_all_kept(monkeypatch, second_passes):
     monkeypatch.setattr(sweeping, "KEEP_ALL", 1 << 16)
     found = points(scores_of())
-    assert not second_looks
+    assert not second_passes
     check_same(found, without_looks(monkeypatch, scores_of()))
 
 
@@ -118,20 +118,20 @@ WINDOWS = {
 
 @pytest.mark.parametrize("name", WINDOWS)
 @pytest.mark.parametrize("case", ["float32", "similarity", "ties"])
-def test_windows_change_no_result(name, case, monkeypatch, second_looks):
+def test_windows_change_no_result(name, case, monkeypatch, second_passes):
     scores = scores_of(**CASES[case])
     windows = [(a, b) for a, b in WINDOWS[name]]
     monkeypatch.setattr(sweeping, "expected_windows", lambda *_: (windows, 1.0))
     found = points(scores)
-    assert bool(second_looks) == (name != "all")
+    assert bool(second_passes) == (name != "all")
     check_same(found, without_looks(monkeypatch, scores))
 
 
-def test_more_scores_than_expected_in_the_windows(monkeypatch, second_looks):
+def test_more_scores_than_expected_in_the_windows(monkeypatch, second_passes):
     scores = scores_of()
     monkeypatch.setattr(sweeping, "expected_windows", lambda *_: ([(-np.inf, np.inf)], 0.0))
     found = points(scores)
-    assert second_looks
+    assert second_passes
     check_same(found, without_looks(monkeypatch, scores))
 
 
@@ -161,7 +161,7 @@ def test_scores_that_later_rows_reach_farther(monkeypatch):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("metric", ["cosine", "l2", "l1"])
 @pytest.mark.parametrize("off", [0, 8, 80], ids=["as computed", "last digits", "others"])
-def test_streamed_embeddings(dtype, metric, off, monkeypatch, second_looks):
+def test_streamed_embeddings(dtype, metric, off, monkeypatch, second_passes):
     """Genuine scores are computed apart: at most some digits differ, or all is looked at."""
     rng = np.random.default_rng(1)
     labels = rng.permutation(np.repeat(np.arange(30), 5))
@@ -176,7 +176,7 @@ def test_streamed_embeddings(dtype, metric, off, monkeypatch, second_looks):
 
     monkeypatch.setattr(EmbeddingSource, "among", shifted)
     found = points(scores)
-    assert any(look.genuine is not None for look in second_looks) == (off > 16)
+    assert any(second_pass.genuine is not None for second_pass in second_passes) == (off > 16)
     check_same(found, without_looks(monkeypatch, scores))
 
 
