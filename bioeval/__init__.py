@@ -111,7 +111,7 @@ _NAMES = {
     "bioeval.evaluation.tally": "refine_tally tally",
     "bioeval.evaluation.identification": "closed_set open_set ranks",
     "bioeval.evaluation.verification": "verification",
-    "bioeval.evaluation.walk.calls": "explain step_by_step",
+    "bioeval.evaluation.explanation.calls": "explain step_by_step",
     "bioeval.evaluation.workload": "workload",
     "bioeval.evaluation.worst_pairs": "worst_pairs",
     "bioeval.evaluation.zoo": "zoo",
@@ -168,6 +168,7 @@ if TYPE_CHECKING:
     from bioeval.evaluation.error_discard import error_discard
     from bioeval.evaluation.evaluate import evaluate, summary
     from bioeval.evaluation.expected_performance import epc
+    from bioeval.evaluation.explanation.calls import explain, step_by_step
     from bioeval.evaluation.fusion import Fusion, fuse
     from bioeval.evaluation.gallery_parts import BestMates, best_mates
     from bioeval.evaluation.gallery_size import gallery_size
@@ -182,7 +183,6 @@ if TYPE_CHECKING:
     from bioeval.evaluation.sample_size import sample_size
     from bioeval.evaluation.tally import refine_tally, tally
     from bioeval.evaluation.verification import verification
-    from bioeval.evaluation.walk.calls import explain, step_by_step
     from bioeval.evaluation.workload import workload
     from bioeval.evaluation.worst_pairs import worst_pairs
     from bioeval.evaluation.zoo import zoo

@@ -19,7 +19,7 @@ from bioeval.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from bioeval.evaluation.walk.calls import Explanation, Steps
+    from bioeval.evaluation.explanation.calls import Explanation, Steps
 
 
 @click.command("explain", cls=Command)
@@ -90,9 +90,9 @@ def command(
 
     with Stages() as stages:
         from bioeval.base.version import __version__
-        from bioeval.evaluation.walk.calls import explain, step_by_step
+        from bioeval.evaluation.explanation.calls import explain, step_by_step
         from bioeval.scores.formats import load
-        from bioeval.views.tables.row_walk import RowWalkTable, StepsTable
+        from bioeval.views.tables.explanation import ExplanationTable, StepsTable
 
         stages(f"reading {data}")
         scores = load(data, **reading)
@@ -105,7 +105,7 @@ def command(
             table = StepsTable(found)
         else:
             row = explain(scores, probe, threshold=threshold, protocol=protocol, claim=claim)
-            found, table = row, RowWalkTable(row)
+            found, table = row, ExplanationTable(row)
             if picture is not None:
                 stages(f"drawing {picture}")
                 _draw(row, picture)

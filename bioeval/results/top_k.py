@@ -191,7 +191,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     if options.max_rank is not None:
         check_max_rank(options.max_rank, scores.shape[1])
     junk = _junk_codes(scores, options.junk_ids) if options.junk == "remove" else []
-    found = _walk(scores, options.removed, junk)
+    found = _listed_matches(scores, options.removed, junk)
     valid = found.positives > 0
     counted = valid | (options.unmatched == "zero")
     queries = int(counted.sum())
@@ -268,7 +268,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
 
 
 @dataclass(frozen=True)
-class _Walk:
+class _ListedMatches:
     """The matches along each list."""
 
     hits: np.ndarray  # (q, k): whether an entry is a match on the query's list
@@ -302,7 +302,7 @@ class _Walk:
         return np.where(hits, precision, 0.0).sum(axis=1)
 
 
-def _walk(scores: TopKScores, removed: str, junk: list[int]) -> _Walk:
+def _listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> _ListedMatches:
     query, gallery = scores.codes.probe, scores.codes.gallery
     index = scores.indices
     is_listed = index >= 0
@@ -328,7 +328,7 @@ def _walk(scores: TopKScores, removed: str, junk: list[int]) -> _Walk:
     any_hit = hits.any(axis=1)
     rows = np.arange(len(index))
     last_place = index.shape[1] - 1 - np.argmax(hits[:, ::-1], axis=1)
-    return _Walk(
+    return _ListedMatches(
         hits=hits,
         ranks=ranks,
         positives=positives,

@@ -10,7 +10,14 @@ from dataclasses import dataclass, replace
 
 from bioeval.base.errors import counted, printable
 from bioeval.results.counters import Count, amount_text, counter_text, counts_text, total
-from bioeval.results.row_walk import GENUINE, IMPOSTOR, LEFT_OUT, Entry, RowWalk, TaskWalk
+from bioeval.results.explanation import (
+    GENUINE,
+    IMPOSTOR,
+    LEFT_OUT,
+    Entry,
+    RowExplanation,
+    TaskExplanation,
+)
 
 #: Longer lists are shortened: their first places, and the genuine ones, as many as that, stay.
 LONGEST, FIRST, MOST_GENUINE = 24, 8, 30
@@ -57,7 +64,7 @@ class Line:
 class ShownList:
     """One list of a row, and the tasks that go by it."""
 
-    tasks: tuple[TaskWalk, ...]
+    tasks: tuple[TaskExplanation, ...]
     lines: tuple[Line, ...]
     left_out: tuple[str, ...]
 
@@ -83,15 +90,15 @@ class ShownList:
         return any(task.conditional for task in self.tasks)
 
 
-def head_of(task: TaskWalk) -> str:
+def head_of(task: TaskExplanation) -> str:
     """Return the name of a task, with its role, in few words."""
     return _ROLES.get(task.role) or _HEADS[task.task]
 
 
-def lists_of(walk: RowWalk, shorten: bool = True) -> list[ShownList]:
+def lists_of(explained: RowExplanation, shorten: bool = True) -> list[ShownList]:
     """Return the lists of a row, those in the same order joined."""
-    groups: list[list[TaskWalk]] = []
-    for task in walk.tasks:
+    groups: list[list[TaskExplanation]] = []
+    for task in explained.tasks:
         for group in groups:
             if _same_list(group[0], task):
                 group.append(task)
@@ -101,7 +108,7 @@ def lists_of(walk: RowWalk, shorten: bool = True) -> list[ShownList]:
     return [_shown(group, shorten) for group in groups]
 
 
-def _same_list(first: TaskWalk, other: TaskWalk) -> bool:
+def _same_list(first: TaskExplanation, other: TaskExplanation) -> bool:
     """Return whether a task goes by the list of another, which may hold more entries."""
     if first.unit != other.unit or "reid" in (first.task, other.task):
         return False
@@ -112,7 +119,7 @@ def _same_list(first: TaskWalk, other: TaskWalk) -> bool:
     return mine == [e.column for e in other.entries if e.place is not None]
 
 
-def _shown(tasks: Sequence[TaskWalk], shorten: bool) -> ShownList:
+def _shown(tasks: Sequence[TaskExplanation], shorten: bool) -> ShownList:
     first = tasks[0]
     by_column = [{entry.column: entry for entry in task.entries} for task in tasks]
     listed = [entry for entry in first.entries if entry.place is not None]
@@ -124,7 +131,7 @@ def _shown(tasks: Sequence[TaskWalk], shorten: bool) -> ShownList:
     return ShownList(tuple(tasks), lines, tuple(_left_out(first)))
 
 
-def _kept(rows: Sequence[tuple[Entry, ...]], tasks: Sequence[TaskWalk]) -> list[bool]:
+def _kept(rows: Sequence[tuple[Entry, ...]], tasks: Sequence[TaskExplanation]) -> list[bool]:
     """Return which rows of a list are shown one by one."""
     if len(rows) <= LONGEST:
         return [True] * len(rows)
@@ -214,7 +221,7 @@ def sums_text(counts: Mapping[Count, float]) -> str:
     return ", ".join(found)
 
 
-def _left_out(task: TaskWalk) -> Iterator[str]:
+def _left_out(task: TaskExplanation) -> Iterator[str]:
     """Yield why entries are left out, with the entries, a sentence each reason."""
     reasons: dict[str, list[str]] = {}
     for entry in task.entries:

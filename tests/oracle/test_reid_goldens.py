@@ -270,8 +270,8 @@ def test_gom_program(folder, name):
             budget = int(key.partition("B=")[2].partition("|")[0])
             values = np.where(be.apply_convention(scores).mask == 0, 1.0, scores.values)
             unknown = 10**6 + np.arange(len(values))
-            unenrolled_probes = be.Scores(values, unknown, scores.gallery_labels)
-            ds = be.gom(unenrolled_probes, normalize=False, convention="vehicleid", budget=budget)
+            strangers = be.Scores(values, unknown, scores.gallery_labels)
+            ds = be.gom(strangers, normalize=False, convention="vehicleid", budget=budget)
             np.testing.assert_allclose(ds.mfr, reference, rtol=0, atol=1e-12, err_msg=key)
             if name == "open_set_queries":
                 own = be.gom(scores, normalize=False, variant="reference", budget=budget)

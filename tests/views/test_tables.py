@@ -96,7 +96,7 @@ def test_rows_of_verification():
     over = "900 60,000 60"
     assert row(text, "EER") == f"EER 3.330 % 4.12346 {over}"
     assert row(text, "FRR at FAR <= 10 %") == f"FRR at FAR <= 10 % 0.000 % 4 {over}"
-    assert row(text, "FRR at FAR <= 1 %") == f"FRR at FAR <= 1 % (FMR100) 1.23 % 3.3 {over}"
+    assert row(text, "FRR at FAR <= 1 %") == f"FRR at FAR <= 1 % (FMR100) 1.230 % 3.3 {over}"
     assert row(text, "FRR at FAR <= 0.1 %").startswith("FRR at FAR <= 0.1 % (FMR1000) 12.34 % 2.2")
     assert row(text, "FRR at FAR <= 0.01 %") == f"FRR at FAR <= 0.01 % 100.00 % -inf {over}"
     assert row(text, "FRR at FAR = 0") == f"FRR at FAR = 0 (ZeroFMR) 40.00 % {over}"
@@ -118,7 +118,7 @@ def test_nearly_perfect_is_not_perfect():
     assert row(as_text(verification(auc=1.0)), "AUC").startswith("AUC 1.00000 9")
     assert row(as_text(verification(eer=1e-6)), "EER").startswith("EER < 0.001 % ")
     assert row(as_text(verification(eer=0.999999)), "EER").startswith("EER > 99.999 % ")
-    assert row(as_text(verification(eer=0.0)), "EER").startswith("EER 0.00 % ")
+    assert row(as_text(verification(eer=0.0)), "EER").startswith("EER 0.000 % ")
 
 
 def test_points_stand_below_each_other():

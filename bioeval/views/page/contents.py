@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from bioeval.base.errors import CardError, printable, renamed
 from bioeval.base.version import __version__
 from bioeval.protocol import explain, load
-from bioeval.results.row_walk import RowWalk
+from bioeval.results.explanation import RowExplanation
 from bioeval.views.page import words
 from bioeval.views.page.cells import ArrayStore, Bounded, Number, PageTable, Text
 from bioeval.views.page.figures import (
@@ -50,8 +50,8 @@ from bioeval.views.page.tables import (
 from bioeval.views.plots.row_walk import RowWalkDisplay
 from bioeval.views.row_lists import ShownList, lists_of
 from bioeval.views.tables import CHOSEN, alarms, has_chosen, warnings, with_joined_targets
+from bioeval.views.tables.explanation import about, adds, legend, notes, noun, title_of, why
 from bioeval.views.tables.remarks import about as about_contents, intervals
-from bioeval.views.tables.row_walk import about, adds, legend, notes, noun, title_of, why
 from bioeval.views.tables.sections import section
 from bioeval.views.terms import term_translator
 
@@ -59,9 +59,9 @@ from bioeval.views.terms import term_translator
 MOST_ENTRIES = 400
 
 
-def apart(results: Any) -> tuple[Any, list[RowWalk]]:
+def apart(results: Any) -> tuple[Any, list[RowExplanation]]:
     """Return results without the explained rows among them (None if nothing is left), and these."""
-    if isinstance(results, RowWalk):
+    if isinstance(results, RowExplanation):
         return None, [results]
     if not isinstance(results, Mapping) or isinstance(results, xr.Dataset | xr.DataTree):
         return results, []
@@ -74,24 +74,26 @@ def apart(results: Any) -> tuple[Any, list[RowWalk]]:
     return (others if others or not walks else None), walks
 
 
-def row_section(walk: RowWalk, number: int, walks: list[RowWalk]) -> dict[str, Any]:
+def row_section(
+    explained: RowExplanation, number: int, walks: list[RowExplanation]
+) -> dict[str, Any]:
     """Return the section of an explained row, the one of this number of all rows of the page."""
-    of = f" of {walk.system}" if len({one.system for one in walks}) > 1 else ""
-    title = printable(f"{walk.title}{of}")
-    file = f"row-{walk.probe}-{number}"
-    tables = list(_lists(walk, f"{file}-list"))
-    body = [[task.title, adds(task), why(task)] for task in walk.tasks]
+    of = f" of {explained.system}" if len({one.system for one in walks}) > 1 else ""
+    title = printable(f"{explained.title}{of}")
+    file = f"row-{explained.probe}-{number}"
+    tables = list(_lists(explained, f"{file}-list"))
+    body = [[task.title, adds(task), why(task)] for task in explained.tasks]
     heads = ["Task", "Adds", "Why"]
     tables.append(PageTable(f"{file}-adds", "What this row adds to the counters", heads, body))
     figure = Figure(layout="constrained")
-    RowWalkDisplay.from_results(walk).plot(figure)
+    RowWalkDisplay.from_results(explained).plot(figure)
     source, _ = as_address(figure)
     return {
         "id": f"row-{number}",
         "title": title,
-        "lines": [(name.capitalize(), printable(text)) for name, text in about(walk)],
+        "lines": [(name.capitalize(), printable(text)) for name, text in about(explained)],
         "tables": [table.trimmed() for table in tables],
-        "notes": [*notes(walk), *legend([walk])],
+        "notes": [*notes(explained), *legend([explained])],
         "picture": {
             "plot": "row_walk", "title": f"{title} as a picture", "file": file, "source": source,
             "wide": True,
@@ -99,20 +101,20 @@ def row_section(walk: RowWalk, number: int, walks: list[RowWalk]) -> dict[str, A
     }  # fmt: skip
 
 
-def _lists(walk: RowWalk, name: str) -> Iterator[PageTable]:
+def _lists(explained: RowExplanation, name: str) -> Iterator[PageTable]:
     """Yield the lists as text and picture have them, and the whole ones of those shortened."""
     for k, (shown, whole) in enumerate(
-        zip(lists_of(walk), lists_of(walk, shorten=False), strict=True), start=1
+        zip(lists_of(explained), lists_of(explained, shorten=False), strict=True), start=1
     ):
         shortened = any(line.number > 1 for line in shown.lines)
         note = ["What decides is shown, the rest is counted."] if shortened else []
-        yield replace(_list(shown, walk, f"{name}-{k}", note), folds=False)
+        yield replace(_list(shown, explained, f"{name}-{k}", note), folds=False)
         if shortened and len(whole.lines) <= MOST_ENTRIES:
-            table = _list(whole, walk, f"{name}-{k}-whole", [])
+            table = _list(whole, explained, f"{name}-{k}-whole", [])
             yield replace(table, caption=f"{table.caption}, every entry")
 
 
-def _list(shown: ShownList, walk: RowWalk, name: str, note: list[str]) -> PageTable:
+def _list(shown: ShownList, explained: RowExplanation, name: str, note: list[str]) -> PageTable:
     """Return a list with places, roles, what each entry adds under each task, and why."""
     what = "Template" if shown.unit == "template" else "By template"
     body: list[list[Any]] = []
@@ -127,7 +129,7 @@ def _list(shown: ShownList, walk: RowWalk, name: str, note: list[str]) -> PageTa
     said = [*note, *(f"{text}." for text in shown.left_out)]
     if shown.conditional:
         said.append("a | b: a if accepted, b if rejected.")
-    score_head = noun(walk.kind).capitalize()
+    score_head = noun(explained.kind).capitalize()
     heads = ["Place", what, "Subject", score_head, "Role", "Accepted", *shown.heads, "Reason"]
     heads[6:-1] = [f"{head[0].upper()}{head[1:]}" for head in heads[6:-1]]
     return PageTable(name, title_of(shown), heads, body, " ".join(said))
@@ -139,7 +141,9 @@ def page_text(
     """Return results as the text of an HTML page."""
     results, walks = apart(results)
     parts = [] if results is None else labelled(parts_of(results))
-    rows = [row_section(walk, number, walks) for number, walk in enumerate(walks, start=1)]
+    rows = [
+        row_section(explained, number, walks) for number, explained in enumerate(walks, start=1)
+    ]
     state, store = LiveState(parts), ArrayStore()
     systems = systems_of(parts)
     drawn = list(dict.fromkeys([*(live.part.system for live in state.parts), *systems]))
@@ -401,10 +405,10 @@ def _remarks(parts: list[PageItem]) -> list[str]:
     return lines
 
 
-def _card(parts: list[PageItem], walks: list[RowWalk]) -> dict[str, str] | None:
+def _card(parts: list[PageItem], walks: list[RowExplanation]) -> dict[str, str] | None:
     """Return the protocol in plain words, of a card that is shipped."""
     said = [str(part.dataset.attrs.get("protocol", "")) for part in parts]
-    names = dict.fromkeys([*said, *(walk.protocol for walk in walks)])
+    names = dict.fromkeys([*said, *(explained.protocol for explained in walks)])
     for name in filter(None, names):
         try:
             return {"name": name, "text": explain(load(name))}

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from bioeval.base.kinds import larger_is_closer
-from bioeval.results.row_walk import GENUINE, IMPOSTOR, LEFT_OUT, RowWalk
+from bioeval.results.explanation import GENUINE, IMPOSTOR, LEFT_OUT, RowExplanation
 from bioeval.results.words import threshold_text as number
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import score_label
@@ -43,7 +43,7 @@ class RowWalkDisplay(Display):
 
     Attributes
     ----------
-    walk : RowWalk
+    walk : RowExplanation
     lists : list of ShownList
         As they are drawn, long ones shortened.
     axes_ : list of Axes
@@ -52,12 +52,12 @@ class RowWalkDisplay(Display):
 
     axes_: list[Axes]
 
-    def __init__(self, walk: RowWalk):
+    def __init__(self, walk: RowExplanation):
         self.walk = walk
         self.lists = lists_of(walk)
 
     @classmethod
-    def from_results(cls, data: RowWalk) -> Self:
+    def from_results(cls, data: RowExplanation) -> Self:
         """Take an explained row."""
         return cls(data)
 
@@ -248,7 +248,7 @@ def _wrapped(text: str) -> list[str]:
 
 
 def row_walk(
-    data: RowWalk, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
+    data: RowExplanation, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
 ) -> RowWalkDisplay:
     """Draw one row: its ordered list with roles, the threshold, and what each entry adds.
 

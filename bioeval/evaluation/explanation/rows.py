@@ -1,4 +1,4 @@
-"""Walks the rows of some scores under every task of a protocol."""
+"""Explains the rows of some scores under every task of a protocol."""
 
 from __future__ import annotations
 
@@ -13,16 +13,22 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
 from bioeval.base.kinds import larger_is_closer
 from bioeval.evaluation.chosen_threshold import chosen_threshold, rule_of
+from bioeval.evaluation.explanation.candidates import (
+    Candidate,
+    ordered,
+    places,
+    subjects,
+    templates,
+)
+from bioeval.evaluation.explanation.cells import RowCells, template_names
+from bioeval.evaluation.explanation.reid_rows import QueryRow, explain_query
+from bioeval.evaluation.explanation.threshold import Lister, RowThreshold, adding
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
-from bioeval.evaluation.walk.candidates import Candidate, ordered, places, subjects, templates
-from bioeval.evaluation.walk.cells import RowCells, template_names
-from bioeval.evaluation.walk.reid_walk import QueryRow, walk_reid
-from bioeval.evaluation.walk.threshold import Lister, RowThreshold, adding
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.results.counters import Count, amount_text
+from bioeval.results.explanation import GENUINE, IMPOSTOR, LEFT_OUT, TITLES, Entry, TaskExplanation
 from bioeval.results.open_set import open_set_scalars, role_of
-from bioeval.results.row_walk import GENUINE, IMPOSTOR, LEFT_OUT, TITLES, Entry, TaskWalk
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.identification_job import IdentificationJob
@@ -36,10 +42,10 @@ _RULES = {
 }
 
 
-def walk_verification(
+def explain_verification(
     row: RowCells, i: int, job: VerificationJob, threshold: RowThreshold, ties: str
-) -> TaskWalk:
-    """Return the walk of row `i` under verification; `ties` only order the list."""
+) -> TaskExplanation:
+    """Return the explanation of row `i` under verification; `ties` only order the list."""
     multi = job.templates == "multi"
     unit = "subject" if multi else "template"
     cells = row.of(i)
@@ -62,7 +68,7 @@ def walk_verification(
             if multi
             else "a claim meets each template of the claimed subject"
         )
-    return TaskWalk(
+    return TaskExplanation(
         task=f"verification/{job.templates}",
         unit=unit,
         rule=rule + (f" (fusion {job.fusion})" if multi else ""),
@@ -200,8 +206,8 @@ class SearchedRow:
         return bool(self.job.reader.enrolled[self.i])
 
 
-def walk_open_set(search: SearchedRow) -> list[TaskWalk]:
-    """Return the walks of a row in each role that it plays in open-set identification."""
+def explain_open_set(search: SearchedRow) -> list[TaskExplanation]:
+    """Return the explanations of a row in each role that it plays in open-set identification."""
     candidates = search.candidates()
     found = []
     best = BestMate.among(candidates, search.ties)
@@ -223,9 +229,9 @@ def walk_open_set(search: SearchedRow) -> list[TaskWalk]:
 
 def _list_only(
     search: SearchedRow, candidates: Sequence[Candidate], role: str, note: str
-) -> TaskWalk:
+) -> TaskExplanation:
     """Return the list of a row that adds nothing."""
-    return TaskWalk(
+    return TaskExplanation(
         task="open_set",
         role=role,
         unit=search.unit,
@@ -242,8 +248,10 @@ _OPEN_SET = {
 }
 
 
-def _as_genuine(search: SearchedRow, candidates: Sequence[Candidate], best: BestMate) -> TaskWalk:
-    """Return the walk of a probe whose subject is enrolled."""
+def _as_genuine(
+    search: SearchedRow, candidates: Sequence[Candidate], best: BestMate
+) -> TaskExplanation:
+    """Return the explanation of a probe whose subject is enrolled."""
     miss = 1 - sum(weight for rank, weight in best.ranks if rank == 1)
     accepted = tuple(Count("di", rank, weight) for rank, weight in best.ranks)
     if miss > 0:
@@ -258,7 +266,7 @@ def _as_genuine(search: SearchedRow, candidates: Sequence[Candidate], best: Best
         elif entry.role == GENUINE:
             entry = adding(entry, (), (), "a nearer mate decides")
         found.append(_ahead(entry, best))
-    return TaskWalk(
+    return TaskExplanation(
         task="open_set",
         role=GENUINE,
         unit=search.unit,
@@ -276,8 +284,8 @@ def _ahead(entry: Entry, best: BestMate) -> Entry:
     return adding(entry, (), (), "ahead of the nearest mate")
 
 
-def _as_impostor(search: SearchedRow, candidates: Sequence[Candidate]) -> TaskWalk:
-    """Return the walk of a probe whose subject is not in the gallery, or leaves it."""
+def _as_impostor(search: SearchedRow, candidates: Sequence[Candidate]) -> TaskExplanation:
+    """Return the explanation of a probe whose subject is not in the gallery, or leaves it."""
     gone = "the probe's own subject leaves the gallery"
     entries = [
         replace(entry, place=None, role=LEFT_OUT, accepted=None, tied=False, reason=gone)
@@ -295,7 +303,7 @@ def _as_impostor(search: SearchedRow, candidates: Sequence[Candidate]) -> TaskWa
     found = [replace(entry, place=k, tied=False) for k, entry in enumerate(found, start=1)]
     left_out = [entry for entry in entries if entry.place is None]
     notes = [] if found else ["No usable entry of another subject: no impostor attempt."]
-    return TaskWalk(
+    return TaskExplanation(
         task="open_set",
         role=IMPOSTOR,
         unit=search.unit,
@@ -317,8 +325,8 @@ def _unmated(search: SearchedRow) -> str:
     )
 
 
-def walk_closed_set(search: SearchedRow) -> TaskWalk:
-    """Return the walk of a row under closed-set identification."""
+def explain_closed_set(search: SearchedRow) -> TaskExplanation:
+    """Return the explanation of a row under closed-set identification."""
     search = replace(search, threshold=replace(search.threshold, distance=None))
     candidates = search.candidates()
     best = BestMate.among(candidates, search.ties)
@@ -334,7 +342,7 @@ def walk_closed_set(search: SearchedRow) -> TaskWalk:
         notes.append(_unmated(search))
     elif text := best.says(search.ties):
         notes.append(text)
-    return TaskWalk(
+    return TaskExplanation(
         task="closed_set",
         unit=search.unit,
         rule="no threshold: the rank of the nearest mate decides",
@@ -344,8 +352,8 @@ def walk_closed_set(search: SearchedRow) -> TaskWalk:
     )
 
 
-class Walker:
-    """Walks the rows of some scores under a protocol."""
+class RowExplainer:
+    """Explains the rows of some scores under a protocol."""
 
     def __init__(
         self, scores: Scores, protocol: str | Protocol, threshold: Any = None, *, claim: Any = None
@@ -402,14 +410,14 @@ class Walker:
         return i
 
     def row(self, i: int) -> dict[str, Any]:
-        """Return the fields of the :class:`RowWalk` of row `i`."""
+        """Return the fields of the :class:`RowExplanation` of row `i`."""
         scores, threshold = self.scores, RowThreshold(self.threshold, self.scores.kind)
-        tasks: list[TaskWalk] = []
+        tasks: list[TaskExplanation] = []
         notes: list[str] = []
         for node, (job, options) in self.plan.tasks.items():
             if isinstance(job, VerificationJob):
                 job = self._claiming(job, i)
-                tasks.append(walk_verification(self.cells, i, job, threshold, self._ties()))
+                tasks.append(explain_verification(self.cells, i, job, threshold, self._ties()))
             elif not isinstance(job, IdentificationJob):
                 notes.append(
                     f"{TITLES[node]} is not explained: its counts are means over galleries of one "
@@ -417,11 +425,13 @@ class Walker:
                 )
             elif self.claim is None:
                 search = SearchedRow(self.cells, i, job, options, threshold)
-                found = walk_open_set(search) if node == "open_set" else [walk_closed_set(search)]
+                found = (
+                    explain_open_set(search) if node == "open_set" else [explain_closed_set(search)]
+                )
                 tasks += found
         if self.claim is None and self.plan.retrieval is not None:
             query = RowCells(BlockReader(self.plan.retrieval.scores), self.given, self.card)
-            tasks += walk_reid(QueryRow(query, i, self.plan.retrieval.lists))
+            tasks += explain_query(QueryRow(query, i, self.plan.retrieval.lists))
         if self.plan.gom is not None:
             notes.append("GOM is not explained row by row; be.gom(per_query=True) has its values")
         named = self.names[i] if self.names[i] != str(i) else ""

@@ -66,8 +66,8 @@ def test_each_query(data):
         two = options["removed_for_ap"] not in ("as-above", options["removed"])
         assert len(walks) == 1 + two
         mine = {}
-        for walk in walks:
-            for count, amount in walk.counts.items():
+        for explained in walks:
+            for count, amount in explained.counts.items():
                 mine[count] = mine.get(count, 0) + amount
                 counts[count] = counts.get(count, 0) + amount
         for name in ("average_precision", "inp", "rank_k_average_precision"):
@@ -98,8 +98,8 @@ def test_precision_at_each_match():
         [[0.1, 0.2, 0.3, 0.4, 0.5, 0.05, 0.06]], [1], [1, 2, 1, 1, 0, -1, 1],
         probe_meta={"camera": [1]}, gallery_meta={"camera": [2, 2, 3, 2, 2, 2, 1]},
     )  # fmt: skip
-    (walk,) = be.explain(scores, 0, protocol="market1501").tasks
-    said = [(e.place, e.template, e.role, e.reason) for e in walk.entries]
+    (explained,) = be.explain(scores, 0, protocol="market1501").tasks
+    said = [(e.place, e.template, e.role, e.reason) for e in explained.entries]
     assert said == [
         (1, "0", "genuine", "match 1 of 3: precision 1/1"),
         (2, "1", "impostor", ""),
@@ -109,7 +109,7 @@ def test_precision_at_each_match():
         (None, "5", "left out", "junk, which the convention removes"),
         (None, "6", "left out", "same identity and same camera (1), which the convention removes"),
     ]
-    assert walk.counts == pytest.approx(
+    assert explained.counts == pytest.approx(
         {
             Count("queries", None, 0): 1,
             Count("cmc_count", 1, 0): 1,
@@ -141,5 +141,5 @@ def test_identities_of_the_city():
     """Identity 4 is the fourth identity of [3, 3, 2, 1, 3, 3, 4, 4]."""
     ids = [3, 3, 2, 1, 3, 3, 4, 4]
     scores = be.Scores([np.arange(8.0)], [4], ids)
-    (walk,) = be.explain(scores, 0, protocol="identity-dedup").tasks
-    assert Count("cmc_count", 4, 0) in walk.counts
+    (explained,) = be.explain(scores, 0, protocol="identity-dedup").tasks
+    assert Count("cmc_count", 4, 0) in explained.counts

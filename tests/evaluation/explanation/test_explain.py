@@ -31,8 +31,8 @@ def scores() -> be.Scores:
     return be.Scores(D, WHO, probe_meta={"name": NAMES})
 
 
-def counts(walk) -> dict:
-    return {(k.name, k.rank): v for k, v in walk.counts.items()}
+def counts(explained) -> dict:
+    return {(k.name, k.rank): v for k, v in explained.counts.items()}
 
 
 def test_a_row_by_hand(scores):
@@ -73,7 +73,7 @@ def test_a_mate_that_is_not_first(scores):
 
 def test_a_subject_with_one_template(scores):
     found = be.explain(scores, "c1", threshold=2)
-    roles = [(walk.task, walk.role) for walk in found.tasks]
+    roles = [(explained.task, explained.role) for explained in found.tasks]
     assert ("open_set", "genuine") in roles  # its list is shown, and adds nothing
     genuine = next(w for w in found.tasks if w.role == "genuine")
     assert not genuine.counts and "No usable mate" in genuine.notes[0]
@@ -84,11 +84,11 @@ def test_a_subject_with_one_template(scores):
 def test_ties_have_their_expected_share():
     """One mate and two others at the same distance: rank 1, 2 or 3 with 1/3 each."""
     scores = be.Scores([[5.0, 5.0, 5.0, 6.0]], ["a"], ["b", "a", "c", "d"])
-    walk = be.explain(scores, 0, threshold=5).tasks[2]
-    assert counts(walk)["di", 3] == 1
-    assert "1/3 at rank 1, 1/3 at rank 2, 1/3 at rank 3" in walk.notes[0]
-    assert [e.tied for e in walk.entries] == [True, True, True, False]
-    assert [e.template for e in walk.entries] == ["0", "2", "1", "3"]  # the mate behind
+    explained = be.explain(scores, 0, threshold=5).tasks[2]
+    assert counts(explained)["di", 3] == 1
+    assert "1/3 at rank 1, 1/3 at rank 2, 1/3 at rank 3" in explained.notes[0]
+    assert [e.tied for e in explained.entries] == [True, True, True, False]
+    assert [e.template for e in explained.entries] == ["0", "2", "1", "3"]  # the mate behind
 
 
 def test_why_others_are_left_out():
@@ -99,8 +99,8 @@ def test_why_others_are_left_out():
         d, ["a"], ["a", "a", "b", "b", "c", "c"], nan="exclude", mask=mask, exclude=("session",),
         probe_meta=meta[0], gallery_meta=meta[1],
     )  # fmt: skip
-    walk = be.explain(scores, 0, threshold=1).tasks[0]
-    assert {e.column: e.reason for e in walk.entries if e.role == "left out"} == {
+    explained = be.explain(scores, 0, threshold=1).tasks[0]
+    assert {e.column: e.reason for e in explained.entries if e.role == "left out"} == {
         1: "same subject and same session (1)",
         2: "left out by the mask",
         3: "failed comparison (NaN)",
@@ -136,8 +136,8 @@ def test_drawn_claims():
         total = {}
         for i in range(scores.shape[0]):
             walks = be.explain(scores, i, threshold=5.0, protocol=card).tasks
-            (walk,) = (w for w in walks if w.task == task)
-            for count, amount in walk.counts.items():
+            (explained,) = (w for w in walks if w.task == task)
+            for count, amount in explained.counts.items():
                 total[count.name] = total.get(count.name, 0) + amount
         unenrolled = total.get("fa_unenrolled", 0) + total.get("gr_unenrolled", 0)
         assert unenrolled == tree[task].unenrolled_attempts.item() > 0
@@ -186,7 +186,7 @@ def test_cards_without_verification(card):
     found = be.explain(scores, 0, protocol=card)
     ds = be.evaluate(scores, card)["open_set"]
     assert found.threshold == ds.eer_threshold
-    assert {walk.task for walk in found.tasks} <= {"open_set", "closed_set"}
+    assert {explained.task for explained in found.tasks} <= {"open_set", "closed_set"}
 
 
 def test_step_by_step_ends_in_the_rates_of_evaluate():

@@ -83,7 +83,7 @@ def _documents(counts: Iterable[Count]) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskWalk:
+class TaskExplanation:
     """The list of one probe under one task, in one role.
 
     Attributes
@@ -163,7 +163,7 @@ def in_words(entry: Entry) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowWalk:
+class RowExplanation:
     """One row of scores under every task of a protocol.
 
     Attributes
@@ -194,7 +194,7 @@ class RowWalk:
     system: str
     threshold: float | None
     threshold_is: str
-    tasks: tuple[TaskWalk, ...]
+    tasks: tuple[TaskExplanation, ...]
     notes: tuple[str, ...] = ()
 
     @property
@@ -219,20 +219,20 @@ class RowWalk:
         return columns_of([self])
 
 
-def columns_of(walks: Iterable[RowWalk]) -> dict[str, list[Any]]:
+def columns_of(walks: Iterable[RowExplanation]) -> dict[str, list[Any]]:
     """Return all entries of some rows as columns, for a table."""
     of_entry = ("place", "column", "template", "subject", "score", "role", "accepted")
     rows = [
         {
-            "probe": walk.probe,
+            "probe": explained.probe,
             "task": task.task,
             "as": task.role,
             **{name: getattr(entry, name) for name in of_entry},
             "counts": in_words(entry),
             "reason": entry.reason,
         }
-        for walk in walks
-        for task in walk.tasks
+        for explained in walks
+        for task in explained.tasks
         for entry in task.entries
     ]
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
@@ -249,7 +249,7 @@ class StepByStep:
         After each row: by task, the sum by counter so far.
     """
 
-    walks: tuple[RowWalk, ...]
+    walks: tuple[RowExplanation, ...]
     totals: tuple[Mapping[str, Mapping[Count, float]], ...] = field(default=())
 
     @property
@@ -276,14 +276,14 @@ class StepByStep:
         """Return plain values, for JSON."""
         return {
             "steps": [
-                walk.document()
+                explained.document()
                 | {
                     "totals": {
                         task: _documents(k._replace(amount=v) for k, v in counts.items())
                         for task, counts in sums.items()
                     }
                 }
-                for walk, sums in zip(self.walks, self.totals, strict=True)
+                for explained, sums in zip(self.walks, self.totals, strict=True)
             ],
             "rates": self.rates,
         }

@@ -1,4 +1,4 @@
-"""The threshold of a walk, and the entries of a list beside it."""
+"""The threshold of an explained row, and the entries of a list beside it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bioeval.base.kinds import larger_is_closer
-from bioeval.evaluation.walk.candidates import Candidate, ordered, tied_columns
-from bioeval.evaluation.walk.cells import Cell, RowCells
+from bioeval.evaluation.explanation.candidates import Candidate, ordered, tied_columns
+from bioeval.evaluation.explanation.cells import Cell, RowCells
 from bioeval.results.counters import Count
-from bioeval.results.row_walk import GENUINE, IMPOSTOR, LEFT_OUT, Entry
+from bioeval.results.explanation import GENUINE, IMPOSTOR, LEFT_OUT, Entry
 from bioeval.scores.template_fusion import parse_fusion
 
 #: Most templates of a subject whose scores are listed beside its fused score.

@@ -13,7 +13,7 @@ from rich.text import Text
 from bioeval.base.errors import counted, printable
 from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.results.counters import Count, amount_text, quotients
-from bioeval.results.row_walk import GENUINE, TITLES, RowWalk, StepByStep, TaskWalk
+from bioeval.results.explanation import GENUINE, TITLES, RowExplanation, StepByStep, TaskExplanation
 from bioeval.results.words import threshold_text
 from bioeval.views.row_lists import ShownList, lists_of, sums_text
 from bioeval.views.tables import layout as numbers
@@ -34,44 +34,44 @@ _LEGEND = {
 }
 
 
-def legend(walks: Iterable[RowWalk]) -> Iterator[str]:
+def legend(walks: Iterable[RowExplanation]) -> Iterator[str]:
     """Yield what the counters of the tasks mean."""
-    there = {task.task.partition("/")[0] for walk in walks for task in walk.tasks}
+    there = {task.task.partition("/")[0] for explained in walks for task in explained.tasks}
     yield from (text for task, text in _LEGEND.items() if task in there)
 
 
-def _legend(walks: Iterable[RowWalk]) -> Iterator[Any]:
+def _legend(walks: Iterable[RowExplanation]) -> Iterator[Any]:
     yield Text("")
     yield from (Text(text, style="dim") for text in legend(walks))
 
 
-class RowWalkTable:
-    """A :class:`RowWalk` that rich can print."""
+class ExplanationTable:
+    """A :class:`RowExplanation` that rich can print."""
 
-    def __init__(self, walk: RowWalk):
-        self.walk = walk
+    def __init__(self, explained: RowExplanation):
+        self.explained = explained
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        walk = self.walk
-        yield Text(printable(walk.title), style="bold")
-        yield grid(about(walk))
-        yield from body(walk, options.max_width)
+        explained = self.explained
+        yield Text(printable(explained.title), style="bold")
+        yield grid(about(explained))
+        yield from body(explained, options.max_width)
         yield Text("")
         yield Text("What this row adds", style="bold")
-        yield indented(_sums(walk))
-        yield from _notes(walk)
+        yield indented(_sums(explained))
+        yield from _notes(explained)
 
 
-def about(walk: RowWalk) -> Iterator[tuple[str, str]]:
+def about(explained: RowExplanation) -> Iterator[tuple[str, str]]:
     """Yield what the row is of, and where its threshold comes from."""
-    system = f"{walk.system}, " if walk.system else ""
-    yield "data", f"{system}{walk.layout}, {counted(walk.probes, 'probes')}"
-    yield "protocol", walk.protocol
-    if walk.threshold is not None:
-        yield "threshold", f"{_threshold(walk.threshold)}: {walk.threshold_is}"
-        yield "accepted", f"iff {acceptance(walk.kind)}"
-    elif walk.threshold_is:
-        yield "threshold", walk.threshold_is
+    system = f"{explained.system}, " if explained.system else ""
+    yield "data", f"{system}{explained.layout}, {counted(explained.probes, 'probes')}"
+    yield "protocol", explained.protocol
+    if explained.threshold is not None:
+        yield "threshold", f"{_threshold(explained.threshold)}: {explained.threshold_is}"
+        yield "accepted", f"iff {acceptance(explained.kind)}"
+    elif explained.threshold_is:
+        yield "threshold", explained.threshold_is
 
 
 def acceptance(kind: str) -> str:
@@ -88,14 +88,14 @@ def _threshold(value: float) -> str:
     return "none accepts any (reject all)" if math.isnan(value) else threshold_text(value)
 
 
-def body(walk: RowWalk, width: int) -> Iterator[Any]:
+def body(explained: RowExplanation, width: int) -> Iterator[Any]:
     """Yield the lists of a row; in a narrow terminal the tasks of a list one below the other."""
     tasks = next((n for n, least in _TASKS_IN.items() if width >= least), 1)
-    for shown in lists_of(walk):
+    for shown in lists_of(explained):
         yield Text("")
         yield Text(title_of(shown), style="bold")
         for first in range(0, len(shown.tasks), tasks):
-            yield indented(_list(shown, walk, range(len(shown.tasks))[first : first + tasks]))
+            yield indented(_list(shown, explained, range(len(shown.tasks))[first : first + tasks]))
         for text in shown.left_out:
             yield indented(Text(f"- {text}", style="dim"))
         if shown.conditional:
@@ -113,7 +113,7 @@ def title_of(shown: ShownList) -> str:
     return {"template": "List of templates", "subject": "List of subjects"}[shown.unit]
 
 
-def _list(shown: ShownList, walk: RowWalk, tasks: Sequence[int]) -> Table:
+def _list(shown: ShownList, explained: RowExplanation, tasks: Sequence[int]) -> Table:
     """Return a list under some tasks, with the threshold between the accepted and the rejected."""
     alone = len(shown.tasks) == 1
     table = plain_table(gap=2 if len(tasks) < 4 else 1)
@@ -122,7 +122,7 @@ def _list(shown: ShownList, walk: RowWalk, tasks: Sequence[int]) -> Table:
     shortened = any(line.number > 1 for line in shown.lines)
     table.add_column(what, overflow="fold", min_width=10 if shortened else 1)
     table.add_column("subject", overflow="fold")
-    table.add_column(noun(walk.kind), justify="right", no_wrap=True)
+    table.add_column(noun(explained.kind), justify="right", no_wrap=True)
     table.add_column("role", no_wrap=True)
     for head in (shown.heads[k] for k in tasks):
         table.add_column(head, overflow="fold", min_width=max(map(len, head.split())))
@@ -132,9 +132,9 @@ def _list(shown: ShownList, walk: RowWalk, tasks: Sequence[int]) -> Table:
     width = 5 + len(tasks) + alone
 
     def cut(k: int) -> None:
-        if k == accepted and walk.threshold is not None:
-            cells = ["", "", "", _threshold(walk.threshold), "threshold"]
-            if math.isnan(walk.threshold):
+        if k == accepted and explained.threshold is not None:
+            cells = ["", "", "", _threshold(explained.threshold), "threshold"]
+            if math.isnan(explained.threshold):
                 cells[3] = "reject all"
             table.add_row(*cells, *[""] * (width - 5), style="bold cyan")
 
@@ -152,18 +152,18 @@ def _list(shown: ShownList, walk: RowWalk, tasks: Sequence[int]) -> Table:
     return table
 
 
-def _sums(walk: RowWalk) -> Table:
+def _sums(explained: RowExplanation) -> Table:
     """Return what the row adds to the counters of each task, and why."""
     table = Table.grid(padding=(0, 2))
     table.add_column(overflow="fold")
     table.add_column(overflow="fold", style="bold")
     table.add_column(overflow="fold", style="dim")
-    for task in walk.tasks:
+    for task in explained.tasks:
         table.add_row(task.title, adds(task), why(task))
     return table
 
 
-def adds(task: TaskWalk) -> str:
+def adds(task: TaskExplanation) -> str:
     """Return what a row adds to the counters of a task."""
     if task.conditional:
         return "depends on the threshold"
@@ -179,7 +179,7 @@ def _complete(task: str, counts: Mapping[Count, float]) -> dict[Count, float]:
     return found | dict(counts)
 
 
-def why(task: TaskWalk) -> str:
+def why(task: TaskExplanation) -> str:
     """Return what decides in a row."""
     decides = [e for e in task.entries if e.if_accepted or e.if_rejected]
     if task.task in ("open_set", "closed_set") and decides:
@@ -189,21 +189,21 @@ def why(task: TaskWalk) -> str:
     return task.rule
 
 
-def notes(walk: RowWalk) -> list[str]:
+def notes(explained: RowExplanation) -> list[str]:
     """Return what happens in a row, with the tasks that it happens in, and what is left out."""
-    said = [(task.title, note) for task in walk.tasks for note in task.notes]
+    said = [(task.title, note) for task in explained.tasks for note in task.notes]
     joined: dict[str, list[str]] = {}
     for title, note in said:
         joined.setdefault(note, []).append(title)
     texts = [f"{'; '.join(titles)}: {note}" for note, titles in joined.items()]
-    return [printable(text) for text in (*texts, *walk.notes)]
+    return [printable(text) for text in (*texts, *explained.notes)]
 
 
-def _notes(walk: RowWalk) -> Iterator[Any]:
-    if texts := notes(walk):
+def _notes(explained: RowExplanation) -> Iterator[Any]:
+    if texts := notes(explained):
         yield Text("")
     yield from (Text(text, style="dim") for text in texts)
-    yield from _legend([walk])
+    yield from _legend([explained])
 
 
 class StepsTable:
@@ -216,26 +216,28 @@ class StepsTable:
         walks, totals = self.steps.walks, self.steps.totals
         yield Text("Every probe, step by step", style="bold")
         yield grid(about(walks[0]))
-        for k, (walk, sums) in enumerate(zip(walks, totals, strict=True), start=1):
+        for k, (explained, sums) in enumerate(zip(walks, totals, strict=True), start=1):
             yield Text("")
-            yield Text(printable(f"Step {k} of {len(walks)}: {walk.title}"), style="bold underline")
-            yield from body(walk, options.max_width)
+            yield Text(
+                printable(f"Step {k} of {len(walks)}: {explained.title}"), style="bold underline"
+            )
+            yield from body(explained, options.max_width)
             yield Text("")
-            yield indented(_so_far(walk, sums))
+            yield indented(_so_far(explained, sums))
         yield Text("")
         yield Text("Rates: each over the attempts of its own class", style="bold underline")
         yield indented(_rates(totals[-1]))
         yield from _legend(walks)
 
 
-def _so_far(walk: RowWalk, sums: Mapping[str, Mapping[Count, float]]) -> Table:
+def _so_far(explained: RowExplanation, sums: Mapping[str, Mapping[Count, float]]) -> Table:
     """Return what a step adds to each task, and the sums after it."""
     table = plain_table()
     for head in ("", "this probe adds", "so far"):
         table.add_column(head, overflow="fold")
     so_far = {task: sums_text(_complete(task, counts)) for task, counts in sums.items()}
-    last = {task.task: k for k, task in enumerate(walk.tasks)}
-    for k, task in enumerate(walk.tasks):
+    last = {task.task: k for k, task in enumerate(explained.tasks)}
+    for k, task in enumerate(explained.tasks):
         shown = so_far.get(task.task, "") if last[task.task] == k else ""
         table.add_row(task.title, adds(task), Text(shown, style="bold"))
     return table

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.evaluation.walk.cells import Cell
+from bioeval.evaluation.explanation.cells import Cell
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.tie_policies import place_weights
 

@@ -143,9 +143,12 @@ def test_one_claim(data):
         total = dict.fromkeys(("ga", "fr", "fa", "gr"), 0)
         for i, subject in zip(*pairs, strict=True):
             walks = be.explain(scores, int(i), threshold=t, claim=subject).tasks
-            assert [walk.task for walk in walks] == ["verification/single", "verification/multi"]
-            (walk,) = (walk for walk in walks if walk.task.endswith(templates))
-            for count, amount in walk.counts.items():
+            assert [explained.task for explained in walks] == [
+                "verification/single",
+                "verification/multi",
+            ]
+            (explained,) = (explained for explained in walks if explained.task.endswith(templates))
+            for count, amount in explained.counts.items():
                 total[count.name] += amount
         ds = be.verification(scores, templates=templates, claims=given, thresholds=[t])
         assert total == {name: ds[name].item() for name in total}

@@ -7,10 +7,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.errors import DataError
-from bioeval.evaluation.walk.walker import Walker
+from bioeval.evaluation.explanation.rows import RowExplainer
 from bioeval.protocol.card import Protocol
 from bioeval.results.counters import Count, total
-from bioeval.results.row_walk import RowWalk, StepByStep
+from bioeval.results.explanation import RowExplanation, StepByStep
 from bioeval.scores.matrix import Scores
 
 if TYPE_CHECKING:
@@ -21,14 +21,14 @@ MOST_ROWS, MOST_CELLS = 100, 10_000
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Explanation(RowWalk):
-    """What :func:`explain` returns: a :class:`RowWalk` that prints as text and can be drawn."""
+class Explanation(RowExplanation):
+    """Result of :func:`explain`: a :class:`RowExplanation` that can be printed and drawn."""
 
     def __str__(self) -> str:
         from bioeval.views.tables import plain
-        from bioeval.views.tables.row_walk import RowWalkTable
+        from bioeval.views.tables.explanation import ExplanationTable
 
-        return plain(RowWalkTable(self), 100)
+        return plain(ExplanationTable(self), 100)
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.title}, protocol {self.protocol}; print shows it>"
@@ -49,7 +49,7 @@ class Steps(StepByStep):
 
     def __str__(self) -> str:
         from bioeval.views.tables import plain
-        from bioeval.views.tables.row_walk import StepsTable
+        from bioeval.views.tables.explanation import StepsTable
 
         return plain(StepsTable(self), 100)
 
@@ -91,9 +91,9 @@ def explain(
     -------
     Explanation
         ``print`` shows it as text, ``.plot()`` as a picture. `tasks` are one
-        :class:`~bioeval.results.row_walk.TaskWalk` for each task and role, with `entries` in
-        order and `counts`, the sum of what the row adds to each counter; ``.document()`` is all of
-        it as plain values.
+        :class:`~bioeval.results.explanation.TaskExplanation` for each task and role, with `entries`
+        in order and `counts`, the sum of what the row adds to each counter; ``.document()`` is all
+        of it as plain values.
 
     Raises
     ------
@@ -121,8 +121,8 @@ def explain(
     3 2 bob 5 impostor gr
     None 1 ann None left out
     """
-    walker = Walker(scores, protocol, threshold, claim=claim)
-    return Explanation(**walker.row(walker.row_of(probe)))
+    explainer = RowExplainer(scores, protocol, threshold, claim=claim)
+    return Explanation(**explainer.row(explainer.row_of(probe)))
 
 
 def step_by_step(
@@ -156,20 +156,20 @@ def step_by_step(
     >>> steps.rates["verification/single"]["far"], steps.rates["open_set"]["far"]
     (0.25, 0.5)
     """
-    walker = Walker(scores, protocol, threshold)
-    m, n = walker.scores.shape
+    explainer = RowExplainer(scores, protocol, threshold)
+    m, n = explainer.scores.shape
     if m > MOST_ROWS or m * n > MOST_CELLS:
         raise DataError(
             f"step by step, {m:,} x {n:,} comparisons are too many to read; expected at most "
             f"{MOST_ROWS} rows and {MOST_CELLS:,} comparisons. Take some by scores.select(...), or "
             "explain one probe"
         )
-    walks = tuple(Explanation(**walker.row(i)) for i in range(m))
-    unclear = {task.task for walk in walks for task in walk.tasks if task.conditional}
+    walks = tuple(Explanation(**explainer.row(i)) for i in range(m))
+    unclear = {task.task for explained in walks for task in explained.tasks if task.conditional}
     sums: dict[str, dict[Count, float]] = {}
     totals = []
-    for walk in walks:
-        for task in walk.tasks:
+    for explained in walks:
+        for task in explained.tasks:
             if task.task in unclear:
                 continue
             known = [k._replace(amount=v) for k, v in sums.get(task.task, {}).items()]

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.evaluation.walk.candidates import Candidate, ordered, places, templates
-from bioeval.evaluation.walk.cells import FAILED, ITSELF, Cell, RowCells
-from bioeval.evaluation.walk.threshold import Lister, RowThreshold, adding
+from bioeval.evaluation.explanation.candidates import Candidate, ordered, places, templates
+from bioeval.evaluation.explanation.cells import FAILED, ITSELF, Cell, RowCells
+from bioeval.evaluation.explanation.threshold import Lister, RowThreshold, adding
 from bioeval.protocol.reid import Convention
 from bioeval.results.counters import Count
-from bioeval.results.row_walk import TaskWalk
+from bioeval.results.explanation import TaskExplanation
 from bioeval.scores.blocks import as_distances
 from bioeval.scores.labels import plain
 from bioeval.tallies.reid_lists import Lists, RowReader
@@ -220,16 +220,19 @@ def _shares(ranks: Sequence[tuple[int, float]], each: float = 1) -> list[Count]:
     return [Count("cmc_count", rank, weight * each) for rank, weight in ranks]
 
 
-def walk_reid(query: QueryRow) -> list[TaskWalk]:
-    """Return the walk of a query; two, where its CMC and its average precision have two lists."""
+def explain_query(query: QueryRow) -> list[TaskExplanation]:
+    """Return the explanation of a query; two, where CMC and average precision have two lists."""
     convention = query.convention
     one_list = convention.ap_removed == convention.removed
     if one_list:
-        return [_walk(query, convention.removed, "")]
-    return [_walk(query, convention.removed, OF_CMC), _walk(query, convention.ap_removed, OF_AP)]
+        return [_explained(query, convention.removed, "")]
+    return [
+        _explained(query, convention.removed, OF_CMC),
+        _explained(query, convention.ap_removed, OF_AP),
+    ]
 
 
-def _walk(query: QueryRow, rule: str, which: str) -> TaskWalk:
+def _explained(query: QueryRow, rule: str, which: str) -> TaskExplanation:
     convention, ties = query.convention, query.convention.ties
     candidates = query.candidates(rule)
     matches = matches_of(candidates)
@@ -261,7 +264,7 @@ def _walk(query: QueryRow, rule: str, which: str) -> TaskWalk:
     if which == OF_CMC and not matches:
         notes = ["No match is left on this list: the CMC finds none."]
     notes += _ties(matches, ties)
-    return TaskWalk(
+    return TaskExplanation(
         task="reid",
         role=which,
         unit="template",

@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.results.row_walk import GENUINE
+from bioeval.results.explanation import GENUINE
 from bioeval.views.row_lists import LONGEST, lists_of
 from bioeval.views.tables import plain
-from bioeval.views.tables.row_walk import RowWalkTable
+from bioeval.views.tables.explanation import ExplanationTable
 
 WHO = np.repeat(np.arange(20), 4)
 
@@ -57,7 +57,7 @@ def test_the_threshold_is_between_accepted_and_rejected(found):
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
 def test_no_width_loses_a_counter(found, width):
     """A narrow terminal has the tasks of a list one below the other."""
-    text = plain(RowWalkTable(found), width)
+    text = plain(ExplanationTable(found), width)
     assert max(map(len, text.splitlines())) <= width
     words = " ".join(text.split())
     for head in ("verification", "genuine", "impostor", "closed", "CMS(", "DI(t,"):

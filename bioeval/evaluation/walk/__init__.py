@@ -1,1 +1,0 @@
-"""One row of scores, walked as the lecture does: roles, counters, and why others are left out."""
