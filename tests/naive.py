@@ -758,6 +758,11 @@ def threshold_at_far(genuine: Sequence[Any], impostor: Sequence[Any], kind: str,
     return allowed[-1].threshold if allowed else NAN
 
 
+def threshold_at_frr(genuine: Sequence[Any], impostor: Sequence[Any], kind: str, x: float) -> Any:
+    """Strictest attainable threshold with FRR at most ``x``; the reject-all one if it has."""
+    return next(p.threshold for p in roc_points(genuine, impostor, kind) if at_most(p.frr, x))
+
+
 def zero_far(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> Any:
     """Smallest FRR with no false accept."""
     return min((p.frr for p in roc_points(genuine, impostor, kind) if p.far == 0), default=NAN)

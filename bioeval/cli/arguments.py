@@ -94,7 +94,6 @@ def _claims(text: str) -> dict[str, float | int]:
 NUMBERS = Typed(
     "x", lambda text: tuple(map(_number, text.split(","))), "a number, or several, comma-separated"
 )
-NUMBER = Typed("x", _number, "a number")
 WHOLE_NUMBERS = Typed(
     "n,n", lambda text: [int(word) for word in text.split(",")],
     "comma-separated whole numbers (10,100)",

@@ -154,6 +154,7 @@ def _threshold(target: str) -> Threshold:
     return Threshold(
         rule=rule.name,
         far=first if rule.name == "far" else None,
+        frr=first if rule.name == "frr" else None,
         cost=rule.values if rule.name == "cost" else None,
         value=first if rule.name == "fixed" else None,
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from bioeval.cli.arguments import NUMBER, WHOLE_NUMBERS
+from bioeval.cli.arguments import THRESHOLD, WHOLE_NUMBERS
 from bioeval.cli.documents import described, rows_over, scalars
 from bioeval.cli.options import (
     Command,
@@ -31,9 +31,7 @@ from bioeval.cli.study_command import StudyCommand
 @click.option(
     "--measure", type=click.Choice(["frr", "eer"]), default="frr", help="Whose interval it is."
 )
-@click.option(
-    "--threshold", type=NUMBER, metavar="T", help="Of the pilot.  [the loosest that keeps --far]"
-)
+@click.option("--threshold", type=THRESHOLD, help="Of the pilot.  [the loosest that keeps --far]")
 @click.option("--frr", type=float, metavar="P", help="Without a pilot: the FRR that is expected.")
 @click.option(
     "--icc",

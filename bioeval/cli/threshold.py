@@ -61,6 +61,7 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
     TARGET is one of
       far=0.001        the smallest FRR with FAR at most this
       eer              the equal error rate
+      frr=X            the smallest FAR with FRR at most X
       hter, accuracy   the smallest (FAR + FRR) / 2, the largest accuracy
       cost=P,M,A       the least cost: prior P, cost of a miss M, of a false accept A
       fixed=T          the threshold T itself

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.arguments import NUMBER, WHOLE_NUMBERS, Typed
+from bioeval.cli.arguments import THRESHOLD, WHOLE_NUMBERS, Typed
 from bioeval.cli.documents import rows_over, scalars
 from bioeval.cli.options import (
     Command,
@@ -22,6 +22,8 @@ from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     import xarray as xr
+
+    from bioeval.tallies.threshold_rules import Rule
 
 TASKS = ("verification/single", "verification/multi", "open_set")
 
@@ -50,7 +52,7 @@ def _by_name(text: str) -> dict[str, float]:
     help="Proportion of them who are impostors, or not on the watch list.",
 )
 @click.option("--far", "far_target", type=float, metavar="X", help="Operate at FAR <= X.")
-@click.option("--threshold", type=NUMBER, metavar="T", help="Operate at this threshold.")
+@click.option("--threshold", type=THRESHOLD, help="Operate at this threshold, or at eer.")
 @click.option(
     "--gallery-size",
     type=int,
@@ -97,22 +99,20 @@ def command(data: str | None, **options: Any) -> None:
         from bioeval.evaluation.workload import blocks, workload
 
         given = run.options
-        task, found, target = given.pop("task"), given.pop("rates", None), given.get("far_target")
+        task, found, words = given.pop("task"), given.pop("rates", None), ""
         if data is not None and _is_results(data):
             found = _of_results(Path(data), task)
         elif data is not None:
             scores = run.read()
             run.stages("counting")
             of_scores["interval"] = interval_by_default(scores, of_scores["interval"])
-            found, threshold = _evaluated(scores, task, given, of_scores)
+            found, threshold, words = _evaluated(scores, task, given, of_scores)
             given |= {"threshold": threshold, "far_target": None}
         source = click.get_current_context().get_parameter_source("confidence")
         if source is ParameterSource.COMMANDLINE:
             given["confidence"] = of_scores["confidence"]
         ds = workload(found, **given)
-        if target is not None and given["far_target"] is None:
-            chosen = f", the loosest with FAR <= {target:g} on these data (optimistic)"
-            ds.attrs["operating_point"] += chosen
+        ds.attrs["operating_point"] += words
         run.finish(ds, blocks, _document(ds, data), lines=True)
 
 
@@ -143,27 +143,37 @@ def _of_results(path: Path, task: str) -> xr.Dataset:
 
 def _evaluated(
     scores: Any, task: str, options: dict[str, Any], of_scores: dict[str, Any]
-) -> tuple[xr.Dataset, float]:
-    """Return the rates of scores at the operating point, with intervals, and its threshold."""
+) -> tuple[xr.Dataset, float, str]:
+    """Return the rates of scores at the operating point, its threshold, and how it is chosen."""
     from functools import partial
 
-    from bioeval.base.errors import DataError
     from bioeval.evaluation.identification import open_set
     from bioeval.evaluation.verification import verification
+    from bioeval.results.threshold_lookup import threshold_of
 
     name, _, templates = task.partition("/")
     evaluate: Any = partial(verification, templates=templates, auc=False)
     if name == "open_set":
         evaluate = partial(open_set, max_rank=1)
+    if (rule := _rule(options)) is None:
+        raise click.UsageError("give --far X or --threshold T, the operating point in use")
+    threshold, words = rule.values[0] if rule.values else 0.0, ""
+    if rule.name != "fixed":
+        targets = {"far_targets": rule.values} if rule.name == "far" else {}
+        threshold = threshold_of(evaluate(scores, **targets), rule)
+        words = f"the loosest with FAR <= {rule.values[0]:g}" if targets else rule.words
+        words = f", {words} on these data (optimistic)"
+    return evaluate(scores, thresholds=[threshold], **of_scores), threshold, words
+
+
+def _rule(options: dict[str, Any]) -> Rule | None:
+    """Return the rule of the operating point; None unless one is given."""
+    from bioeval.tallies.threshold_rules import parse_rule
+
     threshold, target = options.get("threshold"), options.get("far_target")
     if (threshold is None) == (target is None):
-        raise click.UsageError("give --far X or --threshold T, the operating point in use")
-    if threshold is None:
-        limit = evaluate(scores, far_targets=[target])["threshold_at_far"].values.ravel()[0]
-        threshold = float(limit)
-        if threshold != threshold:
-            raise DataError(f"there is no threshold with FAR <= {target:g}: no attempt of a class")
-    return evaluate(scores, thresholds=[threshold], **of_scores), threshold
+        return None
+    return parse_rule(("far", target) if threshold is None else threshold)
 
 
 def _document(ds: xr.Dataset, file: str | None) -> dict[str, Any]:

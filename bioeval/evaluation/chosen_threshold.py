@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
-from typing import Any
-
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
@@ -13,15 +10,9 @@ from bioeval.tallies.point_search import refine
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.second_pass_work import ImpostorSweep
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.threshold_rules import Rule, parse_rule
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.verification_job import VerificationJob
-
-
-def rule_of(threshold: Any) -> Rule:
-    """Return the rule that `threshold` is: a number in the units of the scores, or a rule."""
-    if isinstance(threshold, numbers.Real) and not isinstance(threshold, (bool, np.bool_)):
-        threshold = ("fixed", threshold)
-    return parse_rule(threshold)
 
 
 def chosen_threshold(
@@ -32,7 +23,7 @@ def chosen_threshold(
     fusion: str,
     progress: Progress | None = None,
 ) -> float:
-    """Return the distance that a rule chooses on all attempts; only a given one needs no look.
+    """Return the distance that a rule chooses on all attempts; only a given one reads no score.
 
     NaN rejects all: the stricter thresholds are all taken by scores.
     """
@@ -52,6 +43,9 @@ def chosen_threshold(
             f"{Argument('threshold', str(rule))} is chosen on genuine and impostor attempts, and "
             f"there is no {lacking} attempt; give a number"
         )
+    if rule.name == "frr":
+        strictest = Attempts.of_cells(tally.genuine, tally.impostor).at_frr(rule.values[0])
+        return np.nan if strictest is None else strictest
     if rule.name == "accuracy":  # each attempt weighs the same
         costs = np.array([[0.5, genuine, impostor]])
     wanted = PointsWanted(targets, costs, job.wanted.every_score)

@@ -15,7 +15,7 @@ from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION
-from bioeval.evaluation.chosen_threshold import chosen_threshold, rule_of
+from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.kernels.error_discard import count_by_lower
 from bioeval.kernels.folds import FoldRows
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
@@ -27,6 +27,7 @@ from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_columns import Sides, template_columns
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import gather
+from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
 
 ERROR_DISCARD: dict[str, Name] = {
@@ -234,7 +235,7 @@ def error_discard(
     >>> ds.frr.values, ds.far.values
     (array([0.5, 0. ]), array([0.25, 0.  ]))
     """
-    rule = rule_of(threshold)
+    rule = parse_rule(threshold)
     reader = BlockReader(scores)
     require_subjects(scores, "error against discard")
     require_values(scores, "error against discard")

@@ -19,7 +19,6 @@ from bioeval.base.memory import require_memory
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.chosen_threshold import rule_of
 from bioeval.evaluation.ticker import ticker
 from bioeval.results.blocks import (
     Block,
@@ -53,8 +52,9 @@ from bioeval.tallies.by_subject import (
     require_pair_subjects,
 )
 from bioeval.tallies.pair_counts import PairCounts
-from bioeval.tallies.points import FAR_TARGETS, allowed_false_accepts, check_far_targets, per_cent
+from bioeval.tallies.points import FAR_TARGETS, allowed_errors, check_far_targets, per_cent
 from bioeval.tallies.symmetry import is_symmetric
+from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.verification_job import VerificationJob
@@ -144,7 +144,7 @@ def _nodes(own: Attempts, targets: np.ndarray) -> tuple[np.ndarray, bool]:
         edges, reached = np.append(strictest, own.values), own.accepted
     else:
         edges, reached = own.edges, own.below[1:]
-    allowed = [allowed_false_accepts(x, own.impostor_attempts) for x in targets.tolist()]
+    allowed = [allowed_errors(x, own.impostor_attempts) for x in targets.tolist()]
     ladder = levels(3 * max(allowed, default=0))[::2]
     level = np.concatenate([[x * _AROUND for x in allowed if x], [ladder]], axis=None)
     at = np.searchsorted(reached, level[level >= 1])
@@ -428,7 +428,7 @@ def by_group(
     if interval is not None:
         require_choice("interval", interval, BOOTSTRAPS)
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
-    rule, targets = rule_of(threshold), check_far_targets(far_targets)
+    rule, targets = parse_rule(threshold), check_far_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)
     reader = BlockReader(scores)
     require_values(scores, "verification by group")

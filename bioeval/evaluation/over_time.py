@@ -18,7 +18,6 @@ from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import CLOSED_SET, COORDINATES, OPEN_SET, VERIFICATION, ends
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.chosen_threshold import rule_of
 from bioeval.results.blocks import Block, Found, Intervals, Sentence, Table, Terms, Warnings
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.open_set import impostor_probes, impostor_role
@@ -44,7 +43,7 @@ from bioeval.tallies.by_time import (
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import RANK_UNITS
-from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.tie_policies import TIES, rank_weights
 from bioeval.tallies.verification_job import TEMPLATES
@@ -325,7 +324,7 @@ def over_time(
     require_choice("rank_unit", rank_unit, RANK_UNITS)
     require_choice("ties", ties, TIES)
     stated = [require_integer("ranks", rank, low=1) for rank in ranks]
-    rule = rule_of(threshold)
+    rule = parse_rule(threshold)
     time = TimeBins.of(given["seen_at"], bins)
     reader = SharedReader(view)
     unit = rank_unit if stated else None
@@ -426,7 +425,7 @@ def ageing(
     view, given = _checked(scores, "single", "min")
     if "enrolled_at" not in given:
         raise DataError("the age of a template needs enrolled_at of the gallery, which is missing")
-    rule = rule_of(threshold)
+    rule = parse_rule(threshold)
     reader = SharedReader(view)
     counting = Counting("single", "min", rule.as_distance(view.kind))
     everyone = np.zeros(view.shape[0], dtype=np.int64)

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.evaluation.identification import open_set
 from bioeval.evaluation.protocol_tally import Tally
@@ -17,7 +18,10 @@ from bioeval.evaluation.verification import verification
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import tree_of
 from bioeval.results.threshold_lookup import at_rows, check_places, rates_at, rates_of_tree_at
+from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
+from bioeval.tallies.threshold_rules import Rule, is_number, parse_rule
+from bioeval.tallies.thresholds import to_user
 
 _TASKS: dict[str, Callable[..., Any]] = {
     "verification": verification,
@@ -47,9 +51,10 @@ def at(
     result : Scores, xarray.Dataset, xarray.DataTree or Tally
         Scores, whose attempts are then counted at the threshold itself; or a result with a
         dimension ``threshold``, or a tree with such results.
-    threshold : float or array of float, shape (t,)
+    threshold : float, str, tuple, or array of float, shape (t,)
         In the units of the scores, in any order, infinities included. Of GOM: of distances scaled
-        to 0 ... 1.
+        to 0 ... 1. Or a rule as for :func:`cross_evaluate`, which chooses on all attempts of
+        verification; of a result ``"eer"``, or ``("far", x)`` at one of its FAR targets.
     task : {"verification", "open_set", "reid", "gom"}, optional
         Of scores: what is evaluated; ``"verification"`` by default.
     protocol : str or Protocol, optional
@@ -98,8 +103,10 @@ def at(
     >>> float(found.far_at_least), float(found.far_at_most)
     (0.0, 0.5)
     """
-    places = check_places(threshold)
+    places = _places(threshold)
     if isinstance(result, Scores):
+        if isinstance(places, Rule):
+            places = _chosen(result, places, task, protocol, options)
         if protocol is None:
             return _counted(result, places, task or "verification", options)
         if task is not None:
@@ -123,6 +130,29 @@ def at(
         f"result is a {type(result).__name__}; expected Scores, a result (a Dataset or a tree of "
         "them) or a Tally"
     )
+
+
+def _places(threshold: Any) -> np.ndarray | Rule:
+    """Return thresholds, or a rule that chooses one."""
+    first = threshold[0] if isinstance(threshold, (tuple, list)) and threshold else threshold
+    if not isinstance(first, (str, Rule)) or isinstance(first, str) and is_number(first):
+        return check_places(threshold)
+    rule = parse_rule(threshold)
+    return np.array(rule.values[0]) if rule.name == "fixed" else rule
+
+
+def _chosen(
+    scores: Scores, rule: Rule, task: str | None, protocol: Any, options: dict[str, Any]
+) -> np.ndarray:
+    """Return the threshold that a rule chooses on all attempts of verification."""
+    if protocol is not None or task not in (None, "verification"):
+        raise DataError(
+            f"{Argument('threshold', str(rule))} is chosen on attempts of verification; expected a "
+            "number with another task or a protocol, or their result in place of the scores"
+        )
+    templates, fusion = options.get("templates", "single"), options.get("fusion", "min")
+    found = chosen_threshold(BlockReader(scores), rule, templates=templates, fusion=fusion)
+    return check_places(to_user(found, scores.kind))
 
 
 def _counted(scores: Scores, places: np.ndarray, task: str, options: dict[str, Any]) -> xr.Dataset:

@@ -11,11 +11,12 @@ import numpy as np
 import scipy.special
 import xarray as xr
 
-from bioeval.base.arguments import as_float64, require_integer, require_number
+from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
+from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.evaluation.verification import verification
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import Variables, build
@@ -34,7 +35,8 @@ from bioeval.stats.planning import (
     trials_without_error,
 )
 from bioeval.tallies.counters import gather
-from bioeval.tallies.thresholds import to_internal
+from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.thresholds import to_internal, to_user
 
 # Fewer subjects of a pilot with an error say little about the spread between people.
 _FEW = 20
@@ -82,7 +84,7 @@ def of_pilot(
     pilot: Scores,
     measure: str,
     far: float,
-    threshold: float | None,
+    threshold: Any,
     confidence: float,
     random_state: RandomState,
 ) -> PlanBasis:
@@ -103,7 +105,7 @@ def _operating_point(
     pilot: Scores,
     measure: str,
     far: float,
-    threshold: float | None,
+    threshold: Any,
     confidence: float,
     random_state: RandomState,
 ) -> dict[str, Any]:
@@ -119,8 +121,11 @@ def _operating_point(
         chosen = float(ds["threshold_at_far"][0])
     remarks = [line for line in str(ds.attrs["warnings"]).split("\n") if line]
     if threshold is not None:
-        chosen = require_number("threshold", threshold)
-        as_float64("threshold", threshold)
+        rule = parse_rule(threshold)
+        chosen = to_user(
+            chosen_threshold(BlockReader(pilot), rule, templates="single", fusion="min"), pilot.kind
+        )
+        require_number("threshold", chosen)
     if math.isnan(chosen):
         raise DataError("the pilot has no threshold: it lacks genuine or impostor attempts")
     point = {"threshold": chosen, "warnings": remarks if threshold is None else []}
@@ -229,7 +234,7 @@ def sample_size(
     far: float = 1e-4,
     frr_width: float = 0.01,
     measure: str = "frr",
-    threshold: float | None = None,
+    threshold: Any = None,
     frr: float | None = None,
     icc: float | None = None,
     template_icc: float = 0.0,
@@ -253,8 +258,9 @@ def sample_size(
         The interval's ends are to be at most so far apart.
     measure : {"frr", "eer"}
         Whose interval it is. The EER needs a pilot, with as many templates a subject as planned.
-    threshold : float, optional
-        Of the pilot, in place of the one at `far`.
+    threshold : float, str or tuple, optional
+        Of the pilot, in place of the one at `far`: a number, or a rule as for
+        :func:`cross_evaluate`.
     frr, icc, template_icc : float, optional
         Without a pilot: the FRR that is expected; the correlation of two genuine errors of a
         subject that share no template, and what it grows by where they share one.

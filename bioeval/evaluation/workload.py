@@ -18,8 +18,10 @@ from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.blocks import Block, Found, Sentence, Table
 from bioeval.results.dataset import Variables, build
+from bioeval.results.threshold_lookup import threshold_of
 from bioeval.results.words import excluded
 from bioeval.stats.options import CONFIDENCE
+from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
 
 WORKLOAD = {
     "rate": Name("error rate of an attempt", iso="FMR, FNMR; FPIR, FNIR"),
@@ -133,7 +135,7 @@ def workload(
     people_per_day: int,
     impostor_share: float,
     gallery_size: int | None = None,
-    threshold: float | None = None,
+    threshold: Any = None,
     far_target: float | None = None,
     days: int | Sequence[int] = DAYS,
     confidence: float | None = None,
@@ -154,10 +156,11 @@ def workload(
         Turns rates of verification into those of a watch list of so many people, by ``FPIR = 1 -
         (1 - FAR)^gallery_size``, comparisons taken as independent, and ``FNIR = FRR``. FPIR that is
         given, or of :func:`open_set`, is that of its own gallery.
-    threshold, far_target : float, optional
-        The operating point of a result: one of its thresholds, or one of its FAR targets (the
-        target is then taken as the FAR, which is at most that). Not needed where a result has one
-        threshold.
+    threshold : float, str or tuple, optional
+        The operating point of a result: one of its thresholds, ``"eer"``, or ``("far", x)``, which
+        is `far_target`. Not needed where a result has one threshold.
+    far_target : float, optional
+        One of the FAR targets of a result. It is then taken as the FAR, which is at most that.
     days : int or sequence of int
         Length of the periods in which events are counted.
     confidence : float, optional
@@ -325,7 +328,7 @@ def _given(rates: Mapping[str, float]) -> _Rates:
     return _Rates(names, tuple(values), "as given", None)
 
 
-def _of_result(ds: xr.Dataset, threshold: float | None, far_target: float | None) -> _Rates:
+def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rates:
     """Return the rates of a result at one of its operating points."""
     open_set = "dir" in ds and "frr" in ds
     if (
@@ -348,6 +351,11 @@ def _of_result(ds: xr.Dataset, threshold: float | None, far_target: float | None
                 "the operating point in use"
             )
         threshold = float(ds["threshold"][0])
+    rule = NO_RULE if threshold is None else parse_rule(threshold)
+    if rule.name == "far":
+        threshold, far_target = None, rule.values[0]
+    elif threshold is not None:
+        threshold = threshold_of(ds, rule)
     if threshold is not None:
         at = np.flatnonzero(ds["threshold"].values == threshold)
         if not len(at):

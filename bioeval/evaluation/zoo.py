@@ -18,7 +18,7 @@ from bioeval.base.errors import DataError, counted, require_choice, short_name
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.chosen_threshold import chosen_threshold, rule_of
+from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.kernels.draw import permuted_products
 from bioeval.results.blocks import (
     Block,
@@ -38,6 +38,7 @@ from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.subject_sums import SubjectTally, count_by_subject
+from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.verification_job import TEMPLATES
 
@@ -205,7 +206,7 @@ def zoo(
     """
     require_choice("templates", templates, TEMPLATES)
     parse_fusion(fusion)
-    rule, proportion = rule_of(threshold), Quantile.parse(quantile)
+    rule, proportion = parse_rule(threshold), Quantile.parse(quantile)
     require_integer("permutations", permutations, low=1, high=MOST_DRAWS)
     seed = seed_sequence(random_state)
     reader = BlockReader(scores)

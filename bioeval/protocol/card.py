@@ -220,6 +220,7 @@ class Threshold(Section):
             "eer": "where FAR and FRR cross: of the two neighbours, the one with the smaller "
             "max(FAR, FRR)",
             "far": "the smallest FRR with FAR at most 'far'",
+            "frr": "the smallest FAR with FRR at most 'frr'",
             "accuracy": "the largest proportion of correct decisions; of equals the strictest",
             "hter": "the smallest (FAR + FRR) / 2; of equals the strictest",
             "cost": "the least prior c_miss FRR + (1 - prior) c_fa FAR, of 'cost'; of equals the "
@@ -236,6 +237,12 @@ class Threshold(Section):
         only_if=("rule", "far"),
         default=None,
     )
+    frr: float | None = card_field(
+        "the largest FRR allowed on the training part",
+        interval=NumberRange(0, 1),
+        only_if=("rule", "frr"),
+        default=None,
+    )
     cost: tuple[float, ...] | None = card_field(
         "prior, c_miss, c_fa", interval=NumberRange(0), only_if=("rule", "cost"), default=None
     )
@@ -245,7 +252,8 @@ class Threshold(Section):
 
     def as_rule(self) -> Any:
         """Return the rule as :func:`bioeval.cross_evaluate` takes it, with its numbers."""
-        numbers = {"far": (self.far,), "cost": self.cost, "fixed": (self.value,)}.get(self.rule)
+        rates = {"far": (self.far,), "frr": (self.frr,)}
+        numbers = {**rates, "cost": self.cost, "fixed": (self.value,)}.get(self.rule)
         return self.rule if numbers is None else (self.rule, *numbers)
 
 

@@ -217,11 +217,12 @@ def gom_from_curves(
     >>> float(found.max_mrep), float(found.tau_max), float(found.mfr_area)
     (0.6, 0.5, 0.35)
     """
-    tau = check_thresholds(threshold)
+    first = threshold[0] if isinstance(threshold, (tuple, list)) and threshold else threshold
+    tau = None if isinstance(first, str) else check_thresholds(threshold)
     if not isinstance(tau, np.ndarray):
         raise DataError(
-            f"threshold is {threshold!r}; expected an increasing array, one threshold for each "
-            "value of the curves"
+            f"threshold is {threshold!r}; expected an increasing array of numbers, one threshold "
+            "for each value of the curves"
         )
     given = {"mrep": mrep, "mfr": mfr, "mrp": mrp, "mvp": mvp}
     means = {k: _curve(k, v, len(tau)) for k, v in given.items() if v is not None}

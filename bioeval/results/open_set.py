@@ -21,7 +21,7 @@ from bioeval.tallies.points import (
     FAR_TARGETS,
     EqualError,
     ErrorCurve,
-    allowed_false_accepts,
+    allowed_errors,
     check_far_targets,
     equal_error,
 )
@@ -94,7 +94,7 @@ class OpenSetPoints:
         np.logical_or.at(lowest, rank, mate == -np.inf)
         lowest = np.logical_or.accumulate(lowest) | (self.other[0] == -np.inf)
         for i, target in enumerate(targets):
-            allowed = allowed_false_accepts(float(target), total)
+            allowed = allowed_errors(float(target), total)
             if allowed < total:
                 limit = self.other[allowed]
                 below = mate < limit

@@ -20,6 +20,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import Name
 from bioeval.base.variables import COORDINATES
 from bioeval.results.dataset import tree_of
+from bioeval.tallies.threshold_rules import Rule
 
 #: Rates that grow as the threshold accepts more, and those that fall.
 ACCEPTED_WITH_THRESHOLD = ("gar", "far", "dir", "ttr", "ttr_identity", "ftr", "far_unenrolled")
@@ -97,6 +98,29 @@ def check_places(threshold: Any) -> np.ndarray:
     return places
 
 
+def threshold_of(dataset: xr.Dataset, rule: Rule) -> float:
+    """Return the threshold that a rule names in a result: given, of the EER, or of a FAR target."""
+    if rule.name == "fixed":
+        return rule.values[0]
+    found, targets = np.empty(0), np.empty(0)
+    if rule.name == "eer" and "eer_threshold" in dataset:
+        found = dataset["eer_threshold"].values.reshape(-1)
+    if "threshold_at_far" in dataset:
+        targets = dataset["far_target"].values
+        at_far = dataset["threshold_at_far"]
+        at_far = at_far.isel(rank=0) if "rank" in at_far.dims else at_far
+        if rule.name == "far":
+            found = at_far.values[targets == rule.values[0]]
+    if not np.isfinite(found).any():
+        listed = "".join(f", far={x:g}" for x in targets.tolist())
+        eer = ", eer" * ("eer_threshold" in dataset)
+        raise DataError(
+            f"{Argument('threshold', str(rule))} is no operating point of these results; expected "
+            f"a number{eer}{listed}; or give the scores"
+        )
+    return float(found[0])
+
+
 def rows_at(grid: np.ndarray, threshold: Any, similar: bool) -> Any:
     """Return the rows of increasing thresholds that hold at others; of a stricter one, one outside.
 
@@ -107,8 +131,9 @@ def rows_at(grid: np.ndarray, threshold: Any, similar: bool) -> Any:
     return np.searchsorted(grid, threshold, side="right") - 1
 
 
-def rates_at(dataset: xr.Dataset, threshold: np.ndarray) -> xr.Dataset:
-    """Return a result at thresholds of any order, checked by :func:`check_places`."""
+def rates_at(dataset: xr.Dataset, given: np.ndarray | Rule) -> xr.Dataset:
+    """Return a result at thresholds of any order, checked by :func:`check_places`, or by a rule."""
+    threshold = np.array(threshold_of(dataset, given)) if isinstance(given, Rule) else given
     similar, grid = _grid(dataset)
     row = rows_at(grid, threshold, similar)
     looser, last = (row - 1, len(grid) - 1) if similar else (row + 1, len(grid) - 1)
@@ -142,15 +167,15 @@ def at_rows(
     ).assign(threshold_used=_over(threshold, used + 0.0, "threshold_used"))
 
 
-def rates_of_tree_at(tree: xr.DataTree, threshold: np.ndarray) -> xr.DataTree:
-    """Return every task of a tree that has thresholds, at these ones."""
+def rates_of_tree_at(tree: xr.DataTree, threshold: np.ndarray | Rule) -> xr.DataTree:
+    """Return every task of a tree that has thresholds, at these ones, or at its own by a rule."""
     nodes = {node.path.strip("/"): node.to_dataset() for node in tree.leaves}
     curves = {path: ds for path, ds in nodes.items() if "threshold" in ds.dims}
     if not curves:
         listed = ", ".join(path or "/" for path in nodes)
         raise ProtocolError(f"no task of these results ({listed}) has rates over thresholds")
     scales = {ds.attrs.get("task") == "GOM" for ds in curves.values()}
-    if len(scales) > 1:
+    if len(scales) > 1 and not isinstance(threshold, Rule):
         raise ProtocolError(
             "thresholds of GOM are distances scaled to 0 ... 1, those of other tasks are scores: "
             "look them up one by one, such as in tree['gom']"

@@ -21,7 +21,7 @@ from bioeval.stats.interval_variables import Limits
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.left_out import LeftOut
-from bioeval.tallies.points import allowed_false_accepts
+from bioeval.tallies.points import allowed_errors
 from bioeval.tallies.tie_policies import place_weights, rank_weights
 
 #: With fewer people, those who are left are no gallery.
@@ -252,7 +252,7 @@ class _Accepting:
 
     def state(self, target: float) -> int:
         """Return the last state with FAR at most a target."""
-        allowed = allowed_false_accepts(float(target), int(self.accepted[-1]))
+        allowed = allowed_errors(float(target), int(self.accepted[-1]))
         return int(np.searchsorted(self.accepted, allowed, side="right")) - 1
 
     def of_mates(self, rate: _Rate) -> _DirAtFar:

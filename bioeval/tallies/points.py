@@ -167,12 +167,12 @@ def equal_error(curve: ErrorCurve) -> EqualError:
     )
 
 
-def allowed_false_accepts(target: float, impostor: int) -> int:
-    """Return the largest number of false accepts whose rate is at most `target`."""
-    c = int(min(max(target, 0.0), 1.0) * impostor)
-    while c < impostor and (c + 1) / impostor <= target:
+def allowed_errors(target: float, attempts: int) -> int:
+    """Return the largest number of errors among some attempts whose rate is at most `target`."""
+    c = int(min(max(target, 0.0), 1.0) * attempts)
+    while c < attempts and (c + 1) / attempts <= target:
         c += 1
-    while c > 0 and c / impostor > target:
+    while c > 0 and c / attempts > target:
         c -= 1
     return c
 

@@ -1,4 +1,4 @@
-"""Rules that choose a threshold: EER, FAR target, least cost, accuracy, or a given one.
+"""Rules that choose a threshold: EER, FAR or FRR target, least cost, accuracy, or a given one.
 
 Thresholds are chosen at the scores of the training part themselves, never on a grid.
 """
@@ -6,7 +6,9 @@ Thresholds are chosen at the scores of the training part themselves, never on a 
 from __future__ import annotations
 
 import math
+import numbers
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -18,16 +20,21 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.tallies.points import cheapest, check_costs, costs_of_attempts, per_cent, total_cost
 from bioeval.tallies.threshold_search import Attempts
 
-RULES = ("eer", "far", "cost", "hter", "accuracy", "fixed")
+RULES = ("eer", "far", "frr", "cost", "hter", "accuracy", "fixed")
 
 _EXPECTED = (
-    "expected eer, accuracy, hter, far=X, cost=PRIOR,C_MISS,C_FA or fixed=T, such as far=0.001"
+    "expected a number, eer, hter, accuracy, far=X, frr=X, cost=PRIOR,C_MISS,C_FA or fixed=T, such "
+    'as 0.6, "far=0.001", "far=0.1%", "far=1/1000" or ("far", 0.001)'
 )
 
+
+#: Rules by the rate that is not to be exceeded.
+TARGETS = ("far", "frr")
 
 _POINTS = {
     "eer": "the equal error rate",
     "far": "the smallest FRR with FAR at most {}",
+    "frr": "the smallest FAR with FRR at most {}",
     "cost": "the least cost, prior {:g}, c_miss {:g}, c_fa {:g}",
     "accuracy": "the largest accuracy",
     "fixed": "the threshold {:g}",
@@ -40,8 +47,8 @@ class Rule:
     """How a threshold is chosen.
 
     The name is one of `RULES`, but ``"hter"``, which is a cost, or ``"none"``: no threshold is
-    chosen. The values are the FAR target;
-    prior, c_miss and c_fa; or the threshold, in the user's units.
+    chosen. The values are the FAR or FRR
+    target; prior, c_miss and c_fa; or the threshold, in the user's units.
     """
 
     name: str
@@ -61,7 +68,7 @@ class Rule:
     @property
     def words(self) -> str:
         """A description of the chosen point."""
-        values = map(per_cent, self.values) if self.name == "far" else self.values
+        values = map(per_cent, self.values) if self.name in TARGETS else self.values
         return _POINTS[self.name].format(*values)
 
 
@@ -70,9 +77,11 @@ NO_RULE = Rule("none")
 
 
 def parse_rule(threshold: Any, what: str = "threshold") -> Rule:
-    """Return the rule that `threshold` names, as a word, a tuple, or a text ``"far=0.001"``.
+    """Return the rule that `threshold` is; `what` is its name in messages.
 
-    `what` is its name in messages.
+    A number is a given threshold, in the units of the scores. A rule is its name, in any case, with
+    its numbers as a tuple, ``("far", 0.001)``, or a text, ``"far=0.001"``; a rate may be written
+    ``0.1%`` or ``1/1000``.
     """
     if isinstance(threshold, Rule):
         return threshold
@@ -80,20 +89,28 @@ def parse_rule(threshold: Any, what: str = "threshold") -> Rule:
     if isinstance(threshold, str):
         name, equals, rest = threshold.partition("=")
         given = rest.split(",") if equals else []
+        if not equals and is_number(threshold):
+            name, given = "fixed", [threshold]
     elif isinstance(threshold, (tuple, list)) and threshold:
         name, *given = threshold
-    try:
-        values = tuple(number_in(x) if isinstance(x, str) else float(x) for x in given)
-    except (TypeError, ValueError, OverflowError):
-        raise DataError(f"{subject(what)} is {threshold!r}; {_EXPECTED}") from None
+    elif _is_real(threshold):
+        name, given = "fixed", [threshold]
+    wrong = f"{subject(what)} is {threshold!r}"
+    if isinstance(name, str):
+        name = name.strip().lower()
     if not isinstance(name, str) or name not in RULES:
         near = nearest_name(name, RULES) if isinstance(name, str) else ""
-        raise DataError(f"{subject(what)} is {threshold!r}; {_EXPECTED}.{near}")
-    expected = {"far": 1, "cost": 3, "fixed": 1}.get(name, 0)
+        raise DataError(f"{wrong}; {_EXPECTED}{near and f'.{near}'}")
+    read = rate_in if name in TARGETS else number_in
+    try:
+        values = tuple(read(x) if isinstance(x, str) else float(x) for x in given)
+    except (TypeError, ValueError, ArithmeticError):
+        raise DataError(f"{wrong}; {_EXPECTED}") from None
+    expected = {"far": 1, "frr": 1, "cost": 3, "fixed": 1}.get(name, 0)
     if len(values) != expected:
-        raise DataError(f"{subject(what)} is {threshold!r}; {_EXPECTED}")
-    if name == "far" and not 0 <= values[0] <= 1:
-        raise DataError(f"{subject(what)} is {threshold!r}; expected a rate in [0, 1]")
+        raise DataError(f"{wrong}; {_EXPECTED}")
+    if name in TARGETS and not 0 <= values[0] <= 1:
+        raise DataError(f"{wrong}; expected a rate in [0, 1]")
     if name == "cost":
         check_costs(values)
     if name == "fixed" and math.isnan(values[0]):
@@ -101,6 +118,31 @@ def parse_rule(threshold: Any, what: str = "threshold") -> Rule:
     if name == "fixed" and not isinstance(given[0], str):
         as_float64(what, given[0])
     return Rule("cost", (0.5, 1.0, 1.0)) if name == "hter" else Rule(name, values)
+
+
+def _is_real(value: Any) -> bool:
+    """Say whether a value is a real number, such as an array without dimensions."""
+    if getattr(value, "ndim", None) == 0:
+        return np.asarray(value).dtype.kind in "iuf"
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def is_number(text: str) -> bool:
+    """Say whether a text is a number, and no rule."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def rate_in(text: str) -> float:
+    """Return the rate that a text says: ``0.001``, ``0.1%`` or ``1/1000``; else ValueError."""
+    number, percent, rest = text.strip().partition("%")
+    if percent and not rest:
+        return float(Decimal(number) / 100) if number_in(number) else 0.0
+    number, slash, whole = text.partition("/")
+    return number_in(number) / number_in(whole) if slash else number_in(text)
 
 
 @dataclass(frozen=True)
@@ -133,6 +175,9 @@ def wanted_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
     wanted = np.zeros(len(attempts.counts), dtype=bool)
     if rule.name == "fixed":
         wanted[attempts.bin_of(rule.values[0])] = True
+    elif rule.name == "frr" and attempts.defined:
+        if (strictest := attempts.at_frr(rule.values[0])) is not None:
+            wanted[0 if math.isnan(strictest) else attempts.bin_of(strictest)] = True
     elif attempts.defined and rule != NO_RULE:
         return _cheap_bins(rule, attempts)
     return wanted
@@ -148,6 +193,9 @@ def choose(rule: Rule, attempts: Attempts, wanted: np.ndarray) -> ChosenThreshol
         return ChosenThreshold(attempts.equal_error().eer_threshold, True)
     if rule.name == "far":
         return ChosenThreshold(attempts.at_far(rule.values[0])[1], True)
+    if rule.name == "frr":
+        strictest = attempts.at_frr(rule.values[0])
+        return ChosenThreshold() if strictest is None else ChosenThreshold(strictest, True)
     curve = attempts.corners(wanted)
     best = cheapest(curve.fa, curve.fr, *_weights(rule, attempts))
     return ChosenThreshold(float(curve.threshold[best]), True)

@@ -8,6 +8,7 @@ is a distance.
 from __future__ import annotations
 
 import functools
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.points import (
     EqualError,
     ErrorCurve,
-    allowed_false_accepts,
+    allowed_errors,
     crossed,
     equal_error,
     hull_equal_error,
@@ -216,7 +217,7 @@ class Attempts:
 
     def bin_past(self, target: float) -> int:
         """Return the bin of the first false accept above a FAR target; the last one if none is."""
-        allowed = allowed_false_accepts(target, self.impostor_attempts)
+        allowed = allowed_errors(target, self.impostor_attempts)
         past = int(self.below[1:].searchsorted(allowed, side="right"))
         return min(past, len(self.counts) - 1)
 
@@ -298,7 +299,7 @@ class Attempts:
         The bin past the target, and the last one before it that has scores, were looked into.
         """
         b = self.bin_past(target)
-        allowed = allowed_false_accepts(target, self.impostor_attempts) - self.below[b]
+        allowed = allowed_errors(target, self.impostor_attempts) - self.below[b]
         inside = allowed + self.accepted[self.first_value(b)]
         i = int(self.accepted.searchsorted(inside, side="right")) - 1
         past = self.values[i] if i < len(self.values) else np.nan  # after all genuine scores
@@ -307,6 +308,21 @@ class Attempts:
         if not i and not g:  # reject-all, which is no point where a score is -inf
             return frr, float("nan" if past == -np.inf else "-inf")
         return frr, float(max([*self.values[i - 1 : i], *self.genuine[g - 1 : g]]))
+
+    def at_frr(self, target: float) -> float | None:
+        """Return the strictest threshold with FRR at most `target`; None if there is none.
+
+        It is a genuine score, or rejects all: NaN where some score is -inf.
+        """
+        attempts = self.genuine_attempts
+        needed = attempts - allowed_errors(target, attempts)
+        if needed > len(self.genuine):
+            return None
+        if needed:
+            return float(self.genuine[needed - 1])
+        negative = self.edges[0] == -np.inf and self.counts[0] > 0
+        lowest = negative or -np.inf in (*self.genuine[:1], *self.values[:1])
+        return math.nan if lowest else -math.inf
 
 
 def _increasing(scores: np.ndarray) -> np.ndarray:

@@ -290,7 +290,7 @@ def test_thresholds_that_text_cannot_say(tmp_path, capsys):
         ["zoo", str(file), "--threshold", "1e400"],
         ["run", str(file), "--thresholds", "0.5,1e-400"],
         ["run", str(file), "--thresholds", str(out)],
-        ["workload", str(file), "--threshold", "1e400"],
+        ["workload", str(file), "--people", "9", "--impostors", "0.1", "--threshold", "1e400"],
     ):
         assert main(command) == 2
         assert "1e" in capsys.readouterr().err, command

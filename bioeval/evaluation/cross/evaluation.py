@@ -93,13 +93,14 @@ def cross_evaluate(
         Metadata of the samples, with `estimator`, where the splitter needs them.
     task : {"verification", "open_set", "closed_set"}
         ``"closed_set"`` has no threshold; its curve is given for both parts.
-    threshold : str or tuple
-        ``"eer"``: the equal error rate. ``("far", x)``: the smallest FRR with FAR at most x.
-        ``("cost", prior, c_miss, c_fa)``: the least cost; ``"hter"`` is the cost (0.5, 1, 1).
-        ``"accuracy"``: the largest accuracy, as in LFW. ``("fixed", t)``: t. Each is found
-        exactly, at the scores of the training part; of equals the strictest is taken. Also as a
-        text, ``"far=0.001"``. None: no threshold is chosen, and there are only the operating points
-        of each test part by itself, at `far_targets`.
+    threshold : float, str or tuple
+        ``"eer"``: the equal error rate. ``("far", x)``: the smallest FRR with FAR at most x;
+        ``("frr", x)``: the smallest FAR with FRR at most x. ``("cost", prior, c_miss, c_fa)``: the
+        least cost; ``"hter"`` is the cost (0.5, 1, 1). ``"accuracy"``: the largest accuracy, as in
+        LFW. A number t, or ``("fixed", t)``: t. Each is found exactly, at the scores of the
+        training part; of equals the strictest is taken. Also as a text: ``"far=0.001"``,
+        ``"far=0.1%"``, ``"far=1/1000"``. None: no threshold is chosen, and there are
+        only the operating points of each test part by itself, at `far_targets`.
     templates, fusion
         Of verification, as for :func:`bioeval.verification`.
     ranks : sequence of int

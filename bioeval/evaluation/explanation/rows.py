@@ -12,7 +12,7 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
 from bioeval.base.kinds import larger_is_closer
-from bioeval.evaluation.chosen_threshold import chosen_threshold, rule_of
+from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.evaluation.explanation.candidates import (
     Candidate,
     ordered,
@@ -33,6 +33,7 @@ from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import to_user
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -477,7 +478,7 @@ class RowExplainer:
         """Return the threshold as a distance, None for none, and where it comes from."""
         if self.ordered:
             return None, "none: the scores are only the order within each row"
-        rule = rule_of("eer" if threshold is None else threshold)
+        rule = parse_rule("eer" if threshold is None else threshold)
         if rule.name == "fixed":
             return rule.as_distance(self.scores.kind).values[0], "as given"
         verification = [job for job in self.jobs.values() if isinstance(job, VerificationJob)]

@@ -307,10 +307,9 @@ def test_the_hter_is_not_surer_than_its_parts(swap):
 def test_messages_name_what_the_command_has(tmp_path, capsys):
     file = str(tmp_path / "five.npz")
     be.save(be.simulate(5, 3), file)
-    assert main(["threshold", file, "--target", "far=1%"]) == 2
+    assert main(["threshold", file, "--target", "far=1%%"]) == 2
     said = capsys.readouterr().err
-    assert "--target is 'far=1%'; expected eer" in said
-    assert "fixed=T, such as far=0.001\n" in said
+    assert "--target is 'far=1%%'; expected a number, eer, hter, accuracy, far=X, frr=X" in said
     assert "tuple" not in said
     assert main(["threshold", file]) == 2
     said = capsys.readouterr().err

@@ -1,0 +1,202 @@
+"""One grammar of rules for every `threshold`: numbers, names, texts and tuples, and one message."""
+
+from __future__ import annotations
+
+import json
+
+import naive
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.cli import main
+from bioeval.tallies.threshold_rules import parse_rule
+
+KINDS = ("distance", "similarity")
+
+
+def scores_of(kind: str) -> be.Scores:
+    """Probes against a gallery, each template enrolled before each probe was seen."""
+    rng = np.random.default_rng(4)
+    who = np.repeat(np.arange(12), 3)
+    values = rng.normal(5, 1, (36, 36)) - 2 * (who[:, None] == who)
+    meta = {"sex": np.array(list("mf"))[who % 2], "quality": rng.random(36)}
+    return be.Scores(
+        values if kind == "distance" else 10 - values, who, who, kind=kind,
+        probe_meta=meta | {"seen_at": rng.uniform(5, 9, 36)},
+        gallery_meta=meta | {"enrolled_at": rng.uniform(0, 4, 36)},
+    )  # fmt: skip
+
+
+SCORES = {kind: scores_of(kind) for kind in KINDS}
+GIVEN = {"distance": 4.25, "similarity": 5.75}
+
+
+class OneFold:
+    """One fold, whose training part is the first 9 of 12 people."""
+
+    def get_n_splits(self, X=None, y=None, groups=None):
+        return 1
+
+    def split(self, X, y=None, groups=None):
+        first = np.arange(72) % 36 < 27  # probes, and then the gallery
+        yield np.flatnonzero(first), np.flatnonzero(~first)
+
+
+# Each function that takes a rule, and the threshold that it then uses.
+FUNCTIONS = {
+    "ageing": lambda s, t: be.ageing(s, 2, threshold=t, replicates=100).threshold,
+    "at": lambda s, t: be.at(s, t).threshold_used,
+    "by_group": lambda s, t: be.by_group(s, "sex", threshold=t).threshold,
+    "cross_evaluate": lambda s, t: be.cross_evaluate(s, OneFold(), threshold=t).threshold.item(),
+    "error_discard": lambda s, t: be.error_discard(s, "quality", threshold=t).threshold,
+    "explain": lambda s, t: be.explain(s, 0, threshold=t).threshold,
+    "over_time": lambda s, t: be.over_time(s, 2, threshold=t, ranks=()).threshold,
+    "sample_size": lambda s, t: be.sample_size(s, far=0.05, threshold=t, templates=4).threshold,
+    "step_by_step": lambda s, t: be.step_by_step(s, threshold=t).walks[0].threshold,
+    "zoo": lambda s, t: be.zoo(s, threshold=t, permutations=9).threshold,
+}
+
+RULES = {
+    "eer": ["eer", "EER", ("eer",)],
+    "hter": ["hter", ("cost", 0.5, 1, 1), "cost=0.5,1,1"],
+    "far": [
+        "far=0.01",
+        "FAR=0.01",
+        "far=1%",
+        "far = 1 %",
+        "far=1/100",
+        ("far", 0.01),
+        ("FAR", "1%"),
+    ],
+    "frr": ["frr=0.125", "frr=1/8", "FRR = 12.5%", ("frr", 0.125), ["frr", 0.125]],
+}
+
+
+def attempts_of(kind: str, function: str) -> tuple[list[float], list[float], str]:
+    """The attempts on which a function chooses: genuine and impostor scores, and their kind."""
+    scores = SCORES[kind]
+    mates = scores.probe_labels[:, None] == scores.gallery_labels
+    part = slice(27 if function == "cross_evaluate" else None)
+    values, mates = scores.values[part, part], mates[part, part]
+    return values[mates].tolist(), values[~mates].tolist(), kind
+
+
+def expected(rule: str, attempts: tuple[list[float], list[float], str]) -> float:
+    if rule == "eer":
+        return naive.eer(*attempts).threshold
+    if rule == "hter":
+        return naive.min_hter(*attempts)[1]
+    if rule == "far":
+        return naive.threshold_at_far(*attempts, 0.01)
+    return naive.threshold_at_frr(*attempts, 0.125)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_takes_every_rule(name, kind):
+    use, scores, attempts = FUNCTIONS[name], SCORES[kind], attempts_of(kind, name)
+    for rule, texts in RULES.items():
+        for given in texts[:2] if rule != "far" else texts[-2:]:
+            assert float(use(scores, given)) == expected(rule, attempts), (rule, given)
+    number = GIVEN[kind]
+    texts = [f"fixed={number}"] if name == "at" else [f"fixed={number}", str(number)]
+    for given in (number, np.float64(number), ("fixed", number), *texts):
+        assert float(use(scores, given)) == number, given
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("given", ["best", "far", "far=2%%", ("far", 0.1, 0.2), True])
+def test_every_function_refuses_in_the_same_words(name, given):
+    if (name, given) == ("at", True):
+        pytest.skip("a number or an array, of no numbers")
+    with pytest.raises(
+        be.DataError, match=r"threshold is .*; expected a number, eer, .*far=1/1000"
+    ):
+        FUNCTIONS[name](SCORES["distance"], given)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_ways_to_write_a_rule_are_equal(rule):
+    assert len({parse_rule(text) for text in RULES[rule]}) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [("0.7%", 0.007), ("1/3", 1 / 3), ("1e-5", 1e-5), ("1e-3 %", 1e-5), ("100%", 1)],
+)
+def test_a_rate_is_read_to_the_last_bit(text, rate):
+    assert parse_rule(f"far={text}").values == (rate,)
+
+
+@pytest.mark.parametrize("text", ["far=101%", "far=-1/10", "frr=1.5", "far=nan"])
+def test_a_rate_is_from_0_to_1(text):
+    with pytest.raises(be.DataError, match=r"expected a rate in \[0, 1\]"):
+        parse_rule(text)
+
+
+@pytest.mark.parametrize("text", ["far=1/0", "far=1e999999999%", "far=%", "far=1/2/3", "1e400"])
+def test_what_is_no_number_is_refused(text):
+    with pytest.raises(be.DataError, match="expected a number, eer"):
+        parse_rule(text)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["zoo", "by_group", "cross_evaluate"])
+def test_any_frr_is_reached_by_the_strictest_threshold(name, kind):
+    attempts = attempts_of(kind, name)
+    for x in (0, 0.01, 1 / 81, 1 / 108, 0.5, 107 / 108, 1):
+        t = naive.threshold_at_frr(*attempts, x)
+        assert FUNCTIONS[name](SCORES[kind], ("frr", x)) == t
+
+
+def test_a_result_has_the_points_that_it_holds():
+    scores = SCORES["similarity"]
+    ds = be.verification(scores, far_targets=[0.01, 0.1])
+    for rule, t in (("eer", ds.eer_threshold), ("far=1%", ds.threshold_at_far[0])):
+        assert float(be.at(ds, rule).threshold_used) == float(t)
+    tree = be.evaluate(scores, far_targets=[0.1])
+    found = be.at(tree, "far=0.1")
+    for name in ("verification/single", "verification/multi"):
+        assert float(found[name].threshold_used) == float(tree[name].threshold_at_far[0])
+    with pytest.raises(
+        be.DataError,
+        match=r"far=0\.5. is no operating point .* expected a number, eer, far=0\.01, far=0\.1",
+    ):
+        be.at(ds, "far=0.5")
+    with pytest.raises(be.DataError, match="accuracy.* is no operating point of these results"):
+        be.at(ds, "accuracy")
+    with pytest.raises(be.DataError, match="chosen on attempts of verification; expected a number"):
+        be.at(scores, "eer", task="open_set")
+
+
+def test_a_workload_is_at_a_point_of_its_result():
+    ds = be.verification(SCORES["distance"], far_targets=[0.01])
+    given = {"people_per_day": 100, "impostor_share": 0.1}
+    at_far = be.workload(ds, far_target=0.01, **given)
+    for rule in ("far=1%", ("far", 0.01)):
+        assert be.workload(ds, threshold=rule, **given).identical(at_far)
+    at_eer = be.workload(ds, threshold=float(ds.eer_threshold), **given)
+    assert be.workload(ds, threshold="EER", **given).identical(at_eer)
+    with pytest.raises(be.DataError, match=r"frr=0\.1. is no operating point of these results"):
+        be.workload(ds, threshold="frr=10%", **given)
+
+
+@pytest.mark.parametrize("rule", ["eer", ("far", 0.1)])
+def test_curves_that_are_given_have_numbers_alone(rule):
+    with pytest.raises(be.DataError, match="expected an increasing array of numbers"):
+        be.gom_from_curves(rule, mrep=[0, 1], mfr=[0, 1])
+
+
+def test_commands_take_rules_of_a_workload_and_a_pilot(tmp_path, capsys):
+    file = str(tmp_path / "scores.npz")
+    be.save(SCORES["distance"], file)
+    given = ["workload", file, "--people", "100", "--impostors", "0.1"]
+    for rule in ("eer", "far=1%"):
+        assert main([*given, "--threshold", rule]) == 0
+        assert "on these data (optimistic)" in capsys.readouterr().out
+    assert main([*given, "--threshold", "accuracy"]) == 2
+    assert "--threshold accuracy is no operating point" in capsys.readouterr().err
+    assert main(["sample-size", file, "--far", "0.05", "--threshold", "hter", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["threshold"]
+    assert found == expected("hter", attempts_of("distance", "sample_size"))
