@@ -17,15 +17,17 @@ class Pair(NamedTuple):
     label_error: bool
 
 
-def worst_pairs(n: int, templates: str = "single", **given: Any) -> list[Pair]:
+def worst_pairs(n: int, templates: str = "single", fusion: str = "min", **given: Any) -> list[Pair]:
     """List the nearest impostor pairs and the farthest genuine pairs; `given` as in `naive`."""
     data = naive.read(**given)
     assert data.probe_labels is not None
+    unit = "template" if templates == "single" else "subject"
     mirrored = templates == "single" and data.all_against_all
     found = []
     for comparison in ("impostor", "genuine"):
         sign = 1 if comparison == "impostor" else -1
-        cells = [(i, c) for i, row in enumerate(data.rows) for c in attempts(row, templates)]
+        every = [(i, naive.candidates(data, i, unit, fusion)) for i in range(len(data.rows))]
+        cells = [(i, c) for i, row in every for c in row]
         cells = [(i, c) for i, c in cells if c.mate == (comparison == "genuine")]
         cells.sort(key=lambda x: (sign * x[1].distance, x[0], x[1].column))
         listed: list[frozenset[int]] = []
@@ -40,17 +42,6 @@ def worst_pairs(n: int, templates: str = "single", **given: Any) -> list[Pair]:
             score = float(data.user(cell.distance))
             found.append(Pair(comparison, i, cell.column, score, error))
     return found
-
-
-def attempts(row: list[naive.Cell], templates: str) -> list[naive.Cell]:
-    """Return the comparisons of a row, or the nearest of each subject, ties by column."""
-    if templates == "single":
-        return row
-    nearest: dict[Any, naive.Cell] = {}
-    for cell in row:
-        if cell.subject not in nearest or cell.distance < nearest[cell.subject].distance:
-            nearest[cell.subject] = cell
-    return list(nearest.values())
 
 
 def mutually_nearer(data: naive.Data, a: Any, b: Any) -> bool:

@@ -29,6 +29,16 @@ def shown_by(show: Show) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def reported_to(progress: Callable[[int, int], None] | None) -> Iterator[None]:
+    """Call `progress`, if given, with the steps done and their number of what runs inside."""
+    if progress is None:
+        yield
+        return
+    with shown_by(lambda _, done, total: progress(done, total) if total else None), stage("rows"):
+        yield
+
+
+@contextlib.contextmanager
 def stage(name: str) -> Iterator[None]:
     """Name the stage of the work inside; of a function, as its decorator."""
     token = _STAGE.set(name)

@@ -9,6 +9,7 @@ import click
 from bioeval.cli.arguments import NUMBERS
 from bioeval.cli.options import (
     Command,
+    fusion_option,
     name_option,
     output_options,
     read_scores,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
 )
 @click.option("--save", "save_to", metavar="FILE", help="Write the calibrated scores, as .npz.")
 @templates_option
+@fusion_option
 @name_option
 @output_options("results.nc, summary.json and table.txt", "draw Bayes error and three others")
 @reading_options
@@ -98,8 +100,7 @@ def command(data: str, **options: Any) -> None:
                 from bioeval.scores.formats import save
 
                 save(made, how["save_to"])
-        run.stages("counting")
-        found = {called: calibration(one, **run.options) for called, one in systems.items()}
+        found = {x: run.count(calibration, one, **run.options) for x, one in systems.items()}
         require_values([dataset["min_cllr"] for dataset in found.values()], systems.values())
         run.finish(
             found, blocks, _document(found, data, how), overlaid=True,

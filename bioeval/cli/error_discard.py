@@ -10,9 +10,11 @@ from bioeval.cli.arguments import NUMBERS, THRESHOLD
 from bioeval.cli.documents import as_columns, attributes, rows_over
 from bioeval.cli.options import (
     Command,
+    fusion_option,
     name_option,
     output_options,
     reading_options,
+    templates_option,
     terms_option,
 )
 from bioeval.cli.study_command import StudyCommand
@@ -40,6 +42,8 @@ from bioeval.cli.study_command import StudyCommand
     metavar="F,F",
     help="Proportions of the samples to discard, increasing.  [0,0.01 ... 0.5]",
 )
+@templates_option
+@fusion_option
 @name_option
 @output_options("results.nc, summary.json, table.txt and curves.csv", "draw the curves")
 @terms_option

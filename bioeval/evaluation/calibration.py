@@ -9,6 +9,7 @@ import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, counted, printable
 from bioeval.base.kinds import PLURALS
+from bioeval.base.progress import reported_to
 from bioeval.results.blocks import (
     Block,
     FactList,
@@ -28,6 +29,7 @@ from bioeval.results.calibration import (
     wanted_distances,
 )
 from bioeval.results.words import excluded_by_system, number
+from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.calibration_counts import count_for_calibration
 
@@ -39,6 +41,7 @@ def calibration(
     costs: tuple[float, float] = (1.0, 1.0),
     templates: str = "single",
     fusion: str = "min",
+    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate scores as log-likelihood ratios: Cllr, and decision costs by prior.
 
@@ -53,6 +56,8 @@ def calibration(
         Of a miss (false reject) and of a false accept.
     templates, fusion
         As for :func:`verification`.
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``, of one sweep after the other.
 
     Returns
     -------
@@ -91,13 +96,14 @@ def calibration(
     if not isinstance(scores, Scores):
         raise DataError(f"{Argument('scores')} is {type(scores).__name__}; expected bioeval.Scores")
     ratios = scores.kind == "llr"
-    counts = count_for_calibration(
-        scores,
-        templates=templates,
-        fusion=fusion,
-        wanted=wanted_distances(checked, pair) if ratios else np.empty(0),
-        shifts=LOG_ODDS if ratios else None,
-    )
+    with reported_to(progress):
+        counts = count_for_calibration(
+            scores,
+            templates=templates,
+            fusion=fusion,
+            wanted=wanted_distances(checked, pair) if ratios else np.empty(0),
+            shifts=LOG_ODDS if ratios else None,
+        )
     options = {"templates": templates, "fusion": fusion if templates == "multi" else "none"}
     return calibration_dataset(counts, checked, pair, options)
 

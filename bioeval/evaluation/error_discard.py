@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numba
@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_increasing_proportions
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION
 from bioeval.evaluation.chosen_threshold import chosen_threshold
@@ -21,14 +21,22 @@ from bioeval.kernels.folds import FoldRows
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import number, percent, threshold_text
-from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.blocks import (
+    Block as RowBlock,
+    BlockReader,
+    Progress,
+    require_subjects,
+    threads_for,
+)
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_columns import Sides, template_columns
+from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import gather
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.tallies.verification_job import TEMPLATES
 
 ERROR_DISCARD: dict[str, Name] = {
     **{name: VERIFICATION[name] for name in ("far", "frr", "fa", "fr")},
@@ -59,9 +67,10 @@ def count_by_quality(
     places: tuple[np.ndarray, np.ndarray],
     cuts: np.ndarray,
     threshold: float,
+    fusion: str | None = None,
     progress: Progress | None = None,
 ) -> DiscardTally:
-    """Count the attempts left after each number of samples is discarded, in one look.
+    """Count the attempts left after each number of samples is discarded, in one pass.
 
     Parameters
     ----------
@@ -72,6 +81,8 @@ def count_by_quality(
         Numbers of samples that are discarded, not falling.
     threshold : float
         A distance; NaN rejects everything.
+    fusion : str, optional
+        Attempts are multi-template: of what is left of a subject's templates, fused so.
     """
     gallery = reader.gallery
     # Code k: left at the first k steps, and discarded at the next.
@@ -81,21 +92,52 @@ def count_by_quality(
     steps = len(cuts) + 1
     genuine = np.zeros((steps, 2), dtype=np.int64)
     tables = np.zeros((numba.get_num_threads(), steps, 2), dtype=np.int64)
+    fused = np.zeros((4, len(cuts)), dtype=np.int64)
     with threads_for(reader.scores):
         for block in reader.blocks(progress):
             own = block.mate_start, block.mate_stop, block.self_position
             code = probe[block.low : block.low + len(block.values)]
+            if fusion is not None:
+                _count_fused(block, code, template, cuts, threshold, fusion, fused)
+                continue
             count_by_lower(FoldRows(block.values, *own), code, template, threshold, tables)
             value, row, position = gather(block.values, *own)
             lower = np.minimum(code[row], template[position])
             np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)
     reader.note_failure_codes()
+    if fusion is not None:
+        return DiscardTally(reader.about, *fused)
     # Left at step k: those with a code above k.
     left = [np.cumsum(x[::-1], axis=0)[::-1][1:] for x in (genuine, tables.sum(axis=0))]
     mates, others = left
     return DiscardTally(
         reader.about, mates[:, 1], mates.sum(axis=1), others[:, 0], others.sum(axis=1)
     )
+
+
+def _count_fused(
+    block: RowBlock,
+    probe: np.ndarray,
+    template: np.ndarray,
+    cuts: np.ndarray,
+    threshold: float,
+    fusion: str,
+    counts: np.ndarray,
+) -> None:
+    """Add the attempts of a block at each step: probes that are left, with templates that are."""
+    values = block.values.copy()
+    for k in range(len(cuts)):  # what is left at a step has a code above it
+        if k == 0 or cuts[k] > cuts[k - 1]:
+            values[:, template <= k] = np.nan
+            left = replace(block, values=values, _fused={}).fused(fusion)
+            left.values[probe <= k] = np.nan
+            own = left.mate_start, left.mate_stop, left.self_position
+            genuine = gather(left.values, *own)[0]
+            made = np.count_nonzero(left.values == left.values)
+            accepted = np.count_nonzero(is_accepted(left.values, threshold))
+            mates = np.count_nonzero(is_accepted(genuine, threshold))
+            found = len(genuine) - mates, len(genuine), accepted - mates, made - len(genuine)
+        counts[:, k] += found
 
 
 #: The pAUC is of fractions up to this one.
@@ -109,7 +151,12 @@ DEPARTURES = (
 
 
 def error_discard_dataset(
-    tally: DiscardTally, fractions: np.ndarray, threshold: float, cuts: np.ndarray, samples: int
+    tally: DiscardTally,
+    fractions: np.ndarray,
+    threshold: float,
+    cuts: np.ndarray,
+    samples: int,
+    templates: str = "single",
 ) -> xr.Dataset:
     """Return the rates over discarded fractions; the tally begins with a step that discards none.
 
@@ -148,7 +195,7 @@ def error_discard_dataset(
             f"the fractions end before {LAST}" if fractions[-1] < LAST else "FRR is not defined"
         )  # fmt: skip
         remarks.append(f"pAUC is not defined (NaN): {why}")
-    attrs = about_attrs(tally.about, "verification, single-template", remarks)
+    attrs = about_attrs(tally.about, f"verification, {templates}-template", remarks)
     attrs |= {"discard_order": DEPARTURES, "pauc_up_to": LAST}
     return build(variables, ERROR_DISCARD, {"fraction": fractions}, attrs)
 
@@ -182,6 +229,8 @@ def error_discard(
     *,
     threshold: Any,
     fractions: Sequence[float] = FRACTIONS,
+    templates: str = "single",
+    fusion: str = "min",
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate a quality measure: FRR and FAR when samples of low quality are discarded.
@@ -189,7 +238,7 @@ def error_discard(
     Parameters
     ----------
     scores : Scores
-        A matrix with labels. Attempts are single-template.
+        A matrix with labels.
     quality : str, array_like, or pair of array_like
         A number a template, larger is better: a metadata column that both sides have; one array
         for all-against-all scores; or those of the probes and of the gallery, which are ranked
@@ -199,6 +248,9 @@ def error_discard(
         applied to all attempts, before any sample is discarded.
     fractions : increasing sequence of float
         Proportions of the samples that are discarded, from 0 to 1.
+    templates, fusion
+        As for :func:`bioeval.verification`. A multi-template attempt is of the templates that are
+        left of a subject.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -220,7 +272,8 @@ def error_discard(
 
     Notes
     -----
-    The quality of an attempt is the lower of its two. Of ``n`` samples the ``floor(f n)`` of lowest
+    An attempt is left while its samples are: the quality of a single-template attempt is the lower
+    of its two. Of ``n`` samples the ``floor(f n)`` of lowest
     quality are discarded (``f`` by its decimal value), equal ones in their order, probes first.
     ISO/IEC 29794-1; Schlett, Rathgeb, Tapia and Busch 2023, "Considerations on the evaluation of
     biometric quality assessment algorithms", IEEE T-BIOM 6. The attribute ``discard_order`` says
@@ -237,18 +290,24 @@ def error_discard(
     """
     rule = parse_rule(threshold)
     reader = BlockReader(scores)
+    require_choice("templates", templates, TEMPLATES)
+    parse_fusion(fusion)
     require_subjects(scores, "error against discard")
     require_values(scores, "error against discard")
     chosen = require_increasing_proportions("fractions", fractions)
     probe, gallery = (_numbers(side) for side in template_columns(scores, quality, "quality"))
     samples, places = _places(scores, (probe, gallery))
     cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
-    at = chosen_threshold(reader, rule, templates="single", fusion="min", progress=progress)
-    tally = count_by_quality(reader, places, np.append(0, cuts), at, progress)
-    ds = error_discard_dataset(tally, np.array(chosen, dtype=np.float64), at, cuts, samples)
+    at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, progress=progress)
+    fused = fusion if templates == "multi" else None
+    tally = count_by_quality(reader, places, np.append(0, cuts), at, fused, progress)
+    proportions = np.array(chosen, dtype=np.float64)
+    ds = error_discard_dataset(tally, proportions, at, cuts, samples, templates)
     given = rule.name == "fixed"
     return ds.assign_attrs(
         quality=quality if isinstance(quality, str) else "given values",
+        templates=templates,
+        fusion=fused or "none",
         threshold_rule=str(rule),
         threshold_rule_in_words=rule.words,
         chosen_on="given" if given else "the same data; its errors there are optimistic",
@@ -310,7 +369,7 @@ _SHOWN = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 def blocks(found: Found) -> Iterator[Block]:
     """Yield FRR of each measure of quality, by its name, as samples are discarded."""
     first = next(iter(found.values()))
-    yield Title("Error against discard, single-template")
+    yield Title(f"Error against discard, {first.attrs['templates']}-template")
     yield DataHeader({"": first})
     rule = f", {first.attrs['threshold_rule_in_words']}, before samples are discarded"
     rule = "" if first.attrs["chosen_on"] == "given" else rule

@@ -17,9 +17,11 @@ from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.label_medians import block_medians
 from bioeval.tallies.second_pass import SecondPass
 from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.verification_job import TEMPLATES
 
 WORST_PAIRS = {
     "comparison": Name("impostor or genuine", ""),
@@ -75,7 +77,7 @@ class LeastCells:
 def worst_cells(
     reader: BlockReader,
     n: int,
-    templates: str,
+    fusion: str | None,
     mirrored: bool,
     medians: np.ndarray,
     progress: Progress | None = None,
@@ -84,16 +86,17 @@ def worst_cells(
 
     The values of the one are distances; those of the other are negated distances.
 
-    With multi templates a cell is that of a subject's nearest template. Of a `mirrored` matrix, in
-    which two templates may be compared both ways, each pair of templates is taken once. The median
-    distances of each row to its own label and to the nearest other one are written to `medians`.
+    With a `fusion` a cell is a subject's fused score, at its nearest template. Of a `mirrored`
+    matrix, in which two templates may be compared both ways, each pair of templates is taken once.
+    The median distances of each row to its own label and to the nearest other one are written to
+    `medians`.
     """
     scores, most = reader.scores, 2 * n if mirrored else n
     impostor, genuine = LeastCells(most), LeastCells(most)
     with threads_for(scores):
         for block in reader.blocks(progress):
             block_medians(block, medians)
-            rows = block.fused("min") if templates == "multi" else block
+            rows = block if fusion is None else block.fused(fusion)
             _add_impostors(impostor, rows)
             _add_genuine(genuine, rows)
     if mirrored:
@@ -136,7 +139,12 @@ _RULE = (
 
 
 def worst_pairs(
-    scores: Scores, n: int = 20, *, templates: str = "single", progress: Progress | None = None
+    scores: Scores,
+    n: int = 20,
+    *,
+    templates: str = "single",
+    fusion: str = "min",
+    progress: Progress | None = None,
 ) -> xr.Dataset:
     """Return the nearest impostor pairs and the farthest genuine pairs, with likely label errors.
 
@@ -147,8 +155,10 @@ def worst_pairs(
     n : int
         Number of pairs of each kind, at most; all of them where there are fewer.
     templates : {"single", "multi"}
-        ``"single"``: pairs of templates. ``"multi"``: pairs of a probe and a subject, by the
-        subject's nearest template (fusion ``"min"``), whose column is given.
+        ``"single"``: pairs of templates. ``"multi"``: pairs of a probe and a subject, by the fused
+        score of the subject's templates, with the column of the nearest of them.
+    fusion : str
+        As for :func:`bioeval.verification`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
 
@@ -200,7 +210,8 @@ def worst_pairs(
     """
     reader = BlockReader(scores)
     n = require_integer("n", n, low=1)
-    require_choice("templates", templates, ("single", "multi"))
+    require_choice("templates", templates, TEMPLATES)
+    parse_fusion(fusion)
     require_values(scores, "the list of worst pairs")
     if are_pairs(scores):
         raise ProtocolError("worst pairs are of a matrix; a list of pairs can be sorted by score")
@@ -211,7 +222,8 @@ def worst_pairs(
     both_sides = np.isin(scores.probe_ids, scores.gallery_ids).any()
     mirrored = templates == "single" and bool(both_sides)
     medians = np.empty((scores.shape[0], 3))
-    impostor, genuine = worst_cells(reader, n, templates, mirrored, medians, progress)
+    fused = fusion if templates == "multi" else None
+    impostor, genuine = worst_cells(reader, n, fused, mirrored, medians, progress)
     reader.note_failure_codes()
     row = np.concatenate([impostor.row, genuine.row])
     column = np.concatenate([impostor.column, genuine.column])
@@ -251,6 +263,7 @@ def worst_pairs(
     attrs = about_attrs(reader.about, "worst pairs", [])
     attrs |= {
         "templates": templates,
+        "fusion": fused or "none",
         "pairs": _ONCE if mirrored else "each comparison",
         "label_error_rule": _RULE,
         "suspects_certain": suspects.certain,

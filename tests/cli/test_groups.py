@@ -78,6 +78,21 @@ def test_error_discard(files, tmp_path, capsys):
     }  # fmt: skip
     found = json.loads((out / "summary.json").read_text())["qualities"]
     assert [x["frr"] for x in found["sharp"]["curve"]] == ds.frr.values.tolist()
+    fused = {"templates": "multi", "fusion": "mean"}
+    options = ["--threshold", "eer", "--json", "--templates", "multi", "--fusion", "mean"]
+    assert main([*given, *options]) == 0
+    ds = be.error_discard(scores, "sharp", threshold="eer", **fused)
+    found = json.loads(capsys.readouterr().out)["qualities"]["sharp"]
+    assert [x["frr"] for x in found["curve"]] == ds.frr.values.tolist()
+    assert {x: found[x] for x in fused} == fused
+
+
+def test_calibration_of_fused_templates(files, capsys):
+    scores, file, _ = files
+    assert main(["calibration", file, "--templates", "multi", "--fusion", "mean", "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["systems"].values()
+    ds = be.calibration(scores, templates="multi", fusion="mean")
+    assert found["min_cllr"] == ds.min_cllr.item()
 
 
 @pytest.mark.parametrize(

@@ -383,3 +383,12 @@ def test_files_keep_ratios_or_refuse_them(people, tmp_path):
     ratios = be.Scores(people.values, people.probe_labels, kind="llr")
     with pytest.raises(DataError, match="holds distances or similarities"):
         be.save(ratios, tmp_path / "ratios.mtx")
+
+
+def test_progress_is_that_of_each_sweep():
+    scores = be.simulate(40, 4, random_state=1)
+    seen: list[tuple[int, int]] = []
+    found = be.calibration(scores, progress=lambda *rows: seen.append(rows))
+    assert found.identical(be.calibration(scores))
+    assert {total for _, total in seen} == {160} and seen[-1] == (160, 160)
+    assert sum(done == 160 for done, _ in seen) == 3

@@ -38,19 +38,21 @@ def discards(draw):
 ZEROS = cases.Case(np.zeros((3, 3), np.float16), ["a"] * 3, None, "similarity", "raise")
 
 
-@settings(max_examples=10)
-@given(drawn=discards())
-@example(drawn=(ZEROS, [0.0] * 3, [0.0] * 3, 5e-324))
-def test_discarding_is_as_defined(drawn):
+@settings(max_examples=20)
+@given(drawn=discards(), fusion=st.one_of(st.none(), st.sampled_from(cases.FUSIONS)))
+@example(drawn=(ZEROS, [0.0] * 3, [0.0] * 3, 5e-324), fusion=None)
+def test_discarding_is_as_defined(drawn, fusion):
     case, probe, gallery, at = drawn
     m, n = case.values.shape
     given_quality = probe if case.square else (probe, gallery)
+    options = {} if fusion is None else {"templates": "multi", "fusion": fusion}
     ds = be.error_discard(
-        be.Scores(**case.scores()), given_quality, threshold=at, fractions=FRACTIONS
+        be.Scores(**case.scores()), given_quality, threshold=at, fractions=FRACTIONS, **options
     )
     read = naive.read(**case.naive())
     found = [
-        naive_groups.error_discard(read, (probe, gallery), at, f, case.kind) for f in FRACTIONS
+        naive_groups.error_discard(read, (probe, gallery), at, f, case.kind, fusion)
+        for f in FRACTIONS
     ]
     for name in ("discarded", "genuine_attempts", "impostor_attempts", "fr", "fa", "frr", "far"):
         np.testing.assert_array_equal(ds[name], floats([x[name] for x in found]), err_msg=name)

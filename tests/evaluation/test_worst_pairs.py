@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings, strategies as st
 from naive_worst_pairs import Pair, worst_pairs as naive_worst_pairs
-from strategies import arrange, examples_of, matrices
+from strategies import FUSIONS, arrange, examples_of, matrices
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -34,12 +34,14 @@ def test_against_the_definition(templates, data):
         case.values = np.where(upper, case.values, case.values.T)
         case.mask = None if case.mask is None else np.where(upper, case.mask, case.mask.T)
     n = data.draw(st.sampled_from((1, 2, 5, 1000)))
+    fusion = data.draw(st.sampled_from(FUSIONS))
     with pytest.MonkeyPatch.context() as patch:
         if data.draw(st.booleans()):  # several blocks
             patch.setattr(blocks, "SMALL_CELLS", 0)
             patch.setattr(blocks, "BLOCK_VALUES", 2 * case.values.shape[1])
-        ds = be.worst_pairs(be.Scores(**case.scores()), n, templates=templates)
-    assert listed(ds) == naive_worst_pairs(n, templates, **case.naive())
+        ds = be.worst_pairs(be.Scores(**case.scores()), n, templates=templates, fusion=fusion)
+    assert listed(ds) == naive_worst_pairs(n, templates, fusion, **case.naive())
+    assert ds.attrs["fusion"] == (fusion if templates == "multi" else "none")
 
 
 @settings(max_examples=6)
