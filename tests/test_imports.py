@@ -54,12 +54,6 @@ def test_every_public_name_can_be_had(root):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_lists_of_public_names_agree():
-    import bioeval
-
-    assert set(bioeval.__all__) == {"__version__", *bioeval._HOMES}
-
-
 SCRIPT = """
 import bioeval as be
 

@@ -19,64 +19,6 @@ the test fold of each    :func:`fold_codes`, :func:`repeated_fold_codes`
 ======================== ====================================================================
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from bioeval.base.lazy import lazy_names
 
-__all__ = [
-    "ClaimSampler",
-    "DrawnClaims",
-    "EnrolledSplit",
-    "Experiment",
-    "ExperimentParts",
-    "GalleryProbe",
-    "PredefinedFolds",
-    "PredefinedPairFolds",
-    "ProbeGallerySplit",
-    "RepeatedSampleKFold",
-    "RepeatedSubjectKFold",
-    "SampleKFold",
-    "SampleShuffleSplit",
-    "SubjectKFold",
-    "SubjectShuffleSplit",
-    "ThreeParts",
-    "TrainValidationTest",
-    "fold_codes",
-    "repeated_fold_codes",
-]
-
-if TYPE_CHECKING:
-    from bioeval.partition.claims import ClaimSampler, DrawnClaims
-    from bioeval.partition.codes_of_folds import fold_codes, repeated_fold_codes
-    from bioeval.partition.enrolment import EnrolledSplit, GalleryProbe, ProbeGallerySplit
-    from bioeval.partition.experiment import Experiment, ExperimentParts
-    from bioeval.partition.folds import (
-        RepeatedSampleKFold,
-        RepeatedSubjectKFold,
-        SampleKFold,
-        SubjectKFold,
-    )
-    from bioeval.partition.predefined import PredefinedFolds, PredefinedPairFolds
-    from bioeval.partition.shuffle_splits import (
-        SampleShuffleSplit,
-        SubjectShuffleSplit,
-        ThreeParts,
-        TrainValidationTest,
-    )
-else:
-    _HOMES = {
-        "claims": "ClaimSampler DrawnClaims",
-        "enrolment": "EnrolledSplit GalleryProbe ProbeGallerySplit",
-        "experiment": "Experiment ExperimentParts",
-        "codes_of_folds": "fold_codes repeated_fold_codes",
-        "folds": "RepeatedSampleKFold RepeatedSubjectKFold SampleKFold SubjectKFold",
-        "predefined": "PredefinedFolds PredefinedPairFolds",
-        "shuffle_splits": "SampleShuffleSplit SubjectShuffleSplit ThreeParts TrainValidationTest",
-    }
-    __getattr__ = lazy_names(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__all__, __getattr__, __dir__ = lazy_names(__spec__)

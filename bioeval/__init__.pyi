@@ -1,0 +1,66 @@
+"""The public names, one line for each: type checkers and the package itself read them here."""
+
+from bioeval import partition as partition, plot as plot, stats as stats
+from bioeval.base.errors import (
+    BioevalError as BioevalError,
+    BioevalWarning as BioevalWarning,
+    CardError as CardError,
+    CheckpointError as CheckpointError,
+    DataError as DataError,
+    EngineError as EngineError,
+    MergeError as MergeError,
+    ProtocolError as ProtocolError,
+)
+from bioeval.base.version import __version__ as __version__
+from bioeval.evaluation.calibration import calibration as calibration
+from bioeval.evaluation.calibrator import Calibrator as Calibrator
+from bioeval.evaluation.compare import compare as compare
+from bioeval.evaluation.cross import (
+    cross_evaluate as cross_evaluate,
+    eer_scorer as eer_scorer,
+    make_scorer as make_scorer,
+    repeat as repeat,
+    study_threshold as study_threshold,
+)
+from bioeval.evaluation.data_check import check_data as check_data
+from bioeval.evaluation.error_discard import error_discard as error_discard
+from bioeval.evaluation.evaluate import evaluate as evaluate, summary as summary
+from bioeval.evaluation.expected_performance import epc as epc
+from bioeval.evaluation.fusion import Fusion as Fusion, fuse as fuse
+from bioeval.evaluation.gallery_parts import BestMates as BestMates, best_mates as best_mates
+from bioeval.evaluation.gallery_size import gallery_size as gallery_size
+from bioeval.evaluation.groups import by_group as by_group
+from bioeval.evaluation.identification import (
+    closed_set as closed_set,
+    open_set as open_set,
+    ranks as ranks,
+)
+from bioeval.evaluation.normalise import normalise as normalise
+from bioeval.evaluation.over_time import ageing as ageing, over_time as over_time
+from bioeval.evaluation.planned_run import plan_run as plan_run
+from bioeval.evaluation.protocol_tally import Tally as Tally
+from bioeval.evaluation.rates_at import at as at
+from bioeval.evaluation.reid import apply_convention as apply_convention, gom as gom, reid as reid
+from bioeval.evaluation.sample_size import sample_size as sample_size
+from bioeval.evaluation.tally import refine_tally as refine_tally, tally as tally
+from bioeval.evaluation.verification import verification as verification
+from bioeval.evaluation.explanation.calls import explain as explain, step_by_step as step_by_step
+from bioeval.evaluation.workload import workload as workload
+from bioeval.evaluation.worst_pairs import worst_pairs as worst_pairs
+from bioeval.evaluation.zoo import zoo as zoo
+from bioeval.mot import tracking as tracking
+from bioeval.protocol import Protocol as Protocol
+from bioeval.results.failures import with_failures as with_failures
+from bioeval.results.galleries import mean_over_galleries as mean_over_galleries
+from bioeval.results.gom import gom_from_curves as gom_from_curves
+from bioeval.results.top_k import top_k as top_k
+from bioeval.scores.formats import load as load, save as save
+from bioeval.scores.formats.image_names import parse_names as parse_names
+from bioeval.scores.matrix import Scores as Scores
+from bioeval.scores.pairs import PairScores as PairScores
+from bioeval.scores.simulation.scores_of_people import (
+    simulate as simulate,
+    simulate_embeddings as simulate_embeddings,
+)
+from bioeval.scores.top_k import TopKScores as TopKScores
+from bioeval.views.page.write import report as report

@@ -1,0 +1,14 @@
+"""The public names, one line for each: type checkers and the package itself read them here."""
+
+from bioeval.stats.analytic import mansfield_wayman as mansfield_wayman
+from bioeval.stats.auc import auc_jackknife as auc_jackknife, delong as delong
+from bioeval.stats.binomial import (
+    clopper_pearson as clopper_pearson,
+    rule_of_3 as rule_of_3,
+    rule_of_30 as rule_of_30,
+    wilson as wilson,
+    zero_error_bound as zero_error_bound,
+)
+from bioeval.stats.bootstrap import subject_bootstrap as subject_bootstrap
+from bioeval.stats.options import METHODS as METHODS, Interval as Interval
+from bioeval.stats.repeated import RepeatedMean as RepeatedMean, nadeau_bengio as nadeau_bengio
