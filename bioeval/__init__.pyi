@@ -26,6 +26,7 @@ from bioeval.evaluation.data_check import check_data as check_data
 from bioeval.evaluation.error_discard import error_discard as error_discard
 from bioeval.evaluation.evaluate import evaluate as evaluate, summary as summary
 from bioeval.evaluation.expected_performance import epc as epc
+from bioeval.evaluation.explanation.calls import explain as explain, step_by_step as step_by_step
 from bioeval.evaluation.fusion import Fusion as Fusion, fuse as fuse
 from bioeval.evaluation.gallery_parts import BestMates as BestMates, best_mates as best_mates
 from bioeval.evaluation.gallery_size import gallery_size as gallery_size
@@ -44,7 +45,6 @@ from bioeval.evaluation.reid import apply_convention as apply_convention, gom as
 from bioeval.evaluation.sample_size import sample_size as sample_size
 from bioeval.evaluation.tally import refine_tally as refine_tally, tally as tally
 from bioeval.evaluation.verification import verification as verification
-from bioeval.evaluation.explanation.calls import explain as explain, step_by_step as step_by_step
 from bioeval.evaluation.workload import workload as workload
 from bioeval.evaluation.worst_pairs import worst_pairs as worst_pairs
 from bioeval.evaluation.zoo import zoo as zoo

@@ -1,4 +1,4 @@
-"""Numbers as arguments: the legal interval, and the value received where it is outside."""
+"""Checks of numeric arguments: an error states the legal interval and the value received."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def require_number(
 
 
 def number_in(text: str) -> float:
-    """Return the number that a text says; ValueError where float64 has none near it.
+    """Parse a number; raise ValueError where it is beyond the range of float64.
 
     ``1e400`` is no infinity and ``1e-400`` no 0: scores may lie between.
     """
@@ -71,7 +71,7 @@ def number_in(text: str) -> float:
 
 
 def as_float64(name: str, values: Any) -> np.ndarray:
-    """Return numbers as float64, or raise :class:`DataError` where one has no equal there.
+    """Return numbers as float64, or raise :class:`DataError` where one is not exact there.
 
     Scores are compared with the number that was given, never with its neighbour.
     """
@@ -93,7 +93,7 @@ def as_float64(name: str, values: Any) -> np.ndarray:
 
 
 def require_probability(name: str, value: Any) -> np.ndarray:
-    """Return `value` as an array, or raise :class:`DataError` unless all of it is in [0, 1]."""
+    """Return `value` as an array, or raise :class:`DataError` unless all are in [0, 1]."""
     array = np.asarray(value, dtype=np.float64)
     if not ((array >= 0.0) & (array <= 1.0)).all():
         raise DataError(f"{subject(name)} is {value!r}; expected numbers in [0, 1]")

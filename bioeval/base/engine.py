@@ -1,4 +1,4 @@
-"""Who computes counts of blocks of rows: this process, unless another engine is chosen.
+"""Choice of what counts blocks of rows: this process, unless an engine is chosen.
 
 As with progress, no engine is handed down: :func:`computed_by` chooses it for all that runs inside,
 and the sweeps over the scores look for it.
@@ -22,7 +22,7 @@ else:
 
 
 class RowWork(Protocol):
-    """Counts over all rows of some scores, which those of blocks of rows add up to.
+    """Work that counts over rows of scores; the counts of blocks add up to those of all rows.
 
     Work may have two more attributes: `depends_on`, arrays besides scores and options that the
     counts depend on, such as folds that were drawn; and `beside`, other scores, whose same rows it
@@ -37,14 +37,14 @@ class RowWork(Protocol):
         """The scores (:class:`bioeval.Scores`)."""
 
     def part(self, low: int, high: int) -> Any:
-        """Return what rows ``low:high`` count, as :func:`bioeval.tallies.parts.merged` takes it.
+        """Return the counts of rows ``low:high``, for :func:`bioeval.tallies.parts.merged`.
 
         It depends on nothing that was counted before.
         """
 
     @property
     def step(self) -> int:
-        """Rows that must be counted together: every block but the last is a multiple of them."""
+        """Number of rows counted together: each block but the last has a multiple of it."""
 
 
 class Engine(Protocol):
@@ -81,7 +81,7 @@ def refuse_engine(option: str = "interval") -> None:
 
 @contextlib.contextmanager
 def computed_by(chosen: Engine | None) -> Iterator[None]:
-    """Let an engine compute what is counted inside; None stands for this process."""
+    """Count inside this context with an engine; None stands for this process."""
     token = _ENGINE.set(chosen)
     try:
         yield

@@ -83,7 +83,7 @@ class Argument:
     value: object = None
 
     def __str__(self) -> str:
-        """Return the argument marked, as an f-string takes it up."""
+        """Return the argument between markers, by which a message finds it again."""
         value = f'"{self.value}"' if isinstance(self.value, str) else self.value
         return f"{_START}{self.name}{_VALUE}{'' if value is None else value}{_END}"
 

@@ -1,4 +1,4 @@
-"""Memory of the machine, and limits on it: what does not fit is refused before it is begun."""
+"""Memory of the machine and limits on its use; work that does not fit is refused at once."""
 
 from __future__ import annotations
 

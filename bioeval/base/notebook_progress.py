@@ -1,4 +1,4 @@
-"""Progress in a notebook: one line below the cell, which goes when the cell has ended.
+"""Progress in a notebook: one line below the cell, removed when the cell has ended.
 
 Imported when work reports its progress inside a Jupyter kernel and nothing else shows it.
 """
@@ -38,7 +38,7 @@ class NotebookProgress:
         self._handle, self._begun, self._written, self._now = None, time.monotonic(), 0.0, ""
 
     def end(self, *_: Any) -> None:
-        """Take the line away at the end of a cell."""
+        """Remove the line at the end of a cell."""
         if self._handle is not None:
             self._handle.update({"text/html": ""}, raw=True)
             self._handle = None
@@ -69,7 +69,7 @@ _PROGRESS: list[NotebookProgress] = []
 
 
 def in_notebook() -> NotebookProgress | None:
-    """Return what shows progress in the notebook that runs; None where there is none."""
+    """Return the progress display of the running notebook; None outside a notebook."""
     if _PROGRESS:
         return _PROGRESS[0]
     if threading.current_thread() is not threading.main_thread():

@@ -20,7 +20,7 @@ _STAGE: ContextVar[str] = ContextVar("stage", default="")
 
 @contextlib.contextmanager
 def shown_by(show: Show) -> Iterator[None]:
-    """Send the reports of what runs inside to `show`."""
+    """Send the progress reports of the work inside to `show`."""
     token = _SHOW.set(show)
     try:
         yield
@@ -50,12 +50,12 @@ def stage(name: str) -> Iterator[None]:
 
 
 def is_shown() -> bool:
-    """Whether somebody sees the reports."""
+    """Whether the reports are displayed."""
     return _SHOW.get() is not None or "ipykernel" in sys.modules
 
 
 def report(done: int, total: int) -> None:
-    """Report the steps done of the current stage; without one, nothing.
+    """Report the steps done of the current stage; do nothing outside a stage.
 
     In a notebook, where nothing else shows them, reports go below the cell.
     """

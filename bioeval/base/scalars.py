@@ -116,7 +116,7 @@ class Scalar(Name):
         return (values - low) / (high - low)
 
     def unscaled(self, proportions: np.ndarray) -> np.ndarray:
-        """Return the values of such proportions."""
+        """Return the values of proportions made by :meth:`scaled`."""
         low, high = self.bounds
         return low + proportions * (high - low)
 

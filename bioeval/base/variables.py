@@ -22,7 +22,7 @@ def by_name(found: Iterable[Scalar]) -> dict[str, Name]:
 
 
 def of_task(scalar: Scalar) -> Name:
-    """Describe a scalar as a variable of a task: of what has a best value, the best."""
+    """Describe a scalar as a variable of a task; with a best value, it is described as the best."""
     if not scalar.best:
         return scalar
     which = {"max": "largest", "min": "smallest"}[scalar.best]
@@ -188,7 +188,7 @@ CLOSED_SET: dict[str, Name] = {
 
 
 def ends(of: dict[str, Name], names: tuple[str, ...]) -> dict[str, Name]:
-    """Name the ends of intervals after the values they are around."""
+    """Name the confidence limits of values."""
     stems = {"eer": "eer_interval"}  # eer_low and eer_high are the bracket of FVC
     return {
         f"{stems.get(name, name)}_{side}": Name(

@@ -1,4 +1,4 @@
-"""Types of the values of options."""
+"""Parameter types of options."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _counts(text: str) -> int | tuple[int, int] | list[int]:
 
 
 def _frames(text: str) -> tuple[str, int]:
-    """Return the sequence, empty for all, and the number."""
+    """Return the name of a sequence, empty for all sequences, and its number of frames."""
     name, _, number = text.rpartition("=")
     if not (number.isascii() and number.isdecimal() and len(number) <= 18 and int(number)):
         raise ValueError

@@ -109,7 +109,7 @@ def command(data: str, **options: Any) -> None:
 
 
 def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
-    """Return calibrated scores; a result says where they are learnt from themselves."""
+    """Return calibrated scores; the result states where the same scores were learnt from."""
     import warnings
 
     from bioeval.base.errors import BioevalWarning

@@ -1,4 +1,4 @@
-"""Options of where an evaluation is computed, and of the folder from which it goes on."""
+"""Options of the cluster on which an evaluation runs and the checkpoint that it resumes from."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ADDRESS = re.compile(r"(\w+://)?[\w.\-\[\]:]+:\d+|.+\.json")
 def _check_address(
     context: click.Context, option: click.Parameter, given: str | None
 ) -> str | None:
-    """Refuse what is no address before anything is read."""
+    """Refuse an invalid address before anything is read."""
     if given is not None and not _ADDRESS.fullmatch(given):
         raise click.UsageError(
             f"--scheduler is {given!r}; expected an address such as tcp://host:8786, or a "
@@ -89,7 +89,7 @@ def cluster_options(checkpoint: bool = True) -> Callable[[F], F]:
 def executor_from_options(
     options: dict[str, Any], stages: Callable[[str], None]
 ) -> Iterator[dict[str, Any]]:
-    """Take the options of the place out of a command's; give the arguments of the library.
+    """Remove the cluster options from a command's, and yield the library's arguments.
 
     A cluster that was started for the command ends with it. What a checkpoint keeps is said where
     the evaluation ends before it is done.
@@ -125,7 +125,7 @@ def executor_from_options(
 
 @contextlib.contextmanager
 def started_cluster(workers: int) -> Iterator[Any]:
-    """Give a client of a cluster of processes on this machine."""
+    """Yield a client of a cluster of processes on this machine."""
     import dask
     from distributed import Client, LocalCluster
 
@@ -154,7 +154,7 @@ def started_cluster(workers: int) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Hold an interrupt back until the block ends; processes started in it receive none.
+    """Hold back an interrupt until the block ends; processes started in it receive none.
 
     A cluster that is half started cannot be ended, and Ctrl-C goes to its processes as well, which
     would each print a traceback.
@@ -185,7 +185,7 @@ def _undisturbed() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _connected(scheduler: str) -> Iterator[Any]:
-    """Give a client of a cluster that is there."""
+    """Yield a client of an existing cluster."""
     from bioeval.base.errors import EngineError
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)

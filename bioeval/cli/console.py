@@ -39,13 +39,13 @@ def show(renderable: Any) -> None:
 
 
 def pipe_width() -> int:
-    """Return the columns of output into a pipe: ``COLUMNS``, else `WIDTH`."""
+    """Return the width of output into a pipe: ``COLUMNS``, else `WIDTH`."""
     columns = os.environ.get("COLUMNS", "")
     return int(columns) if columns.isdecimal() and int(columns) else WIDTH
 
 
 def terminal_width() -> int:
-    """Return the columns of the terminal, or of output into a pipe."""
+    """Return the width of the terminal, or of output into a pipe."""
     if sys.stdout is not None and sys.stdout.isatty():
         return shutil.get_terminal_size((WIDTH, 24)).columns
     return pipe_width()
@@ -95,7 +95,7 @@ def flush() -> None:
 
 
 def give_up_stdout() -> None:
-    """Replace a standard output that cannot be written to, so that nothing is tried at exit."""
+    """Replace a standard output that cannot be written to, so that exit does not flush it."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -104,7 +104,7 @@ def give_up_stdout() -> None:
 
 @contextlib.contextmanager
 def _named_errors() -> Iterator[None]:
-    """Give an error of writing the name of what could not be written."""
+    """Add the name of the output to an error of writing."""
     try:
         yield
     except OSError as error:

@@ -101,7 +101,7 @@ def command(systems: tuple[str, ...], name: tuple[str, ...], **options: Any) -> 
 
 
 def _require_distinct(names: tuple[str, ...]) -> None:
-    """Raise unless names can be those of systems of one result."""
+    """Raise unless the names of the systems of one result are distinct."""
     for called in names:
         if names.count(called) > 1:
             raise click.UsageError(

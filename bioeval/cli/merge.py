@@ -123,7 +123,7 @@ def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
 
 
 def _show_file(found: Any, place: str, as_json: bool) -> None:
-    """Say what was written, and what it discloses."""
+    """Print what was written and what it discloses."""
     from pathlib import Path
 
     if as_json:

@@ -1,4 +1,4 @@
-"""Options that commands share, each declared once, and how they name an argument in a message."""
+"""Options shared by commands, and how messages name them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Command(click.Command):
         super().__init__(name, help=_INDENTED.sub("\n\n\b\n", text), **settings)
 
     def naming(self) -> Naming:
-        """Return what writes an argument of the library as an option of the command.
+        """Return the function that writes an argument of the library as the command's option.
 
         An argument in ``_key``, the name of an array, has the option without the ending: one
         option takes a file or an array.
@@ -85,7 +85,7 @@ class Command(click.Command):
 
 
 def naming() -> Naming:
-    """Return what writes an argument as an option of the command that runs."""
+    """Return the function that writes an argument as an option of the command that runs."""
     command = click.get_current_context().command
     assert isinstance(command, Command)
     return command.naming()
@@ -246,7 +246,7 @@ _KEYS_OR_FILES = (
 
 
 def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Take these options out of a command's, as arguments of :func:`bioeval.load`.
+    """Remove the reading options from a command's; return arguments of :func:`bioeval.load`.
 
     A second file is the mask, the impostor scores or the trials of the first, as it shows itself.
     """
@@ -278,7 +278,7 @@ name_option = click.option(
 
 
 def system_name(file: str, given: str | None, reading: dict[str, Any]) -> str:
-    """Return the name of a system: the one given, else the file's and that of a chosen array."""
+    """Return the name of a system: as given, else that of the file and the chosen array."""
     array = reading["scores_key"] or reading["embeddings_key"]
     return given or ":".join(filter(None, (Path(file).stem, array)))
 
@@ -451,7 +451,7 @@ def warning_lines(ds: xr.Dataset, width: int, say: Callable[[str], str]) -> list
 def output_options(
     files: str, plots: str = "", json: str = "", report: bool = False
 ) -> Callable[[F], F]:
-    """Return the options of where results go: `files` and `plots` are what is written."""
+    """Return the output options; `files` and `plots` say in the help what is written."""
     paging = click.option(
         "--report", metavar="HTML", help="Write one page with the answer and curves to explore."
     )
@@ -477,7 +477,7 @@ def json_option(help: str) -> Callable[[F], F]:
 
 @dataclass(frozen=True)
 class Output:
-    """Where the results of a command go."""
+    """Destinations of the results of a command."""
 
     folder: Path | None  # of the files; it can be written to
     force: bool  # whether files of the same names are replaced
@@ -488,7 +488,7 @@ class Output:
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Output:
-        """Take the options of the output out of a command's, before anything is computed."""
+        """Remove the output options from a command's, and check them before any computation."""
         out, force = options.pop("out"), options.pop("force")
         plots = options.pop("plots", None)  # without the option, what there is to draw is drawn
         if plots and out is None:
@@ -508,7 +508,7 @@ class Output:
     def write(
         self, document: dict[str, Any], fill: Callable[[Path], None], stages: Callable[[str], None]
     ) -> list[str]:
-        """Write the files, which `fill` writes into a folder, and return their names."""
+        """Write the files that `fill` makes in a folder, and return their names."""
         if self.folder is None:
             return []
         stages(f"writing to {self.folder}")
@@ -581,7 +581,7 @@ class Output:
 def read_scores(
     file: str, reading: dict[str, Any], stages: Callable[[str], None], mates: bool = True
 ) -> Scores:
-    """Return the scores of a file, in which some subject has two templates if it needs `mates`."""
+    """Return the scores of a file; with `mates`, some subject must have two templates."""
     from bioeval.scores.formats import load
 
     stages(f"reading {file}")
@@ -601,7 +601,7 @@ def read_system(
 
 
 def _require_mates(scores: Scores) -> None:
-    """Raise :class:`ProtocolError` where all templates of a square matrix are of other subjects."""
+    """Raise :class:`ProtocolError` where no subject of a square matrix has two templates."""
     if scores.layout != "all-against-all" or not scores.labelled:
         return
     if len(set(scores.codes.gallery.tolist())) == scores.shape[1]:

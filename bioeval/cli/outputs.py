@@ -126,7 +126,7 @@ def write_folder(
 
 
 def _rename(part: Path, folder: Path) -> None:
-    """Give a folder its name; :class:`FileExistsError` where another one took it first."""
+    """Rename a folder; raise :class:`FileExistsError` where another has taken the name."""
     try:
         part.rename(folder)
     except OSError as error:
@@ -138,7 +138,7 @@ def _rename(part: Path, folder: Path) -> None:
 def write_results(
     folder: Path, results: xr.Dataset | xr.DataTree | None, table: Any, name: str = "results.nc"
 ) -> None:
-    """Write results, where there are any, as netCDF 4, and a table that rich prints as text."""
+    """Write results, if any, as netCDF 4, and the table as text."""
     from bioeval.views.tables import plain
 
     if results is not None:  # made in memory: HDF5 ends the process where a disk is full
@@ -148,7 +148,7 @@ def write_results(
 
 
 def fold_rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
-    """Return the values of each fold of each repetition as plain ones."""
+    """Return the values of each fold of each repetition as plain numbers."""
     over = {str(k): v.values for k, v in dataset.data_vars.items() if "fold" in v.dims}
     return [
         {"repeat": r, "fold": k, **{name: values[r, k].tolist() for name, values in over.items()}}

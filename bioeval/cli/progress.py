@@ -27,7 +27,7 @@ _SHORTEST = 0.05  # seconds of a stage that is shown at once
 
 
 class TimeLeft(ProgressColumn):
-    """The percentage done and the time left; of a stage of unknown length, the time since."""
+    """Percentage done and time left; for a stage of unknown length, time elapsed."""
 
     max_refresh = 0.5
 
@@ -45,7 +45,7 @@ class TimeLeft(ProgressColumn):
 
 
 class _Lines(logging.Handler):
-    """What the library logs, as lines on standard error, above the progress."""
+    """Handler that prints log records on standard error, above the progress."""
 
     def __init__(self, progress: Progress | None):
         super().__init__(logging.INFO)
@@ -62,7 +62,7 @@ class _Lines(logging.Handler):
 
 @contextlib.contextmanager
 def _logged_by(handler: logging.Handler) -> Iterator[None]:
-    """Let one handler, and no other, receive what the library logs inside."""
+    """Send the library's log records inside this context to one handler alone."""
     log = logging.getLogger("bioeval")
     before = log.level, log.propagate
     log.addHandler(handler)
@@ -123,7 +123,7 @@ class Stages:
         self._show(printable(stage[:_LONGEST]), 0, 0)
 
     def counting(self, done: int, total: int) -> None:
-        """Show the rows counted; and the next stage when all are."""
+        """Show the rows counted, and the next stage when all have been counted."""
         if done < total:
             self._show("counting", done, total)
         else:

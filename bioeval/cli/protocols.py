@@ -56,7 +56,7 @@ def command(card: str | None, check: bool, terms: str, as_json: bool) -> None:
 
 
 def _check(names: Sequence[str]) -> None:
-    """Print whether each card is valid, and what it lacks to ship; of an invalid one, both."""
+    """Print whether each card is valid and what it lacks to ship."""
     from bioeval.base.errors import CardError
     from bioeval.cli.console import put
     from bioeval.protocol import load

@@ -178,7 +178,7 @@ def command(
 
 
 def _doubts(found: dict[str, Any], named: dict[str, Any]) -> list[str]:
-    """Return what keeps the systems from being read side by side; the page gets it, too."""
+    """Return warnings that the systems cannot be compared directly; the page shows them, too."""
     from bioeval.evaluation.paired_systems import differences
     from bioeval.views.page.parts import parts_of
     from bioeval.views.page.systems import NOT_SHARED, doubts_of_systems
@@ -254,7 +254,7 @@ def _saved(file: str) -> xr.DataTree:
 def _evaluated(
     scores: Scores, options: dict[str, Any], place: dict[str, Any], stages: Stages
 ) -> xr.DataTree:
-    """Return the results of a system: those of the card, what to expect of new people, pairs."""
+    """Return the results of a system: the tasks of the card, limits for new people, worst pairs."""
     import xarray as xr
 
     from bioeval.base.errors import BioevalError

@@ -1,4 +1,4 @@
-"""Checks of results before they are shown: whether there are any, and what makes them doubtful."""
+"""Checks of results before they are shown: is any rate defined, and is any doubtful?"""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def checked(
     stages: Stages,
     given: bool = False,
 ) -> xr.DataTree:
-    """Return the results of an evaluation, with what the check of the data says of doubtful ones.
+    """Return the results of an evaluation, doubtful ones with the findings of the data check.
 
     Where thresholds are `given`, a rate of one class of attempts at them is a result, too.
 

@@ -96,13 +96,13 @@ experiment_options = option_group(
 
 
 def take_experiment(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the options that were given out of a command's, with the seed if it is theirs."""
+    """Remove the experiment's options that were given from a command's, with their seed."""
     given = {name: options.pop(name) for name in (*PARTS, "target", "claims", "attempts")}
     return {name: value for name, value in given.items() if value is not None}
 
 
 def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> str | Protocol:
-    """Return the protocol with what was given in place of its own."""
+    """Return the protocol with its values replaced by the options that were given."""
     parts = {name: given[name] for name in PARTS if name in given}
     source = click.get_current_context().get_parameter_source("random_state")
     seeded = source is ParameterSource.COMMANDLINE

@@ -94,19 +94,19 @@ class Evaluation:
         return renamed(warning, self._of_card if self.in_folds else self._naming)
 
     def _of_card(self, name: str, value: str | None) -> str:
-        """Write an argument that in folds only a card sets."""
+        """Name an argument that only a card can set in folds."""
         if name == "interval" and value:
             return f"[uncertainty] {name} = {value} in a protocol card"
         return self._naming(name, value)
 
     def table(self) -> Any:
-        """Return what is shown."""
+        """Return the table."""
         table = (FoldTable if self.in_folds else ResultTable)(self.shown, self._renamed)
         parts = [table] if self.worst is None else [table, WorstPairsTable(self.worst)]
         return Group(*parts, *self._check_line())
 
     def _check_line(self) -> list[Any]:
-        """Say in a line what a check of labels and metadata has found."""
+        """Return one line on the findings of the check of labels and metadata."""
         if self.check is None:
             return []
         named = ", ".join(x.check for x in self.check.of("error", "warning", "note"))
@@ -115,7 +115,7 @@ class Evaluation:
         return [Text(""), Text(said, "bold red" if self.check.misleads else "dim")]
 
     def shown_by_name(self) -> dict[str, xr.DataTree]:
-        """Return what a page shows, by the name of the system."""
+        """Return the results that a page shows, by the name of the system."""
         tree = self.shown
         if self.worst is not None:
             tree = tree.assign({"worst_pairs": type(tree)(self.worst)})
@@ -240,7 +240,7 @@ def _along(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
 
 
 def _far_targets(dataset: xr.Dataset, ranks: list[int]) -> list[dict[str, Any]]:
-    """Return what is known at each FAR target; values at ranks by rank."""
+    """Return the values at each FAR target; values at ranks are keyed by rank."""
     rows = []
     places = {rank: dataset["rank"].values.tolist().index(rank) for rank in ranks}
     for i, target in enumerate(dataset["far_target"].values):
@@ -301,7 +301,7 @@ def _plain(value: Any) -> Any:
 
 
 def _axes(dataset: xr.Dataset) -> list[str]:
-    """Return what the curves of a task are over; a file each."""
+    """Return the dimensions of the curves of a task, one file for each."""
     if "recall_level" in dataset.dims:
         return [dim for dim in ("rank", "recall_level", "threshold") if dim in dataset.dims]
     return ["threshold" if "threshold" in dataset.dims else "rank"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _require_room(out: str, scores: Scores) -> None:
-    """Raise where the scores would not fit on the disk; those of embeddings are streamed there."""
+    """Raise where the scores would not fit on the disk."""
     m, n = scores.shape
     needed, free = m * n * scores.dtype.itemsize, shutil.disk_usage(Path(out).parent).free
     if needed > free:

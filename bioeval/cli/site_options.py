@@ -43,7 +43,7 @@ site_options = option_group(
 
 
 def take_out(out: str, force: bool, inputs: tuple[str, ...] = ()) -> Path:
-    """Return the path to write, before anything is computed."""
+    """Return the path to write, checked before anything is computed."""
     from bioeval.base.errors import DataError
     from bioeval.scores.formats.files import check_target
 
@@ -74,7 +74,7 @@ def secret(path: str | None) -> bytes | None:
 
 
 def show_tally(found: Tally, place: Path, as_json: bool) -> None:
-    """Print which tally was written, and what it says of people."""
+    """Print which tally was written and what it discloses about people."""
     if not as_json:
         show_disclosed(place, repr(found).strip("<>"), found.disclosed())
         return
@@ -85,7 +85,7 @@ def show_tally(found: Tally, place: Path, as_json: bool) -> None:
 
 
 def show_disclosed(place: Path, what: str, lines: list[str]) -> None:
-    """Print what a file says of people."""
+    """Print what a file discloses about people."""
     import textwrap
 
     from bioeval.cli.console import pipe_width, put

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class StudyCommand:
-    """One run of a command, whose options are taken from what click gives.
+    """One run of the command of a study, with the options that click gives.
 
     In its context progress is shown; what :meth:`finish` made is printed at the end. `options` are
     those that are left for the library, without those that were not given.
@@ -55,7 +55,7 @@ class StudyCommand:
 
     @functools.cached_property
     def place(self) -> dict[str, Any]:
-        """Where it is counted, as arguments of the library."""
+        """The cluster and the checkpoint, as arguments of the library."""
         return (
             self._counting.enter_context(executor_from_options(self._place, self.stages))
             if self._place
@@ -63,7 +63,7 @@ class StudyCommand:
         )
 
     def count(self, function: Callable[..., xr.Dataset], *given: Any, **options: Any) -> xr.Dataset:
-        """Return what a function of the library makes, with progress, at the place of the run."""
+        """Return the result of a function of the library, with progress, on the chosen cluster."""
         self.stages("counting")
         return function(*given, **options, **self.place, progress=self.stages.counting)
 
@@ -80,7 +80,7 @@ class StudyCommand:
         lines: bool = False,
         task: str = "verification",
     ) -> None:
-        """Write and keep for printing one result, or several by name.
+        """Write one result, or several by name, and keep the table for printing.
 
         `blocks` makes what is shown of results by name, ``""`` for the only one, and `nodes` the
         node of the written tree of a name. Several are `overlaid` in one plot, or drawn `apart` as

@@ -109,7 +109,7 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
 def _with_curves(
     study: xr.Dataset, scores: Scores, templates: str, progress: Callable[..., None]
 ) -> xr.DataTree:
-    """Return a study beside the verification that it is of, whose curves a page shows."""
+    """Return a study and the verification whose curves a page shows beside it."""
     import xarray as xr
 
     from bioeval.evaluation.verification import verification

@@ -106,7 +106,7 @@ def command(truth: str, result: str, targets: bool, **options: Any) -> None:
 
 
 def _lengths(given: tuple[tuple[str, int], ...]) -> int | dict[str, int] | None:
-    """Return one length for all, or those that were given by name."""
+    """Return one number of frames for all sequences, or those given by name."""
     if not given:
         return None
     names = [name for name, _ in given]

@@ -179,7 +179,7 @@ class _Steps:
             return np.log(genuine) - np.log(impostor) - self._shift
 
     def _between(self, x: np.ndarray, share: np.ndarray) -> np.ndarray:
-        """Return the proportion of a class at scores; infinite ones have that of the end."""
+        """Return the proportion of a class at scores; infinite scores have that of the end."""
         if len(self._knots):
             # A quarter, so that no difference overflows.
             found = np.interp(x / 4, self._knots / 4, share[self._block])

@@ -284,7 +284,7 @@ def _require_equal(a: np.ndarray, b: np.ndarray, what: str, where: str) -> None:
 
 @dataclass(frozen=True)
 class _Conclusions:
-    """What follows for each measure; arrays over the measures."""
+    """Conclusions about each measure, as arrays over the measures."""
 
     low: np.ndarray
     high: np.ndarray
@@ -477,7 +477,7 @@ def _verdict(
     people: int,
     interval: IntervalOptions,
 ) -> str:
-    """Return what follows for a measure, in plain words."""
+    """Return the verdict on a measure in plain words."""
     if np.isnan(measure.values[:, 0]).any():
         return "not defined"
     if np.isnan(found.low[i]):

@@ -82,12 +82,12 @@ class PairedMeasure:
 
     @property
     def evidence(self) -> int:
-        """Independent pieces of evidence of a difference."""
+        """Number of independent pieces of evidence of a difference."""
         return min(self.discordant, self.reordered)
 
     @property
     def change(self) -> np.ndarray:
-        """First minus second in each column; less than half of one attempt is rounding."""
+        """Difference, first minus second, in each column; below half an attempt it is 0."""
         change = self.values[0] - self.values[1]
         return np.where(np.abs(change) < self.attempt / 2, 0.0, change)
 
@@ -267,7 +267,7 @@ def verification_measures(
 def _drawn(
     a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions
 ) -> tuple[list[dict[str, np.ndarray]], PairedAttempts, int, int]:
-    """Return the points of both systems in replicates, attempts that are listed, sample sizes.
+    """Return operating points of both systems in replicates, listed attempts, sample sizes.
 
     The sample sizes are subjects with genuine attempts, and disjoint pairs of subjects.
     """
@@ -362,7 +362,7 @@ def _searches_in_another_order(
 
 
 def _rows_of_probes(a: ComparedSystem, b: ComparedSystem) -> tuple[np.ndarray, np.ndarray]:
-    """Return what each system says of each probe, as whole numbers."""
+    """Return the outcome of each system for each probe, as whole numbers."""
     found = []
     for x in (a, b):
         tally = x.tallies[-1]
@@ -381,7 +381,7 @@ def _numbers(a: ComparedSystem, rows: tuple[np.ndarray, np.ndarray]) -> np.ndarr
 def _some_subjects(
     scores: Scores, numbers: np.ndarray, rows: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return probes and gallery templates that are few enough to be listed.
+    """Return some probes and gallery templates, few enough to be listed.
 
     They are all those of some subjects; where few subjects would be left, some templates of all
     subjects, at least two of each. The numbers of the subjects and the rows of the probes decide.

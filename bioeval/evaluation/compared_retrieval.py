@@ -36,7 +36,7 @@ _DETAILS = ("convention", "removes", "junk", "cmc_counts", "ties", "ap", "unmatc
 
 
 class ComparedRetrieval:
-    """One system under a convention: what each of its queries adds to each measure."""
+    """One system under a convention: the contribution of each query to each measure."""
 
     def __init__(self, scores: Scores, rules: Convention, progress: Progress | None):
         self.scores = scores
@@ -123,5 +123,5 @@ def _units_in_another_order(
 
 
 def _whole(mean: QueryMean) -> np.ndarray:
-    """Return what each query adds to a mean, as whole numbers."""
+    """Return the contribution of each query to a mean, as whole numbers."""
     return np.rint(np.nan_to_num(mean.each) * 2.0**40).astype(np.int64) + mean.counted

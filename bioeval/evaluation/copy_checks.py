@@ -1,4 +1,4 @@
-"""Checks for copies: templates that are there twice, to the last bit or nearly so."""
+"""Checks for copies: templates that occur twice, exactly or nearly."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ROUNDING = 1e-6
 
 
 class Copies(NamedTuple):
-    """Impostor comparisons at the distance of a copy, or nearly so."""
+    """Impostor comparisons at the distance of a copy, or near it."""
 
     exact: int
     near: list[tuple[int, int]]
@@ -58,14 +58,14 @@ def find_copies(scores: Scores, found: DataScan, impostor: np.ndarray) -> Copies
 
 
 def distance_of_copy(kind: str, distances: np.ndarray) -> float:
-    """Return the distance of a copy, NaN where it is not known; `distances` hold the least."""
+    """Return the distance of a copy, NaN where unknown; `distances` include the smallest."""
     perfect = perfect_distance(kind)
     beyond = kind == "similarity" and (distances < perfect - _ROUNDING).any()
     return math.nan if beyond else perfect
 
 
 def near_limit(distances: np.ndarray, comparisons: int) -> float:
-    """Return the largest distance of a near copy; 0 where it might be chance."""
+    """Return the largest distance of a near copy; 0 where it might be due to chance."""
     n = len(distances)
     if n < _LEAST_SAMPLED:
         return 0.0
@@ -80,7 +80,7 @@ def near_limit(distances: np.ndarray, comparisons: int) -> float:
 
 
 def duplicates_finding(scores: Scores, found: DataScan, copies: Copies) -> Finding:
-    """Equal rows and columns: templates that are there twice."""
+    """Return the finding of equal rows and columns: templates that occur twice."""
     varied = found.rows[:, 0] < found.rows[:, 1]
     enough = found.row_digests[:, 1] >= max(_LEAST_COLUMNS, (scores.shape[1] - 2) // 2)
     rows = _equal(found.row_digests[:, 0], varied & enough)
@@ -131,7 +131,7 @@ def _near_duplicates(scores: Scores, cells: Sequence[tuple[int, int]], limit: fl
 
 
 def _equal(digests: np.ndarray, considered: np.ndarray) -> list[np.ndarray]:
-    """Return the places of each digest that several of those considered have."""
+    """Return the places of each digest that occurs several times among those considered."""
     places = np.flatnonzero(considered)
     order = places[np.argsort(digests[places], kind="stable")]
     cuts = np.flatnonzero(digests[order][1:] != digests[order][:-1]) + 1
@@ -139,7 +139,7 @@ def _equal(digests: np.ndarray, considered: np.ndarray) -> list[np.ndarray]:
 
 
 def distance_finding(scores: Scores, found: DataScan, copies: Copies, on_lattice: bool) -> Finding:
-    """Comparisons of different labels, or of different templates, at the distance of a copy."""
+    """Return the finding of different labels or templates at the distance of a copy."""
     genuine = int(found.counts[PERFECT_GENUINE])
     if genuine and not (copies.exact or copies.near or math.isnan(copies.limit)):
         where = listed(_named(scores, found.cells(PERFECT_GENUINE)))
@@ -200,7 +200,7 @@ def _named(scores: Scores, cells: Sequence[tuple[int, int]]) -> list[str]:
 
 
 def _alike(scores: Scores, row: int, column: int, within: float) -> bool:
-    """Say whether the template of a row and that of a column have the same scores."""
+    """Whether the template of a row and that of a column have the same scores."""
     places = np.flatnonzero(scores.probe_ids == scores.gallery_ids[column])
     if not len(places):
         return False

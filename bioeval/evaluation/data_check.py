@@ -100,7 +100,7 @@ def with_kind_finding(
     *,
     progress: Progress | None = None,
 ) -> xr.DataTree:
-    """Return results whose doubt of labels or kind is the finding of the check of the scores.
+    """Return results whose doubt of labels or kind is replaced by the data check's finding.
 
     The check knows more than the results: whether each template is nearest to itself. The scores
     are read only where results are in doubt.
@@ -129,7 +129,7 @@ def _findings(
     read_scores: bool,
     progress: Progress | None,
 ) -> Iterator[Finding]:
-    """Yield the findings; those that take no score first."""
+    """Yield the findings, those that need no score first."""
     if are_pairs(scores):
         yield from labels(symmetric=False)
         yield from pair_checks(scores) if read_scores else ()

@@ -235,7 +235,7 @@ def _evaluate_galleries(
     options: EvaluationOptions,
     progress: Progress | None,
 ) -> xr.DataTree:
-    """Evaluate each gallery by itself, and return the mean of the rates beside them."""
+    """Evaluate each gallery separately, and return its results with the mean rates."""
     from bioeval.results.galleries import mean_over_galleries
 
     alone = replace(card, galleries=None)

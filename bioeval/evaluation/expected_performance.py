@@ -171,7 +171,7 @@ def epc(
 def _of_one_system(
     alphas: np.ndarray, dev_cost: np.ndarray, far: np.ndarray, frr: np.ndarray
 ) -> list[str]:
-    """Doubt that both sets are of one system, where its threshold does nothing on the test set."""
+    """Warn that the sets may be of different systems, where the threshold has no effect."""
     i = int(np.argmin(np.abs(alphas - 0.5)))
     hter = (far[i] + frr[i]) / 2
     if not (hter >= _USELESS and 2 * dev_cost[i] <= hter / 2):
@@ -188,7 +188,7 @@ def _attempts(tally: VerificationTally) -> dict[str, int]:
 
 
 def _errors(tally: VerificationTally, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return false accepts and false rejects at thresholds, distances, of which NaN rejects all."""
+    """Return false accepts and false rejects at thresholds (distances); NaN rejects all."""
     number = _attempts(tally)
     fa = np.zeros(len(at), dtype=np.int64)
     fr = np.full(len(at), number["genuine_attempts"], dtype=np.int64)

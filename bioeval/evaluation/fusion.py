@@ -133,7 +133,7 @@ class Fusion(ScoreTransformer):
 
     @property
     def learns(self) -> bool:
-        """Whether anything is taken from training scores."""
+        """Whether the fusion learns anything from training scores."""
         return self.method == "logistic" or self.normalise != "none"
 
     def fit(self, X: Systems, y: Any = None) -> Self:
@@ -318,7 +318,7 @@ def require_systems(systems: Any) -> dict[str, Scores]:
 
 
 def _align(systems: dict[str, Scores], first: str, other: str) -> None:
-    """Take what two systems have in common, by the names of their templates."""
+    """Take the part that two systems have in common, by the names of their templates."""
     a, b, notes = aligned(systems[first], systems[other], (repr(first), repr(other)))
     if notes:
         a = copy(a)
@@ -369,5 +369,5 @@ def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _scaled(scale: _Scale, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
-    """Return scaled scores to fit to: infinite ones, which tanh makes finite, stay out of it."""
+    """Return scaled scores to fit to, without infinite ones, which tanh would make finite."""
     return np.where(np.isfinite(blocks[0]), scale.of(blocks[0]), np.nan)

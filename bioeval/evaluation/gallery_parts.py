@@ -83,7 +83,7 @@ def read_mates(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _wrong(found: dict[str, Any], lists: dict[str, MateLists]) -> str:
-    """Return what is wrong with mates; an empty string if nothing."""
+    """Return what is wrong with mates; an empty string if nothing is."""
     words = [found["protocol"], found["key"], *found["data"], *found["sites"], *found["parts"]]
     if not all(isinstance(x, str) for x in words) or len(found["data"]) != 4:
         return "the description of its data is damaged"
@@ -172,7 +172,7 @@ class BestMates:
 
     @property
     def digest(self) -> str:
-        """A digest of the mates, by which parts that counted around others are refused."""
+        """A digest of the mates; parts counted around other mates are refused by it."""
         found = hashlib.blake2b(digest_size=8)
         found.update(
             repr((self.protocol, sorted(zip(self.sites, self.parts, strict=True)))).encode()
@@ -250,7 +250,7 @@ class BestMates:
         return BestMates(**read_mates(path))
 
     def disclosed(self) -> list[str]:
-        """Return what the mates say of people, a line each."""
+        """Return what the mates disclose about people, one line each."""
         nearest = all(lists.nearest for lists in self.lists.values())
         places = any(len(lists.place) for lists in self.lists.values())
         what = "the score of its nearest mate" if nearest else "the scores of all its mates"
@@ -273,7 +273,7 @@ def _in_order(lists: MateLists, mine: tuple[str, ...], order: tuple[str, ...]) -
 
 @dataclass(frozen=True)
 class GalleryPart:
-    """Which parts of a gallery a tally has counted, of how many.
+    """The parts of a gallery that a tally has counted, and how many there are.
 
     Attributes
     ----------
@@ -463,7 +463,7 @@ def share_mates(
 
 
 def _share(plan: Plan, mates: BestMates, number: int) -> None:
-    """Give the jobs of a plan the mates, as the site with a number sees them."""
+    """Give the jobs of a plan the mates, numbered as for one site."""
     shared: dict[Any, SharedRanksJob] = {}
     for node, task in plan.tasks.items():
         job = task.job
@@ -543,14 +543,14 @@ def _require_addable(plan: Plan, card: Protocol) -> None:
 
 
 def _of_subjects(job: Any) -> bool:
-    """Return whether a job fuses the templates of a subject."""
+    """Whether a job fuses the templates of a subject."""
     if isinstance(job, VerificationJob):
         return job.templates == "multi"
     return isinstance(job, IdentificationJob) and job.rank_unit == "subject"
 
 
 def _leave_out_subjects(plan: Plan, mates: BestMates) -> None:
-    """Leave out tasks that fuse the templates of a subject, some of which are in several parts."""
+    """Leave out tasks that fuse a subject's templates, which may be in several parts."""
     nodes = [node for node, task in plan.tasks.items() if _of_subjects(task.job)]
     if not nodes:
         return

@@ -164,7 +164,7 @@ def _weighted(share: np.ndarray, frr: np.ndarray, far: np.ndarray) -> np.ndarray
 def _least(
     errors: np.ndarray, shares: np.ndarray, limits: np.ndarray, kind: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the smallest error over thresholds, and the strictest threshold with it: (u, sizes).
+    """Return the smallest error over thresholds, and its strictest threshold: (u, sizes).
 
     NaN where no threshold has a known error. `errors` is (u, sizes, t), `shares` (u,); `limits`
     (t,) are in the user's order.
@@ -200,7 +200,7 @@ def _extrapolated(sizes: np.ndarray, subjects: int, beyond: bool, model: Sizes) 
 
 
 def _largest(errors: np.ndarray) -> float:
-    """Return the largest error in size, with its sign; NaN without any."""
+    """Return the error that is largest in size, with its sign; NaN without errors."""
     known = errors[~np.isnan(errors)]
     return float(known[np.argmax(np.abs(known))]) if len(known) else np.nan
 
@@ -387,7 +387,7 @@ def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
 
 
 def blocks(found: Found) -> Iterator[Block]:
-    """Yield CMS of a few ranks, and the least error of open set, a line for each size."""
+    """Yield CMS at a few ranks and the least open-set error, one line for each gallery size."""
     ds = found[""]
     ranks = shown_ranks((), ds["rank"].values.tolist())
     probes = counted(int(ds["genuine_attempts"]), "probes")

@@ -94,7 +94,7 @@ def group_intervals(
     far = ratio(*sink.totals)
 
     def accepted(of: int, thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the weighted genuine attempts of a group accepted at thresholds, and all."""
+        """Return the weighted genuine attempts of a group, accepted at thresholds and in all."""
         inside = group[people] == of
         counts = by_subject(values[inside], people[inside], thresholds, attempts.people)
         layers = np.cumsum(counts.astype(np.float64) @ weights, axis=0)
@@ -174,7 +174,7 @@ def _threshold_at_far(far: np.ndarray, nodes: np.ndarray, target: float, exact: 
 
 
 class _ByGroup:
-    """A sink that weighs the impostor attempts of each pair of groups, and those within groups."""
+    """A sink of impostor attempts, weighted, for each pair of groups and within each group."""
 
     def __init__(
         self,
@@ -193,14 +193,14 @@ class _ByGroup:
 
     @property
     def totals(self) -> np.ndarray:
-        """Attempts accepted at the threshold of all, and all: (2, groups, groups, columns)."""
+        """Attempts accepted at the common threshold, and all: (2, groups, groups, columns)."""
         number = len(self.starts)
         accepted, rejected = self._between.totals.reshape(2, number, number, -1)
         return np.stack([accepted, accepted + rejected])
 
     @property
     def own(self) -> list[np.ndarray]:
-        """Attempts within each group, between its own thresholds: (layers, columns)."""
+        """Attempts within each group, between the group's thresholds: (layers, columns)."""
         return [forms.totals for forms in self._within]
 
     def fresh(self) -> _ByGroup:
@@ -235,7 +235,7 @@ class _ByGroup:
 def _trials(
     attempts: SubjectAttempts, group: np.ndarray, people: np.ndarray, number: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the independent trials: subjects of each group, disjoint pairs of each two groups."""
+    """Return numbers of independent trials: subjects of a group, disjoint pairs of two groups."""
     subjects = np.bincount(group[np.unique(people)], minlength=number)
     pairs = np.zeros((number, number), dtype=np.int64)
     if attempts.scores.layout == "pairs":
@@ -283,7 +283,7 @@ def _limits(
 
 
 def _percentiles(options: IntervalOptions) -> IntervalOptions:
-    """Return options for values that are no rates, which have no logit."""
+    """Return interval options for values that are not rates and have no logit."""
     logit = options.method.endswith("logit")
     return replace(options, method=BOOTSTRAPS[0]) if logit else options
 
@@ -291,7 +291,7 @@ def _percentiles(options: IntervalOptions) -> IntervalOptions:
 def _of_measures(
     far: np.ndarray, frr: np.ndarray, alpha: float, options: IntervalOptions
 ) -> tuple[dict[str, Limits], list[str]]:
-    """Return the limits of what compares groups, and warnings.
+    """Return the limits of the measures that compare groups, and warnings.
 
     Without an error in any group the replicates do not vary; that shows nothing, and the limits
     are NaN.
@@ -504,7 +504,7 @@ def _groups_of_subjects(
 
 
 def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return labels of groups, numbers or text, in increasing order, and that order."""
+    """Return the labels of groups, numbers or text, in increasing order, and that order."""
     plain_values = [plain(value) for value in values.tolist()]
     if all(isinstance(value, (int, float)) and abs(value) < 2**63 for value in plain_values):
         numbers = np.array(plain_values)
@@ -532,7 +532,7 @@ _PAIRED, _LONGEST = 12, 20
 
 
 def blocks(found: Found) -> Iterator[Block]:
-    """Yield rates of groups, of pairs of groups, and what compares them.
+    """Yield the rates of groups and of pairs of groups, and the measures that compare them.
 
     A rate that is flagged has an asterisk; groups are in the order of their names.
     """

@@ -59,6 +59,6 @@ def with_intervals(
 
 
 def _same_people(scores: Scores) -> bool:
-    """Return whether probes and gallery are of the same people."""
+    """Whether probes and gallery are of the same people."""
     same = np.array_equal(np.unique(scores.codes.probe), np.unique(scores.codes.gallery))
     return scores.layout == "all-against-all" and same

@@ -60,7 +60,7 @@ def label_checks(
 
 
 def _samples(scores: Scores) -> Finding:
-    """Templates of each subject."""
+    """Return the finding about the number of templates of each subject."""
     sides = [("", scores.codes.gallery)]
     if scores.layout == "probe-against-gallery":
         sides = [("gallery: ", scores.codes.gallery), ("probes: ", scores.codes.probe)]
@@ -108,7 +108,7 @@ def _samples(scores: Scores) -> Finding:
 
 
 def same_labels(scores: Scores) -> bool:
-    """Say whether probes and a gallery of other templates have the same list of labels."""
+    """Whether probes and a gallery of other templates have the same list of labels."""
     return (
         scores.layout == "probe-against-gallery"
         and not np.isin(scores.probe_ids, scores.gallery_ids).any()
@@ -117,7 +117,7 @@ def same_labels(scores: Scores) -> bool:
 
 
 def _layout(scores: Scores, self_compared: bool | None) -> Finding:
-    """Layout, one template a subject, the same templates on both sides."""
+    """Return the finding about the layout, single templates, and equal templates on both sides."""
     m, n = scores.shape
     _, sizes = np.unique(scores.codes.gallery, return_counts=True)
     message = f"{scores.layout.replace('-', ' ')}, {m:,} x {n:,}"
@@ -140,7 +140,7 @@ def _layout(scores: Scores, self_compared: bool | None) -> Finding:
 
 
 def _labels(scores: Scores) -> Finding:
-    """Labels that differ only in case or blanks, and those that stand for no person."""
+    """Return the finding about labels that differ only in case or blanks, or name no person."""
     codes = scores.pair_codes if are_pairs(scores) else scores.codes
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
@@ -173,7 +173,7 @@ def _labels(scores: Scores) -> Finding:
 
 
 def _names(scores: Scores) -> Finding:
-    """Names of templates that are there twice."""
+    """Return the finding about names of templates that occur twice."""
     sides = [("row", scores.probe_meta)]
     if scores.gallery_meta is not scores.probe_meta:
         sides.append(("column", scores.gallery_meta))
@@ -217,12 +217,12 @@ def _on_both_sides(scores: Scores) -> list[str]:
 
 
 def _is_text(column: np.ndarray) -> bool:
-    """Say whether a column holds names: numbers are numbers of anything."""
+    """Whether a column holds names; numbers may be of anything."""
     return column.dtype.kind == "U" or all(isinstance(x, str) for x in column.tolist())
 
 
 def _metadata(scores: Scores) -> Finding:
-    """Sessions and cameras."""
+    """Return the finding about sessions and cameras."""
     columns = {}
     for name in ("session", "camera"):
         if name in scores.probe_meta and name in scores.gallery_meta:
@@ -243,7 +243,7 @@ def _metadata(scores: Scores) -> Finding:
 
 
 def _share(scores: Scores, column: str) -> bool:
-    """Say whether two templates of a subject have the same value in a column."""
+    """Whether two templates of a subject have the same value in a column."""
 
     def pairs(codes: np.ndarray, values: np.ndarray) -> list[tuple]:
         return list(zip(codes.tolist(), values.astype(str).tolist(), strict=True))
@@ -255,7 +255,7 @@ def _share(scores: Scores, column: str) -> bool:
 
 
 def _pairs(scores: PairScores) -> Finding:
-    """Pairs of both classes."""
+    """Return the finding about the numbers of genuine and impostor pairs."""
     genuine, impostor = int(scores.genuine.sum()), int((~scores.genuine).sum())
     message = f"{counted(genuine, 'genuine pairs')}, {counted(impostor, 'impostor pairs')}"
     if not genuine or not impostor:
@@ -268,7 +268,7 @@ def _pairs(scores: PairScores) -> Finding:
 
 
 def _list(scores: PairScores) -> Iterator[Finding]:
-    """What is to be known of the lines of a list; nothing where its templates have no names."""
+    """Yield findings about the lines of a list, if its templates have names."""
     if scores.remarks:
         yield Finding("list", "note", "; ".join(scores.remarks), len(scores.remarks))
     elif scores.templates is not None:
@@ -276,7 +276,7 @@ def _list(scores: PairScores) -> Iterator[Finding]:
 
 
 def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Finding:
-    """Whether there are enough people for the FAR that is wanted."""
+    """Return the finding about the number of people that the FAR targets need."""
     named = are_pairs(scores) or scores.labelled
     subjects = len(scores.subjects) if named else 0
     made = counted(impostors, "impostor pairs")

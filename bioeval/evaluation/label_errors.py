@@ -1,4 +1,4 @@
-"""Templates whose label is likely wrong: those that are nearer to another label than to their own.
+"""Templates whose label is likely wrong: they are nearer to another label than to their own.
 
 With ``A_j(s)`` the lower median of the finite distances from template ``j`` to the templates of
 label ``s`` without ``j``, ``r_j = ln(A_j(own) / least A_j of the others)``, ``z_j`` its robust
@@ -132,7 +132,7 @@ def _middle_and_spread(known: np.ndarray) -> tuple[float, float]:
 
 
 def _rejects(z: np.ndarray, rate: float) -> bool:
-    """Say whether Benjamini and Hochberg reject any; with any, the largest is rejected."""
+    """Whether Benjamini and Hochberg reject any hypothesis; if so, the largest is rejected."""
     from scipy.special import ndtr
 
     z = z[~np.isnan(z)]
@@ -141,7 +141,7 @@ def _rejects(z: np.ndarray, rate: float) -> bool:
 
 
 class _Left:
-    """The medians of the templates that are left, where some are taken out one after the other."""
+    """Medians of the templates that remain when some are taken out one after the other."""
 
     def __init__(self, reader: BlockReader, found: np.ndarray):
         self.reader, self.gallery = reader, reader.gallery
@@ -151,7 +151,7 @@ class _Left:
         self._read: dict[int, np.ndarray] = {}
 
     def take_out(self, row: int, next_rows: np.ndarray) -> None:
-        """Leave a template out, as a probe and in the gallery; `next_rows` are likely next."""
+        """Remove a template as a probe and from the gallery; `next_rows` are likely next."""
         self.own[row] = np.nan
         position, group = self.gallery.self_position[row], int(self.gallery.own[row])
         if position < 0:
@@ -176,7 +176,7 @@ class _Left:
         return self.gallery.columns[0, first:last]
 
     def _read_labels(self, groups: list[int]) -> None:
-        """Read the columns of the first of these labels, as many as are kept, and no other."""
+        """Read the columns of the first of these labels, as many as are kept in memory."""
         scores = self.reader.scores
         m = scores.shape[0]
         groups = list(dict.fromkeys(groups))

@@ -35,7 +35,7 @@ class ScoreTransformer(Parameters, ABC):
         """Return new scores."""
 
     def fit_transform(self, X: Any, y: Any = None) -> Scores:
-        """Fit to scores, and return new scores of the same ones.
+        """Fit to scores, and return the new scores of the same comparisons.
 
         Parameters
         ----------
@@ -49,26 +49,26 @@ class ScoreTransformer(Parameters, ABC):
         return self.fit(X).transform(X)
 
     def __sklearn_tags__(self) -> Any:
-        """Return the tags of a transformer, as pipelines of scikit-learn ask for them."""
+        """Return the tags of a transformer, for pipelines of scikit-learn."""
         from sklearn.base import BaseEstimator
 
         return BaseEstimator().__sklearn_tags__()
 
     def _remark(self, said: Iterable[str]) -> None:
-        """Warn of what `fit` has found, and keep it for the results of the new scores."""
+        """Warn of a finding of `fit`, and keep it for the results of the new scores."""
         self.remarks_ = tuple(said)
         for text in self.remarks_:
             warnings.warn(text, BioevalWarning, stacklevel=3)
 
     def _fitted(self, name: str) -> Any:
-        """Return what `fit` has found, or raise :class:`DataError`."""
+        """Return what `fit` has learnt, or raise :class:`DataError`."""
         if not hasattr(self, name):
             raise DataError(f"this {type(self).__name__} is not fitted; call fit(training scores)")
         return getattr(self, name)
 
 
 def transforms_scores(estimator: Any) -> bool:
-    """Say whether an estimator takes scores, alone or as the steps of a pipeline."""
+    """Whether an estimator takes scores, alone or as the steps of a pipeline."""
     steps = getattr(estimator, "steps", None)
     if steps:
         return all(transforms_scores(step) for _, step in steps)
@@ -181,7 +181,7 @@ class _Loss:
 
 
 def _near(loss: _Loss, start: np.ndarray) -> np.ndarray:
-    """Return where to start: the minimum over some blocks of a large matrix, where it has one.
+    """Return a starting point: the minimum over some blocks of a large matrix, if there is one.
 
     That saves most of the sweeps over the whole, and changes its minimum no more than rounding.
     """
@@ -199,7 +199,7 @@ def _near(loss: _Loss, start: np.ndarray) -> np.ndarray:
 
 
 def _newton(loss: _Loss, weights: np.ndarray, penalty: float) -> tuple[np.ndarray, bool]:
-    """Return the weights of least loss, and whether they have no finite value."""
+    """Return the weights of least loss, and whether they diverge."""
     slopes = np.append(np.ones(len(weights) - 1), 0.0)  # the offset bears no penalty
 
     def at(point: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, bool]:

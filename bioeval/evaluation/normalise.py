@@ -243,7 +243,7 @@ def _refuse_unused(method: str, cohort: Scores | None, top: int | None) -> None:
 
 
 def _side(scores: Scores, which: str, cohort: Scores | None, method: str) -> CohortSide:
-    """Return the cohort scores of one side of the data, whichever of their sides it is."""
+    """Return the cohort scores of one side of the data, on whichever side of their matrix it is."""
     what = f"{which}_cohort"
     if cohort is None:
         raise DataError(f"{Argument(what)} is missing, which {Argument('method', method)} needs")

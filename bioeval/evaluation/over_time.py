@@ -95,7 +95,7 @@ def rates(count: np.ndarray, attempts: np.ndarray) -> np.ndarray:
 
 
 def by_bin(codes: np.ndarray, bins: int, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return the number, or the sum of weights, in each bin; -1 is in none."""
+    """Return the number, or the sum of weights, in each bin; -1 marks what is in no bin."""
     inside = codes >= 0
     found = np.bincount(codes[inside], None if weights is None else weights[inside], bins)
     whole = weights is None or weights.dtype.kind in "biu"
@@ -110,7 +110,7 @@ def over_time_dataset(
     ranks: Sequence[int],
     ties: str,
 ) -> xr.Dataset:
-    """Return the rates of each bin; `sizes` are the templates and subjects enrolled by probe."""
+    """Return the rates of each bin; `sizes` are the templates and subjects enrolled."""
     over, codes, count = ("time",), bins.codes, len(bins)
     bin_of = codes[found.row]
     genuine = by_bin(bin_of, count)
@@ -185,7 +185,7 @@ def identified(
 def ageing_dataset(
     found: AttemptsOverTime, bins: TimeBins, about: Provenance, fitted: Variables
 ) -> xr.Dataset:
-    """Return genuine scores by bins of age; the codes of the bins are of each genuine score."""
+    """Return genuine scores by bin of age; the codes give the bin of each genuine score."""
     over, codes, count = ("age",), bins.codes, len(bins)
     genuine = by_bin(codes, count)
     fr = genuine - by_bin(codes, count, is_accepted(found.values, found.threshold))
@@ -220,14 +220,14 @@ def threshold_attrs(rule: Rule) -> tuple[dict[str, str], list[str]]:
 
 
 def outside_warning(number: int, total: int, what: str) -> list[str]:
-    """Return a warning about what is in no bin."""
+    """Return a warning of the number of probes or ages that are in no bin."""
     if not number:
         return []
     return [f"{counted(number, what)} of {total:,} are in no bin, or have no time"]
 
 
 def _stored(edges: np.ndarray) -> np.ndarray:
-    """Return edges as files keep them: float64, or dates in nanoseconds."""
+    """Return edges as they are stored in files: float64, or dates in nanoseconds."""
     return edges.astype("datetime64[ns]" if edges.dtype.kind == "M" else np.float64)
 
 
@@ -480,7 +480,7 @@ def _kept(found: AttemptsOverTime, known: np.ndarray) -> AttemptsOverTime:
 
 
 def _described(ds: xr.Dataset, attrs: dict[str, str], warnings: list[str]) -> xr.Dataset:
-    """Return a dataset with more attributes and warnings."""
+    """Return a dataset with additional attributes and warnings."""
     known = str(ds.attrs["warnings"])
     ds.attrs |= {**attrs, "warnings": "\n".join(filter(None, [known, *warnings]))}
     return ds
@@ -548,7 +548,7 @@ def _quotient(part: np.ndarray, whole: np.ndarray, scale: np.ndarray) -> np.ndar
 
 
 def columns(ds: xr.Dataset) -> dict[str, list[Any]]:
-    """Return what there is of each bin, with a column for each rank; dates are text."""
+    """Return the values of each bin as columns, one for each rank; dates are text."""
     over = "time" if "time" in ds.dims else "age"
     found = {name: _plain_times(ds[name].values) for name in (over, f"{over}_end")}
     for name, values in ds.data_vars.items():
@@ -568,7 +568,7 @@ def _plain_times(values: np.ndarray) -> list[Any]:
 
 
 def blocks(found: Found) -> Iterator[Block]:
-    """Yield a line for each bin of time, and for each age of templates where these are found."""
+    """Yield a line for each bin of time, and for each age of templates if there are any."""
     for i, ds in enumerate(found.values()):
         if i:
             yield Sentence()

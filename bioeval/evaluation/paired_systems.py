@@ -1,4 +1,4 @@
-"""Systems over the same data: aligned by the names of templates, and what they do not share."""
+"""Systems over the same data, aligned by the names of templates, and how they differ."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAME = "template"
 
 @dataclass(frozen=True)
 class Named:
-    """What a system compared, by name: pairs, or the templates of both sides of a matrix."""
+    """Names of what a system compared: pairs, or the templates of both sides of a matrix."""
 
     what: tuple[str, ...]  # nouns
     names: tuple[Any, ...]  # of each, CodedSides or a list
@@ -30,7 +30,7 @@ class Named:
 
     @classmethod
     def of(cls, scores: Any, by: str = "templates") -> Named | None:
-        """Return the names of what some scores are of; None where they have none.
+        """Return the names of the pairs or templates of scores; None where they have none.
 
         Of pairs, `by` may be ``"subjects"``, where no two pairs have the same.
         """
@@ -52,7 +52,7 @@ class Named:
         return cls(("probes", "gallery templates"), listed)
 
     def places(self, other: Named) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return the places, in both, of what is in both, in the order of this one."""
+        """Return the places, in both, of the common names, in this one's order."""
         return [_common(*self._numbers(i, other)) for i in range(len(self.names))]
 
     def _numbers(self, i: int, other: Named) -> tuple[np.ndarray, np.ndarray]:
@@ -131,7 +131,7 @@ def numbered_as(a: Scores, b: Scores) -> Scores:
 
 
 def differences(systems: Mapping[str, Named | None]) -> dict[str, str]:
-    """Say of each system what it lacks of the first one that has names, and has beyond it."""
+    """Say what each system lacks of the first one with names, and what it has in addition."""
     known = [(name, found) for name, found in systems.items() if found is not None]
     said: dict[str, str] = {}
     for name, found in known[1:]:
@@ -166,7 +166,7 @@ def _keys(
 
 
 def _common(mine: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places of what is in both, in the order of the first."""
+    """Return the places, in both, of the common names, in the order of the first."""
     if np.array_equal(mine, theirs):
         return np.arange(len(mine)), np.arange(len(theirs))
     order = np.argsort(theirs, kind="stable")
@@ -182,7 +182,7 @@ def _common(mine: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _some(scores: PairScores, places: np.ndarray) -> PairScores:
-    """Return some pairs, with what was said of the list."""
+    """Return some pairs, with the remarks of the list."""
     if _whole(places, scores.shape[0]):
         return scores
     view = scores.select(places)
@@ -191,7 +191,7 @@ def _some(scores: PairScores, places: np.ndarray) -> PairScores:
 
 
 def _turned_as(a: PairScores, b: PairScores) -> PairScores:
-    """Return the pairs of `b`, which have no order, with the sides of those of `a`."""
+    """Return the pairs of `b`, which have no order, with their sides as in `a`."""
     if a.templates is None or b.templates is None:
         return b
     names, others = (np.array(x.templates.values, dtype=object) for x in (a, b))

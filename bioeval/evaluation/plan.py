@@ -1,4 +1,4 @@
-"""What a protocol card requires of some scores: the jobs to run and the options of the results."""
+"""Plan of an evaluation: the jobs that a card requires and the options of their results."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class EvaluationOptions:
         )
 
     def given(self, *names: str) -> list[str]:
-        """Return those of the named options that were given."""
+        """Return the named options that were given."""
         values = {name: getattr(self, name) for name in names}
         return [name for name, value in values.items() if value is not None and value is not False]
 
@@ -184,7 +184,7 @@ class Plan:
                 self.tasks[name] = planner.identification(task)
 
     def _has(self, task: str) -> bool:
-        """Return whether a task of the card is evaluated."""
+        """Whether a task of the card is evaluated."""
         if not self.automatic:
             return True
         if task == "verification":
@@ -201,7 +201,7 @@ class Plan:
         keep: int = 0,
         beside: Sequence[RowDigestJob] = (),
     ) -> dict[str, TaskCounts]:
-        """Return the counts of all tasks by node, made in one sweep; `points` are wanted next.
+        """Return the counts of all tasks by node, made in one sweep; `points` come next if wanted.
 
         Up to `keep` scores around them are kept for a merged tally. The jobs `beside` see the
         blocks of the first sweep, too.
@@ -284,7 +284,7 @@ class Plan:
 
     @stage("keeping scores")
     def keep(self, counted: dict[str, TaskCounts], most: int) -> None:
-        """Keep scores around the operating points of verification, at most so many of each task.
+        """Keep scores around the operating points of verification, with a limit for each task.
 
         Scores that a sweep has kept are enough if they hold the points of these counts.
         """
@@ -347,7 +347,7 @@ def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
 
 
 def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
-    """Return the galleries that a card takes apart, by name; None if there is but one."""
+    """Return the galleries that a card evaluates separately, by name; None if there is one."""
     if card.galleries is None or card.galleries.column not in scores.gallery_meta:
         return None
     column = scores.gallery_meta[card.galleries.column]
@@ -393,7 +393,7 @@ _SEARCHES = {"reid", "gom"}
 
 
 def _searches_only(card: Protocol) -> bool:
-    """Return whether a card has no task but re-identification and GOM."""
+    """Whether a card has no task but re-identification and GOM."""
     return set(card.tasks) <= _SEARCHES
 
 

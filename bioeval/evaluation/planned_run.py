@@ -1,4 +1,4 @@
-"""What an evaluation takes: comparisons, memory, and time from one short measurement."""
+"""Cost of an evaluation: comparisons, memory, and time from one short measurement."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _whole(name: str, value: Any, low: int) -> float:
 
 
 def _example(how: tuple[int, str, str], each: int, share: float | None) -> Scores:
-    """Return scores like those that are planned, with `MEASURED` gallery templates at most."""
+    """Return scores like the planned ones, with `MEASURED` gallery templates at most."""
     features, dtype, metric = how
     rng = np.random.default_rng(0)
     labels, camera = np.arange(MEASURED) // each, np.arange(MEASURED) % 2
@@ -182,7 +182,7 @@ def _example(how: tuple[int, str, str], each: int, share: float | None) -> Score
 
 
 def _seconds_per_comparison(scores: Scores, protocol: str | Protocol, auc: bool) -> float:
-    """Return the processor time of an evaluation for each comparison, once all is compiled."""
+    """Return processor time by comparison, once all kernels are compiled."""
     with stage("measuring a short evaluation"):
         for _ in range(2):
             before = time.process_time()

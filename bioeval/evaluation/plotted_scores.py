@@ -1,4 +1,4 @@
-"""Counts and pictures of scores, as plots of scores take them."""
+"""Counts and pictures of scores, in the form that plots of scores take."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _histograms(data: Any) -> ScoreHistograms:
 
 
 def _robust_grid(scores: Scores) -> CellGrid | None:
-    """Return cells for the impostor scores that are not far from all others, by a sample."""
+    """Return cells for impostor scores, without far outliers, from a sample."""
     if are_pairs(scores):
         sample = as_row(scores.values[~scores.genuine], scores.kind, "exclude")[0]
     else:
@@ -85,7 +85,7 @@ def _robust_grid(scores: Scores) -> CellGrid | None:
 
 
 def plotted(scores: Any) -> Iterator[tuple[str, str, Any]]:
-    """Return what ``save_all`` draws of scores: the plot, the system and what its display takes."""
+    """Return the plots of scores that ``save_all`` draws: plot, system and data of its display."""
     given = {} if scores is None else scores if isinstance(scores, Mapping) else {"": scores}
     for one in given.values():
         if not isinstance(one, Scores):

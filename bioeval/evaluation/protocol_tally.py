@@ -340,7 +340,7 @@ class Tally:
             )
 
     def _joint_sharing(self, other: Tally) -> Sharing | None:
-        """Return how a merged tally was shared; both must have been, and in one way."""
+        """Return how a merged tally was shared: both tallies, in the same way."""
         mine, theirs = self.shared, other.shared
         if mine is None and theirs is None:
             return None
@@ -357,7 +357,7 @@ class Tally:
         )
 
     def _joined_part(self, other: Tally, union: bool) -> GalleryPart | None:
-        """Return which parts of a gallery two tallies have counted; None for all."""
+        """Return the parts of a gallery that two tallies have counted; None for all."""
         mine, theirs = self.part, other.part
         if not union:
             for part in (mine, theirs):
@@ -495,7 +495,7 @@ class Tally:
         return found
 
     def disclosed(self) -> list[str]:
-        """Return what the tally says of people, a line each; no names and templates are in it."""
+        """Return what the tally discloses about people, one line each, without names."""
         return disclosed(self.parts, self.counted, self.shared)
 
     def save(self, path: str | os.PathLike[str]) -> None:

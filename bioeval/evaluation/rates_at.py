@@ -187,7 +187,7 @@ def _with_thresholds(places: np.ndarray, options: dict[str, Any]) -> dict[str, A
 
 
 def _exact(counted: xr.Dataset, places: np.ndarray) -> xr.Dataset:
-    """Return results in the order of the thresholds given, each of which they have."""
+    """Return results in the order of the given thresholds, all of which they contain."""
     row = np.searchsorted(counted["threshold"].values, places)
     found = at_rows(counted, row, places, places)
     found.attrs["threshold_lookup"] = _EXACT

@@ -89,7 +89,7 @@ def reid(
     client: Client | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
-    """Evaluate re-identification: CMC, mAP and mINP, as a convention has them.
+    """Evaluate re-identification under a convention: CMC, mAP and mINP.
 
     Every keyword left out takes the value of the card: see ``bioeval protocols market1501``, and
     ``docs/reid.md`` for how the conventions differ.
@@ -267,7 +267,7 @@ def _with_limits(
     names: Mapping[str, Name],
     options: IntervalOptions | None,
 ) -> xr.Dataset:
-    """Return a result with confidence intervals, if there are options of one."""
+    """Return a result with confidence intervals, if there are options of an interval."""
     if options is None:
         return result
     if options.by_subject:
@@ -376,7 +376,7 @@ def plan_gom(
     normalize: bool | tuple[float, float] | None = None,
     given: Mapping[str, Any] | None = None,
 ) -> tuple[GomJob, GomOptions]:
-    """Return the job of GOM and the options of its result, as a card has them.
+    """Return the job of GOM and the options of its result, as given by a card.
 
     Parameters
     ----------
@@ -409,7 +409,7 @@ def plan_gom(
 
 
 def _scale(normalize: Any) -> bool | tuple[float, float]:
-    """Return whether distances are normalised, or the two distances that become 0 and 1."""
+    """Return whether distances are normalised, or the distances that become 0 and 1."""
     if isinstance(normalize, (bool, np.bool_)):
         return bool(normalize)
     try:
@@ -471,7 +471,7 @@ _SCALARS = {scalar.name: scalar for scalar in (*GOM_POINTS, *QUERY_MEANS)}
 
 
 def gom_blocks(found: Found) -> Iterator[Block]:
-    """Yield a line for each system, with the columns of the paper of GOM."""
+    """Yield a line for each system, with the columns of the tables in the paper on GOM."""
     yield Title("GOM")
     counts = {
         name: tuple(int(ds[x]) for x in ("queries", "open_queries", "skipped"))

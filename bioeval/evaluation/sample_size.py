@@ -44,7 +44,7 @@ _FEW = 20
 
 @dataclass(frozen=True)
 class PlanBasis:
-    """What a plan starts from: the figures of a pilot, or those assumed."""
+    """Starting point of a plan: the figures of a pilot, or assumed ones."""
 
     components: Components
     value: float  # of the measure
@@ -61,7 +61,7 @@ class PlanBasis:
 
 
 def stated(frr: float | None, icc: float | None, template_icc: float) -> PlanBasis:
-    """Return what is assumed in place of a pilot."""
+    """Return the assumed figures that replace a pilot."""
     if frr is None or icc is None:
         missing = Argument("frr") if frr is None else Argument("icc")
         raise DataError(
@@ -109,7 +109,7 @@ def _operating_point(
     confidence: float,
     random_state: RandomState,
 ) -> dict[str, Any]:
-    """Return the pilot's threshold; of an EER its value and the width of its interval."""
+    """Return the pilot's threshold; for an EER also its value and interval width."""
     if measure == "eer":
         ds = verification(
             pilot, auc=False, interval="subject-bootstrap", confidence=confidence,
@@ -136,7 +136,7 @@ def _operating_point(
 
 
 def _errors(pilot: Scores, threshold: float) -> tuple[list[np.ndarray], bool]:
-    """Return the genuine errors of each subject, and whether the same templates are on both sides.
+    """Return the genuine errors of each subject, and whether both sides have the same templates.
 
     An error of (i, j) and of (j, i) is that of one pair, their mean.
     """
@@ -397,7 +397,7 @@ def _subjects(
 
 
 def _rules(far: float, confidence: float) -> Variables:
-    """Return the trials of the rules of 3 and 30, and the subjects who make them."""
+    """Return the trials that the rules of 3 and 30 require, and the subjects who make them."""
     variables: Variables = {}
     rules = trials_without_error(far, confidence), math.ceil(float(rule_of_30(far)) - 1e-9)
     for rule, trials in zip(("3", "30"), rules, strict=True):

@@ -33,7 +33,7 @@ LEAST_LATTICE = 16
 def kind_finding(
     scores: Scores, genuine: np.ndarray, impostor: np.ndarray, diagonal: int
 ) -> Finding:
-    """Whether the scores are of the kind that is said."""
+    """Return the finding about the kind of the scores."""
     if not len(genuine) or not len(impostor):
         message = f"{PLURALS[scores.kind]}; not checked without both classes"
         return Finding("kind", "ok", message)
@@ -48,7 +48,7 @@ def kind_finding(
 
 
 def ties_finding(sample: np.ndarray) -> Finding:
-    """Scores that several comparisons share."""
+    """Return the finding about scores that several comparisons share."""
     values, counts = np.unique(sample, return_counts=True)
     if len(values) < 2:
         return Finding("ties", "ok", "too few scores to look for ties")
@@ -113,7 +113,7 @@ def score_checks(scores: Scores, found: DataScan) -> Iterator[Finding]:
 
 
 def _failed(scores: Scores, found: DataScan) -> Finding:
-    """Comparisons that failed, and templates of which all did."""
+    """Return the finding about failed comparisons, and templates without any other."""
     infinite = int(found.counts[FARTHEST] + found.counts[NEAREST])
     where = listed(f"row {i}, column {j}" for i, j in found.cells(FAILED))
     lost = [
@@ -148,7 +148,7 @@ def failures(scores: Scores, failed: int, where: str, infinite: int, nearest: in
 
 
 def _sentinels(scores: Scores, found: DataScan, scattered: np.ndarray | None) -> Finding:
-    """Rows, columns and values that stand for failed comparisons.
+    """Return the finding about rows, columns and values that stand for failed comparisons.
 
     `scattered` are sampled impostor distances, where some are at the distance of a copy and none is
     known to be of one.
@@ -181,7 +181,7 @@ def _sentinels(scores: Scores, found: DataScan, scattered: np.ndarray | None) ->
 
 
 def end_finding(ends: Iterable[tuple[EndValue, int]], of: str, where: str) -> Finding | None:
-    """Return the finding of values at the ends, with how many share each; None without any."""
+    """Return the finding of values at the ends of the range, with their numbers; else None."""
     found = list(ends)
     if not found:
         return None
@@ -196,7 +196,7 @@ def end_finding(ends: Iterable[tuple[EndValue, int]], of: str, where: str) -> Fi
 
 
 def mirrored(found: DataScan) -> bool:
-    """Say whether both directions of a pair have one score, but for rounding."""
+    """Whether both directions of a pair have one score, but for rounding."""
     gap, scale = _gaps(found)
     return bool(gap.max(initial=0.0) <= _ROUNDING * scale)
 
@@ -214,7 +214,7 @@ def _gaps(found: DataScan) -> tuple[np.ndarray, float]:
 
 
 def _symmetry(scores: Scores, found: DataScan) -> Finding:
-    """Whether both directions of a pair have one score."""
+    """Return the finding about whether both directions of a pair have one score."""
     gap, scale = _gaps(found)
     number, of = int((gap > 0).sum()), gap.size - len(gap)
     if not number:
@@ -238,7 +238,7 @@ def _symmetry(scores: Scores, found: DataScan) -> Finding:
 
 
 def _samples(scores: Scores, found: DataScan) -> tuple[np.ndarray, np.ndarray]:
-    """Return sampled impostor distances, and sampled scores, each pair of templates once."""
+    """Return sampled impostor distances and sampled scores, each pair of templates once."""
     watch = found.watch
     sign = -1.0 if larger_is_closer(scores.kind) else 1.0
     sample = watch.sample.copy()
@@ -264,7 +264,7 @@ def _diagonal(scores: Scores, found: DataScan) -> int:
 
 
 def compared_with_themselves(scores: Scores, found: DataScan) -> bool:
-    """Say whether probe and gallery template of one place are the same, by their scores.
+    """Whether probe and gallery template of one place are equal, by their scores.
 
     They are nearest to each other, where the subject has other templates in the gallery, and have
     one score, or there are enough of them.

@@ -20,7 +20,7 @@ from bioeval.tallies.random_galleries.counts import GalleryTally
 
 @dataclass(frozen=True)
 class Sharing:
-    """How a tally was made fit to be shared.
+    """How a tally was prepared for sharing.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Sharing:
 
 
 def share_parts(parts: dict[str, TaskCounts], *, min_count: int) -> dict[str, TaskCounts]:
-    """Return folded counts without small ones."""
+    """Return folded counts without small counts."""
     require_integer("min_count", min_count, low=0)
     kinds = FoldedVerification | FoldedIdentification
     if not all(isinstance(part.tally, kinds) for part in parts.values()):
@@ -74,7 +74,7 @@ def _distinct(parts: dict[str, TaskCounts]) -> list[Any]:
 
 
 def share_about(about: Provenance, salt: DigestKey | None) -> Provenance:
-    """Return a provenance without names: codes of subjects salted, or numbers in their place."""
+    """Return a provenance without names: subjects as salted codes, or as numbers."""
     if salt is not None:
         names = list(about.probe_subjects)
         codes = dict(zip(names, as_texts(salt.digests("shared", names)), strict=True))
@@ -99,7 +99,7 @@ def share_about(about: Provenance, salt: DigestKey | None) -> Provenance:
 
 
 def share_probes(probes: CountedProbes | None, salt: DigestKey | None) -> CountedProbes | None:
-    """Return the digests of probes under the salt, without those of their scores; None for none."""
+    """Return salted digests of probes, without those of their scores; None without probes."""
     if probes is None or salt is None:
         return None
     hashed = [salt.digest("probe", str(x)) for x in probes.probes.tolist()]
@@ -113,7 +113,7 @@ def share_probes(probes: CountedProbes | None, salt: DigestKey | None) -> Counte
 def disclosed(
     parts: dict[str, TaskCounts], probes: CountedProbes | None, sharing: Sharing | None
 ) -> list[str]:
-    """Return what a tally says of people, a line each; names and templates are in none."""
+    """Return what a tally discloses about people, one line each, without names."""
     about = next(iter(parts.values())).tally.about
     lines = [
         f"the numbers of probes ({about.probes:,}), of their subjects "
@@ -155,7 +155,7 @@ def disclosed(
 
 
 def _said_of(tally: Any) -> list[str]:
-    """Return what the counts of a task say."""
+    """Return what the counts of a task disclose."""
     if isinstance(tally, VerificationTally):
         lines = [f"all {counted(len(tally.genuine), 'genuine scores')}"]
         if tally.kept is not None:

@@ -188,7 +188,7 @@ def tally(
 
 
 def _kept_at_most(points: Any) -> int:
-    """Return how many scores are kept for points at most; 0 where none are wanted."""
+    """Return how many scores are kept for points at most; 0 where no points are wanted."""
     if isinstance(points, (bool, np.bool_)):
         return KEPT * bool(points)
     if not isinstance(points, (int, np.integer)) or points < 1:
@@ -200,7 +200,7 @@ def _kept_at_most(points: Any) -> int:
 
 
 def about_of_site(about: Provenance, key: DigestKey, site: str) -> Provenance:
-    """Return a provenance that names the site, with digests in place of names of subjects."""
+    """Return a provenance that names the site, with digests in place of subjects' names."""
     names = list(about.probe_subjects)
     digests = dict(zip(names, as_texts(key.digests("label", names)), strict=True))
     return replace(

@@ -133,7 +133,7 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def holds_mates(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file holds mates of a gallery in parts, and no tally.
+    """Whether a file holds mates of a gallery in parts, and not a tally.
 
     Raises
     ------
@@ -243,7 +243,7 @@ _FLOATS = ("mate", "other", "nearest_mate", "nearest_other")
 
 
 def _wrong_tasks(nodes: dict[str, tuple[Any, Any]]) -> str:
-    """Return what is wrong with the (tally, options) of each node; an empty string if nothing."""
+    """Return what is wrong with the (tally, options) of each node, or an empty string."""
     if not nodes:
         return "it holds no task"
     for node, (tally, options) in nodes.items():
@@ -474,7 +474,7 @@ def _within_thresholds(tally: GomTally) -> str:
 
 
 def _retrieved(tally: ReidTally | GomTally) -> bool:
-    """Whether there is a table of the entries retrieved within increasing thresholds."""
+    """Whether the table of entries retrieved within increasing thresholds is valid."""
     taus = tally.thresholds
     if taus is None or not _array(taus, "f") or not _rises(taus, strictly=True):
         return False

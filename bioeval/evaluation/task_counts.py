@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class TaskCounts:
-    """Counts of one task, with the keywords of the function that makes its dataset."""
+    """Counts of one task, with the options of the function that makes its dataset."""
 
     tally: Counts
     options: dict[str, Any]
@@ -34,7 +34,7 @@ class TaskCounts:
         return {k: v.tolist() if isinstance(v, arrays) else v for k, v in self.options.items()}
 
     def same_options(self, other: TaskCounts) -> bool:
-        """Return whether both become results with the same options."""
+        """Whether both make results with the same options."""
         mine, theirs = self.plain_options(), other.plain_options()
         return json.dumps(mine, sort_keys=True) == json.dumps(theirs, sort_keys=True)
 
@@ -102,7 +102,7 @@ def datasets_of(
 
 
 def with_notes(parts: dict[str, TaskCounts], notes: list[str], **changed: Any) -> None:
-    """Add notes to the provenance of counts that were just made, and change it otherwise."""
+    """Add notes to the provenance of counts that were just made, with other changes."""
     for tally in {id(part.tally): part.tally for part in parts.values()}.values():
         found = tuple(dict.fromkeys([*tally.about.notes, *notes]))
         tally.about = replace(tally.about, notes=found, **changed)

@@ -36,7 +36,7 @@ class TaskPlan(NamedTuple):
 
 @dataclass(eq=False)
 class TaskPlanner:
-    """Plans identification over the same scores, with the options of each as a section of a card.
+    """Plans identification tasks over the same scores, each with the options of its section.
 
     Options are checked here, before any score is read; thresholds and FAR targets are given
     checked.
@@ -81,7 +81,7 @@ class TaskPlanner:
         return TaskPlan(job, {**options, "note": note})
 
     def _ranked(self, task: OpenSet | ClosedSet) -> IdentificationJob:
-        """Return the job that open and closed set share where their ranks are alike."""
+        """Return the job that open and closed set share where they rank alike."""
         key = task.rank_unit, task.fusion
         if key not in self._shared:
             self._shared[key] = IdentificationJob(

@@ -1,4 +1,4 @@
-"""Progress of several looks at the same rows."""
+"""Progress of several passes over the same rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bioeval.scores.blocks import Progress
 
 
 def ticker(progress: Progress | None, total: int) -> Callable[[int], None]:
-    """Return what adds up the rows done, and reports them out of `total`."""
+    """Return a function that adds up the rows done, and reports them out of `total`."""
     done = 0
 
     def tick(rows: int) -> None:

@@ -50,7 +50,7 @@ NODES = 400
 
 
 def count_limits(trials: int, rate: np.ndarray, confidence: float) -> tuple[int, int]:
-    """Return the middle of the number of events in so many independent trials.
+    """Return the central interval of the number of events in independent trials.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def count_limits(trials: int, rate: np.ndarray, confidence: float) -> tuple[int,
 
 
 def _quantile(trials: int, rate: np.ndarray, level: float) -> int:
-    """Return the smallest count that is not exceeded with a probability of at least `level`."""
+    """Return the smallest count that is not exceeded with probability `level` or more."""
     low, high = -1, trials
     while high - low > 1:
         middle = (low + high) // 2
@@ -122,7 +122,7 @@ class _Rates:
     size: int | None = None  # of the watch list that verification is done against
 
     def in_use(self, event: int, rate: np.ndarray) -> np.ndarray:
-        """Return what a rate, or values of it, is in use."""
+        """Return a rate, or values of it, at the size of the gallery in use."""
         if self.size is None or event:
             return rate
         with np.errstate(divide="ignore"):
@@ -297,7 +297,7 @@ def _variables(
 
 
 def _given(rates: Mapping[str, float]) -> _Rates:
-    """Return rates that are given by name."""
+    """Return the rates given by name."""
     if not isinstance(rates, Mapping):
         raise DataError(
             f"rates is {type(rates).__name__}; expected a result of be.verification or be.open_set,"
@@ -411,7 +411,7 @@ def _value(ds: xr.Dataset, name: str, **at: int) -> float:
 
 
 def blocks(found: Found) -> Iterator[Block]:
-    """Yield a part for each event, a line for each period."""
+    """Yield a part for each event, with a line for each period."""
     ds = found[""]
     attrs, on_list = ds.attrs, ds.attrs["task"] == "watch list"
     size = f" of {attrs['gallery_size']:,}" if "gallery_size" in attrs else ""

@@ -41,7 +41,7 @@ WORST_PAIRS = {
 
 
 class LeastCells:
-    """The least values of all that were added, up to `most`, with their rows and columns.
+    """The `most` smallest values of all that were added, with their rows and columns.
 
     In order of value, ties by row, then column.
     """
@@ -53,11 +53,11 @@ class LeastCells:
 
     @property
     def limit(self) -> float:
-        """The largest value with which a cell of a later row is among them."""
+        """The largest value that a cell of a later row may have to be included."""
         return np.inf if len(self.value) < self.most else np.nextafter(self.value[-1], -np.inf)
 
     def add(self, value: np.ndarray, row: np.ndarray, column: np.ndarray) -> None:
-        """Take in some cells, without NaN."""
+        """Add some cells, without NaN."""
         value = np.concatenate([self.value, value.astype(np.float64)])
         row, column = np.concatenate([self.row, row]), np.concatenate([self.column, column])
         if len(value) > self.most:
@@ -67,7 +67,7 @@ class LeastCells:
         self.value, self.row, self.column = value[order], row[order], column[order]
 
     def without_mirrored(self, scores: Scores, most: int) -> None:
-        """Keep each pair of templates once, where it is first, and up to `most` of them."""
+        """Keep each pair of templates once, at its first place, up to `most` pairs."""
         ids = np.stack([scores.probe_ids[self.row], scores.gallery_ids[self.column]])
         _, first = np.unique(np.sort(ids, axis=0), axis=1, return_index=True)
         first = np.sort(first)[:most]
@@ -121,7 +121,7 @@ def _add_genuine(found: LeastCells, block: Block) -> None:
 
 
 def own_cells(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Return row and position of the cells of each probe's own subject, but for the probe."""
+    """Return row and position of the cells of each probe's own subject, except the probe."""
     row, position = cells_between(block.mate_start, block.mate_stop)
     other = position != block.self_position[row]
     return row[other], position[other]
@@ -283,7 +283,7 @@ def compared(scores: Scores, protocol: str | Protocol) -> Scores:
 
 
 def _label_errors(scores: Scores, row: np.ndarray, column: np.ndarray) -> np.ndarray:
-    """Say of impostor pairs whether their subjects are nearer to each other than to themselves."""
+    """Return for impostor pairs whether the subjects are nearer to each other than themselves."""
     codes = np.sort(np.stack([scores.codes.probe[row], scores.codes.gallery[column]], 1), axis=1)
     pairs, back = np.unique(codes, axis=0, return_inverse=True)
     found = np.array([_mutually_nearer(scores, pair) for pair in pairs], dtype=bool)
@@ -291,7 +291,7 @@ def _label_errors(scores: Scores, row: np.ndarray, column: np.ndarray) -> np.nda
 
 
 def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
-    """Say whether two subjects fulfil the rule of label errors."""
+    """Whether two subjects fulfil the rule of label errors."""
     probes, gallery = (
         np.flatnonzero(np.isin(x, subjects)) for x in (scores.codes.probe, scores.codes.gallery)
     )
@@ -308,7 +308,7 @@ def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
 
 
 def _storable(values: np.ndarray) -> np.ndarray:
-    """Return values as numbers, or as text, as netCDF holds them."""
+    """Return values as numbers or text, which netCDF can hold."""
     if values.dtype.kind in "biuf":
         return values
     return np.array([str(x) for x in values.tolist()], dtype=object)

@@ -89,7 +89,7 @@ def halves_test(
 
 
 def _ends(sizes: np.ndarray) -> np.ndarray:
-    """Return where groups of subjects end who are in the order of their sizes."""
+    """Return the ends of the groups of subjects, which are in order of their sizes."""
     ends, stops = [0], np.cumsum(np.unique(sizes, return_counts=True)[1])
     for stop in stops.tolist():
         if stop - ends[-1] >= LEAST_TOGETHER:
@@ -279,7 +279,7 @@ _TESTS = {
 
 
 def blocks(found: Found) -> Iterator[Block]:
-    """Yield what is shown of a zoo: whose errors they are, the animals, and the tests."""
+    """Yield whose errors they are, the animals, and the tests."""
     ds = found[""]
     attrs, subjects = ds.attrs, counted(ds.sizes["subject"], "subjects")
     genuine, impostor = (

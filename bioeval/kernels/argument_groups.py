@@ -1,4 +1,4 @@
-"""Named groups of arguments that several kernel files share: no compiled code, types alone.
+"""Named tuples of arguments that several kernel files share; no compiled code.
 
 A field is read by its name inside the kernels, so that a call lists groups and not forty arrays.
 Groups of a single kernel are defined beside it.
@@ -12,7 +12,7 @@ import numpy as np
 
 
 class CellWindow(NamedTuple):
-    """A run of cells ``((k - 1) width, k width]``; its numbers are of the dtype of the scores.
+    """A run of cells ``((k - 1) width, k width]``, with numbers of the dtype of the scores.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class CellWindow(NamedTuple):
 
 
 class RankFacts(NamedTuple):
-    """How each probe's best mate ranks among the candidates that are not mates; all written.
+    """Rank of each probe's best mate among the candidates that are not mates; all written.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class ListedGallery(NamedTuple):
 
 
 class Mates(NamedTuple):
-    """The mates of each query, from near to far (equal ones by column); written but `offsets`.
+    """The mates of each query, from near to far (equal ones by column); all written but `offsets`.
 
     Attributes
     ----------

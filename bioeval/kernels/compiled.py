@@ -41,7 +41,7 @@ def _digest() -> str:
 
 
 def _usable(folder: Path) -> bool:
-    """Make a folder, as the newest of its kind, and return whether files can be written into it."""
+    """Create a folder, mark it as the newest, and return whether files can be written into it."""
     try:
         new = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def _say(line: str) -> None:
 
 
 class Compilations(event.Listener):
-    """Reports what is compiled; functions that are compiled for another are part of it.
+    """Reports of compilations; functions compiled on behalf of another are part of it.
 
     Where nothing shows the progress, the first compilation writes a line on standard error.
 
@@ -98,7 +98,7 @@ class Compilations(event.Listener):
 
 
 def _cache_folder() -> str:
-    """Return the folder for compiled kernels; a temporary one where no other can be written to."""
+    """Return the folder of compiled kernels; a temporary one where no other is writable."""
     named = os.environ.get("NUMBA_CACHE_DIR") or config.CACHE_DIR  # type: ignore[attr-defined]
     if named:
         return str(named)

@@ -1,4 +1,4 @@
-"""Rows of one value: each is read up to its second value, so that ordinary rows cost nothing."""
+"""Rows of one value: each row is read only up to its second distinct value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bioeval.kernels.compiled import compiled
 
 @compiled
 def constant_rows(values, rows, places, itself, value, count):
-    """Write the one finite value of each row, NaN where it has several, and how often it is there.
+    """Write the only finite value of each row (NaN for several) and how often it occurs.
 
     Parameters
     ----------

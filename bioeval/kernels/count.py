@@ -35,7 +35,7 @@ def finite_range(begin, end, block, mate_start, mate_stop, low, high):
 
 @register_jitable
 def add_powers(part, scale, origin, sums, squares):
-    """Add scaled differences from an origin, and their squares, into as many sums as there are."""
+    """Add scaled differences from an origin, and their squares, to several partial sums."""
     lanes = len(sums)
     for start in range(0, len(part), lanes):
         some = part[start : start + lanes]
@@ -245,7 +245,7 @@ def list_pairs(
     begin, end, block, starts, own, self_position, row_starts, groups, thresholds, base, scale,
     guide, first, right, layer, count, last,
 ):  # fmt: skip
-    """List how many impostor scores of each pair of subjects are between thresholds.
+    """List the number of impostor scores of each pair of subjects between thresholds.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""One look at every score: failed, infinite and perfect ones; digests of rows and columns."""
+"""Scan of every score: failed, infinite and perfect scores; digests of rows and columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 @compiled
 def scan_rows(low, values, state, classes, itself, perfect, rows, columns, digests, counts, places):
-    """Add what some rows of distances hold to the counts.
+    """Add the findings in some rows of distances to the counts.
 
     Parameters
     ----------

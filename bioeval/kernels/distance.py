@@ -1,4 +1,4 @@
-"""Inner products to distances, in place; distances that lost digits are computed again."""
+"""Inner products to distances, in place; distances that lost digits are computed anew."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bioeval.kernels.parallel_rows import parallel_rows
 
 
 class Embeddings(NamedTuple):
-    """The embeddings of one side: ``exact * factor``, whose rounded products were made.
+    """Embeddings of one side: ``exact * factor``, whose rounded products were computed.
 
     `squared` are the squared lengths, in the dtype of the products.
     """

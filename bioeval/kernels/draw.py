@@ -16,7 +16,7 @@ from bioeval.kernels.parallel_rows import parallel_rows
 
 
 class Facts(NamedTuple):
-    """The outcome of each search in each gallery, written.
+    """The outcome of each search in each gallery; all written.
 
     The first two are float64 of shape (r, b), NaN without a template; the others int64.
     """
@@ -139,7 +139,7 @@ def draw_facts(begin, end, block, probe, size, key, facts):
 
 @parallel_rows("sums")
 def permuted_products(begin, end, first, second, ends, key, sums):
-    """Write sums of products of two lists, the second permuted at random within its parts.
+    """Write sums of products of two lists, the second permuted within its parts.
 
     A part ends before each of the increasing `ends`; lists and sums are int64, `key` is two of
     uint64.

@@ -9,7 +9,7 @@ from bioeval.kernels.parallel_rows import parallel_rows
 
 @parallel_rows("tables")
 def count_by_lower(begin, end, rows, row_code, code, threshold, tables):
-    """Count impostor scores by the lower code of row and position, and at the threshold.
+    """Count impostor scores by the lower code of their templates, also at the threshold.
 
     ``tables[c, k, 0]``, int64, gets those up to the threshold, and ``tables[c, k, 1]`` the others;
     NaN is no attempt. `code` has one for each position, `row_code` one for each row.

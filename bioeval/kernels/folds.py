@@ -1,4 +1,4 @@
-"""Count all folds at once: each score by the fold of its probe and that of its template.
+"""All folds counted at once: each score by the fold of its probe and of its template.
 
 As in ``count``, the row's own subject is at ``mate_start:mate_stop``, everything else is an
 impostor score, and NaN is no attempt. The cells cover the whole line: the first one is open below,
@@ -18,7 +18,7 @@ PIECE = 64
 
 
 class FoldRows(NamedTuple):
-    """Rows of distances.
+    """Rows of distances with the folds of their templates.
 
     Attributes
     ----------

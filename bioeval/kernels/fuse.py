@@ -31,7 +31,7 @@ def sort(values):
 
 @parallel_rows("block")
 def fuse_groups(begin, end, block, columns, starts, self_position, rule, fused, place):
-    """Fuse the templates of each group by the `rule`-th smallest distance, or as above.
+    """Fuse the templates of each group by the `rule`-th smallest distance, or their mean.
 
     The mean is accumulated in float64 in gallery order; infinities of both signs have none, and the
     result is then +inf, accepted at no finite threshold. The median of an even number is the mean
@@ -98,7 +98,7 @@ def fuse_groups(begin, end, block, columns, starts, self_position, rule, fused, 
 
 
 def _least_of(size):
-    """Return a kernel for groups of one size, so common that it is worth a loop of its own."""
+    """Return a kernel for groups of one size, common enough for a loop of its own."""
 
     @register_jitable
     def least_of(line, nearest):
@@ -119,7 +119,7 @@ least_of_10 = _least_of(10)
 
 @register_jitable
 def least_but(part, left_out):
-    """Return the least of a few scores that are not NaN, one place left out; NaN if none is."""
+    """Return the least of a few scores without NaN, one place left out; NaN if none is left."""
     least = np.nan
     for p in range(len(part)):
         if p != left_out and (part[p] < least or least != least):

@@ -19,7 +19,7 @@ def add_counts(found, kind, table):
 
 @compiled
 def drawn_marked(population, drawn, weights, limit, out):
-    """Mix the hypergeometric distributions of 0, 1, ... marked among `drawn` of a population.
+    """Mix hypergeometric distributions of the number of marked among `drawn` of a population.
 
     Marked subjects are added one by one: if `j` of the first `r` are drawn, the next one is drawn
     with chance ``(drawn - j) / (population - r)``. All terms are positive. Row ``a`` of `out`,

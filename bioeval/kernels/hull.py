@@ -7,7 +7,7 @@ from bioeval.kernels.compiled import compiled
 
 @compiled
 def lower_hull(x, y, out):
-    """Write the indices of the lower-left convex hull of points; return how many they are.
+    """Write the indices of the lower-left convex hull of points; return their number.
 
     The points come with `x` not falling and `y` not rising, as the points of a ROC do.
     """

@@ -1,4 +1,4 @@
-"""Rank of the query's identity among identities: each at its first entry, or by drawn entries."""
+"""Rank of the query's identity among identities, by first entries or by drawn entries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MIX_B = np.uint64(0x94D049BB133111EB)
 
 
 class Draws(NamedTuple):
-    """Galleries of one entry of each identity: the ties, and which galleries.
+    """Galleries of one entry of each identity: how they are drawn, and how ties are broken.
 
     An entry exactly as close ranks before the mate iff its column does (`stable`), or with the
     probability of each node; the distributions are averaged with the weights.
@@ -32,7 +32,7 @@ class Draws(NamedTuple):
 
 @register_jitable
 def _random_bits(state, key):
-    """Return 64 random bits that depend on a state and a key alone."""
+    """Return 64 random bits that depend only on a state and a key."""
     z = state + STEP * (np.uint64(key) + np.uint64(1))
     z = (z ^ (z >> np.uint64(30))) * MIX_A
     z = (z ^ (z >> np.uint64(27))) * MIX_B
@@ -41,7 +41,7 @@ def _random_bits(state, key):
 
 @register_jitable
 def _uniform(state, key):
-    """Return a number in [0, 1) that depends on a state and a key alone."""
+    """Return a number in [0, 1) that depends only on a state and a key."""
     return np.float64(_random_bits(state, key) >> np.uint64(11)) / 9007199254740992.0
 
 
@@ -124,7 +124,7 @@ def _add_draws(draws, state, mate, mates, kept, first, equal, at_rank):
 
 @register_jitable
 def _add_exactly(node, weight, kept, first, equal, line, at_rank):
-    """Add the distribution of the rank: a sum of one independent trial for each identity."""
+    """Add the distribution of the rank: a sum of independent trials, one for each identity."""
     ranks = len(at_rank)
     line[:] = 0.0
     line[0] = 1.0

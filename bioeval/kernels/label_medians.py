@@ -9,7 +9,7 @@ from bioeval.kernels.parallel_rows import parallel_rows
 
 @parallel_rows(over="values")
 def label_medians(begin, end, values, columns, starts, own, itself, found):
-    """Write the median distance of each row to its own label, and the least to another one.
+    """Write each row's median distance to its own label, and the least to another label.
 
     The median of an even number of distances is the lower of the two in the middle. Distances that
     are not finite are left out, and so is a label without any.

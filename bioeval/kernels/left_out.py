@@ -1,4 +1,4 @@
-"""What leaving one subject out of the gallery changes for each probe, in one pass over its row.
+"""Effect of leaving one subject out of the gallery on each probe, in one pass over its row.
 
 The rank of a probe changes with a subject that has candidates up to the distance of the best mate,
 its nearest non-mate with the one subject that has it.
@@ -15,7 +15,7 @@ from bioeval.kernels.parallel_rows import parallel_rows
 
 
 class ByGroup(NamedTuple):
-    """What each row has of each group of the gallery; all written.
+    """Facts of each row about each group of the gallery; all written.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Disjoint pairs of a graph, as many as there are (Edmonds 1965)."""
+"""Maximum matching: the largest number of disjoint pairs in a graph (Edmonds 1965)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FREE, _EVEN, _ODD, _DONE = 0, 1, 2, 3
 
 @compiled
 def match_in_order(left, right, mate):
-    """Take each pair whose members are in none yet.
+    """Take each pair whose members are not yet in a pair.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def match_in_order(left, right, mate):
 
 @compiled
 def match_most(start, neighbour, mate):
-    """Change the pairs until there are as many as possible.
+    """Change the pairs until their number is the largest possible.
 
     From each member without a mate, look for a path on which pairs and other neighbours alternate
     and whose end has no mate either; odd circles on the way are shrunk to their base.
@@ -79,7 +79,7 @@ def match_most(start, neighbour, mate):
 
 @register_jitable
 def _base(base, v):
-    """Return the base of the circles that a member is in."""
+    """Return the base of the blossom that a member is in."""
     while base[v] != v:
         base[v] = base[base[v]]
         v = base[v]
@@ -88,7 +88,7 @@ def _base(base, v):
 
 @register_jitable
 def _exchange(parent, mate, u):
-    """Exchange pairs and other neighbours on the path from `u` back to the root."""
+    """Exchange matched and unmatched pairs on the path from `u` back to the root."""
     while u >= 0:
         v = parent[u]
         following = mate[v]
@@ -111,7 +111,7 @@ def _meeting(u, v, parent, base, mate, seen, step):
 
 @register_jitable
 def _shrink(u, v, common, parent, base, mate, mark, queue, tail):
-    """Shrink one side of a circle, from `u` to `common`; return the new end of the queue."""
+    """Shrink one side of a blossom, from `u` to `common`; return the new end of the queue."""
     while _base(base, u) != common:
         parent[u] = v
         v = mate[u]
@@ -128,7 +128,7 @@ def _shrink(u, v, common, parent, base, mate, mark, queue, tail):
 
 @register_jitable
 def _leave(reached, mate, mark, parent, base, last):
-    """Mark the members that a search reached, those of the queue and their mates, with `last`."""
+    """Mark the members that a search has reached (the queue and their mates) with `last`."""
     for v in reached:
         for u in (v, mate[v]):
             if u >= 0:

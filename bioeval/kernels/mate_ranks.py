@@ -110,7 +110,7 @@ def _count_many(near, mates, closer, tied):
 
 @register_jitable
 def _listed(gallery, low, high, j):
-    """Return whether a column is in one of the runs ``low:high``, which are in order."""
+    """Whether a column is in one of the ordered runs ``low:high``."""
     end = high
     while low < high:  # the first run that ends beyond the column
         middle = (low + high) // 2
@@ -123,7 +123,7 @@ def _listed(gallery, low, high, j):
 
 @register_jitable
 def _removed(queries, gallery, i, j):
-    """Return whether an own template is the query itself or from its camera, and so removed."""
+    """Whether an own template is removed: it is the query itself or from its camera."""
     return j == queries.self_column[i] or (
         gallery.same_camera and gallery.camera[j] == queries.camera[i]
     )
@@ -158,7 +158,7 @@ def _subtract_own(queries, gallery, i, own, runs, mates, closer, tied):
 
 @register_jitable
 def _count_before(row, gallery, own, runs, distance, place):
-    """Count the templates of others exactly as close as a mate, in an earlier column."""
+    """Count templates of others at the same distance as a mate, in an earlier column."""
     count = np.int64(0)
     for r in range(runs[0], runs[1]):
         if gallery.run_first[r] >= place:

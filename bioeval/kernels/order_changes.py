@@ -1,4 +1,4 @@
-"""Genuine and impostor attempts that two systems put in another order, and whose they are."""
+"""Genuine and impostor attempts that two systems rank in another order, and their subjects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bioeval.kernels.compiled import compiled
 
 
 class OrderedAttempts(NamedTuple):
-    """Attempts of two systems.
+    """Attempts of two systems, with their places in the order of each system's scores.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class OrderedAttempts(NamedTuple):
 
 @compiled
 def mark_order_changes(genuine, start, impostor, found):
-    """Mark the impostor attempts in another order with a genuine attempt of a group.
+    """Mark impostor attempts that change order with a genuine attempt of a group.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def _extremes(top, bottom):
 
 @register_jitable
 def _changes(first, second, top, bottom, x, y):
-    """Return whether an attempt ``(x, y)`` is in another order with any of some sorted ones."""
+    """Whether an attempt ``(x, y)`` is in another order with any of some sorted attempts."""
     low = np.searchsorted(first, x)
     high = np.searchsorted(first, x, side="right")
     if low > 0 and top[low - 1] >= y:

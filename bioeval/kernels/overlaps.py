@@ -40,7 +40,7 @@ class Frames(NamedTuple):
 
 
 class Pairing(NamedTuple):
-    """The pairing so far, changed frame by frame.
+    """The pairing so far, updated frame by frame.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ def _keep_pairings(f, memory, frames, pairing):
 
 @register_jitable
 def _two_largest(f, frames, pairing):
-    """Write the two largest weights of each result box that is left."""
+    """Write the two largest weights of each remaining result box."""
     for i in range(frames.start[f], frames.start[f + 1]):
         for k in range(frames.overlap_start[i], frames.overlap_start[i + 1]):
             pairing.first[frames.overlap_row[k]] = 0.0
@@ -152,7 +152,7 @@ def _two_largest(f, frames, pairing):
 
 @register_jitable
 def _pair_dominant(f, frames, pairing):
-    """Match pairs that outweigh the best other pairs of both boxes together; return how many.
+    """Pair boxes whose overlap exceeds the best others of both; return the number.
 
     Every best assignment contains them: in one that does not, this pair in place of those of its
     two boxes would make the sum larger.
@@ -186,7 +186,7 @@ def _pair_dominant(f, frames, pairing):
 
 @register_jitable
 def _list_competing(f, frames, pairing):
-    """List the overlaps of boxes that are left, and return how many."""
+    """List the overlaps of the remaining boxes, and return their number."""
     competing = 0
     for i in range(frames.start[f], frames.start[f + 1]):
         if pairing.match[i] >= 0:
@@ -201,7 +201,7 @@ def _list_competing(f, frames, pairing):
 
 @compiled
 def match_frames(f, resume, memory, frames, pairing):
-    """Match frame after frame, up to one whose boxes compete and need an assignment.
+    """Match frame after frame, up to a frame whose boxes compete and need an assignment.
 
     In each frame, earlier pairings that still overlap are kept, in the order of the targets, over a
     difference of `serial` up to `memory`; then the pairs that every best assignment contains. The

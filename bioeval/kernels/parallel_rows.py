@@ -1,4 +1,4 @@
-"""Loops whose parts run side by side: compiled once, as one plain loop, and run on Python threads.
+"""Loops run in parts on Python threads, compiled once as one plain loop.
 
 numba's own parallel loops take several times as long to compile, and that is most of a first run.
 Nothing here is compiled into a kernel, so that the caches of kernels do not depend on this file.
@@ -31,7 +31,7 @@ def parallel_rows(over: str) -> Callable[[Callable[..., None]], ParallelRows]:
 
 
 class ParallelRows:
-    """A loop that is run in as many parts as numba may use threads.
+    """A loop that runs in as many parts as numba may use threads.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ OPTIMISTIC, PESSIMISTIC, STABLE, EXPECTED = range(4)
 
 
 class Draw(NamedTuple):
-    """Which galleries are drawn, and how they are ranked."""
+    """How galleries are drawn, and how they are ranked."""
 
     size: int  # templates drawn of each subject; all, if it has fewer
     policy: int  # the tie policy
@@ -42,7 +42,7 @@ class Rules(NamedTuple):
 
 
 class MateRanks(NamedTuple):
-    """Expected ranks of the mates of each row, nearest first; written but `first`.
+    """Expected ranks of the mates of each row, nearest first; all written but `first`.
 
     Those of row ``i`` are at ``first[i]:first[i + 1]`` of the others, float64 with a place a mate:
     `distance` (NaN if it cannot be the nearest drawn), and the chances that it is the nearest drawn
@@ -57,7 +57,7 @@ class MateRanks(NamedTuple):
 
 
 class Trials(NamedTuple):
-    """Independent trials: for each other subject, whether it ranks before the mate.
+    """Independent trials, one for each other subject: does it rank before the mate?
 
     Trial ``s`` succeeds with chance ``chance[s] + u more[s]``, below 1.
     """
@@ -88,7 +88,7 @@ def drawn_chance(n, taken, size):
 
 @register_jitable
 def out_of_reach(mean, trials, limit, tiny):
-    """Return whether fewer than `limit` successes surely have a chance below `tiny`.
+    """Whether fewer than `limit` successes surely have a chance below `tiny`.
 
     Chernoff's bound: of `trials` independent ones with `mean` successes, at most ``k`` succeed
     with chance at most ``exp(-trials D)``, where ``D`` is the relative entropy of ``k / trials``
@@ -121,7 +121,7 @@ def one_more(target, source, below, y, x):
 
 @register_jitable
 def successes(trials, count, u, limit, tiny, terms):
-    """Write the chances of 0, 1, ... successes among the first `count` trials.
+    """Write the chances of 0, 1, ... successes in the first `count` trials.
 
     All terms are positive, so nothing cancels, however many trials there are; terms below `tiny`
     at either end are dropped, which keeps the work to the numbers that can happen. The first
@@ -217,7 +217,7 @@ def closer_of_each(row, starts, x, closer):
 
 @register_jitable
 def usable_mates(row, block, i, distance, where):
-    """Write the mates of a row, nearest first and equal ones in gallery order; return how many."""
+    """Write the mates of a row, nearest first and ties in gallery order; return their number."""
     count = 0
     for p in range(block.starts[block.own[i]], block.starts[block.own[i] + 1]):
         x = row[p]
@@ -239,7 +239,7 @@ def usable_mates(row, block, i, distance, where):
 
 @register_jitable
 def nearest_drawn(weight, size):
-    """Write the chance of each mate to be the nearest drawn; return how many mates have one.
+    """Write the chance of each mate to be the nearest drawn; return how many have a chance.
 
     A mate is the nearest drawn if it is drawn and none of the nearer ones is.
     """
@@ -298,7 +298,7 @@ def trials_of_each(row, block, draw, x, place, ties, usable, closer, number, tri
 
 @register_jitable
 def repeated_trials(number, size, kinds, trials):
-    """Append one repeated trial for the subjects that have the same chance.
+    """Append one repeated trial for all subjects that have the same chance.
 
     ``number[n, c]`` counts those with ``n`` usable templates of which ``c`` are ahead, and is
     emptied. Return the trials written, and the subjects certain to rank before the mate.
@@ -420,7 +420,7 @@ def rank_chances(begin, end, block, usable, draw, rules, ranks):
 
 @compiled
 def add_fixed(values, row, scale, shift, high, low):
-    """Add rows of chances to the sums of integers that `row` names; -1 for none.
+    """Add rows of chances to the integer sums that `row` names; -1 for none.
 
     A chance is rounded to a multiple of ``1 / scale``; `low` sums its last `shift` bits and `high`
     those above, so that the order of addition changes nothing.

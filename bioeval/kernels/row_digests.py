@@ -13,7 +13,7 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 @register_jitable
 def digest_cell(x, sign, key):
-    """Return 64 bits for a number as float64, times a sign, either zero the same; 0 for NaN."""
+    """Return 64 bits for a signed number as float64; both zeros are alike, and NaN gives 0."""
     y = np.float64(x) * sign + 0.0
     z = key + np.float64(y).view(np.uint64)
     z = (z ^ (z >> np.uint64(30))) * _FIRST
@@ -24,7 +24,7 @@ def digest_cell(x, sign, key):
 
 @register_jitable
 def has_distinct(line, columns, own, number, seen):
-    """Say whether a row has as many distinct values as `seen` has room for."""
+    """Whether a row has as many distinct values as `seen` has room for."""
     filled = 0
     for p in range(number):
         x = line[columns[p]] if len(columns) > 0 else line[p]

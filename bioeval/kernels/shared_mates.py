@@ -1,4 +1,4 @@
-"""Non-mates around mates that need not be in the row: the ranks of mates that several sites share.
+"""Non-mates around mates that other sites may hold: ranks of mates that sites share.
 
 The mates of a probe are found beforehand, at any site; each site counts its own candidates around
 them, and the counts of all sites add up.

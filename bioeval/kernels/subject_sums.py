@@ -1,4 +1,4 @@
-"""Sums and counts of impostor scores, by row and by column, of which those by subject are made.
+"""Sums and counts of impostor scores by row and by column, from which subjects' are made.
 
 As in :mod:`bioeval.kernels.count`, the row's own subject is at ``mate_start:mate_stop``, everything
 else is an impostor score, NaN no attempt.
@@ -14,7 +14,7 @@ from bioeval.kernels.parallel_rows import parallel_rows
 
 @register_jitable
 def add_scores(part, weights, sums, weighted):
-    """Add scores, and scores times weights, into as many sums as there are, side by side."""
+    """Add scores, and scores times weights, to several partial sums."""
     lanes = len(sums)
     for start in range(0, len(part), lanes):
         some = part[start : start + lanes]
@@ -46,7 +46,7 @@ def count_accepted(part, threshold, columns):
 
 @register_jitable
 def add_with_care(part, weights, sums, weighted, columns, lacking, row):
-    """Add the finite scores alone, and count the others: NaN, infinite, and weighted ones."""
+    """Add the finite scores alone, and count the others: NaN, infinite and weighted."""
     lanes = len(sums)
     for j in range(len(part)):
         x = np.float64(part[j])

@@ -1,4 +1,4 @@
-"""All tasks at once: each row is read from memory a single time and counted while in cache.
+"""All tasks at once: each row is read from memory only once, and counted while in cache.
 
 The kernel serves the common case: single- and multi-template verification (nearest template) and
 identification, over a matrix of floats. Scores without a cell (infinities, values outside the
@@ -25,7 +25,7 @@ from bioeval.kernels.parallel_rows import parallel_rows
 
 @register_jitable
 def count_closer(bits, key, low):
-    """Count the scores below `key`, and at most `key`, and find the least, all by their bits.
+    """Count the scores below `key` and at most `key`, and find the least, by their bits.
 
     The bits of floats are ordered as the floats are, as long as none has a sign.
     """
@@ -41,7 +41,7 @@ def count_closer(bits, key, low):
 
 @register_jitable
 def count_closer_signed(line, bits, best, low, key_mask, key_shift):
-    """Do the same where some score is negative; `low` is of bits that are ordered."""
+    """Count as :func:`count_closer` where some score is negative."""
     below = np.int32(0)
     within = np.int32(0)
     for j in range(len(line)):
@@ -55,7 +55,7 @@ def count_closer_signed(line, bits, best, low, key_mask, key_shift):
 
 @register_jitable
 def find_cells(line, index, window):
-    """Write the cell of each score; those beyond the window into its outermost ones."""
+    """Write the cell of each score; scores beyond the window go to its outermost cells."""
     width = window.width
     inverse = window.inverse
     low = window.low
@@ -79,7 +79,7 @@ def find_cells(line, index, window):
 
 
 def _least_of(size):
-    """Return a kernel for groups of one size, so common that it is worth a loop of its own."""
+    """Return a kernel for groups of one size, common enough for a loop of its own."""
 
     @register_jitable
     def least_of(line, nearest):
@@ -104,7 +104,7 @@ least_of_10 = _least_of(10)
 
 @register_jitable
 def find_nearest(line, starts, size, nearest):
-    """Write the least score of each group; `size` is that of all groups, 0 if they differ."""
+    """Write the least score of each group; `size` is their common size, 0 if they differ."""
     if size == 2:
         least_of_2(line, nearest)
     elif size == 3:
@@ -130,7 +130,7 @@ def find_nearest(line, starts, size, nearest):
 
 @register_jitable
 def mend_nearest(line, starts, nearest):
-    """Write the least score of groups that began with NaN; NaN of a group that has no other."""
+    """Write the least score of groups that begin with NaN; NaN for groups of NaN alone."""
     for g in range(len(nearest)):
         if nearest[g] != nearest[g]:
             for p in range(starts[g] + 1, starts[g + 1]):
@@ -140,7 +140,7 @@ def mend_nearest(line, starts, nearest):
 
 @register_jitable
 def count_cells(index, table):
-    """Count scores in their cells; two places far apart, since equal ones wait for each other."""
+    """Count scores in their cells, alternating between two places to avoid waiting."""
     one = np.int32(1)
     half = len(index) // 2
     front = index[:half]
@@ -154,7 +154,7 @@ def count_cells(index, table):
 
 @register_jitable
 def count_unmarked(index, table, marked):
-    """Count the scores of unmarked cells; write the positions of the others, without branches."""
+    """Count scores of unmarked cells; write the positions of the others, without branches."""
     one = np.int32(1)
     sign = np.int32(31)
     half = len(index) // 2
@@ -180,7 +180,7 @@ def count_unmarked(index, table, marked):
 
 @register_jitable
 def slot_after(marks, slot, x):
-    """Return the first slot after one whose mark is not below `x`, as far away as it may be."""
+    """Return the first slot after one whose mark is not below `x`, however far away."""
     step = np.uint32(1)
     last = np.uint32(len(marks) - 1)
     while slot + step < last and marks[slot + step, 0] < x:
@@ -217,7 +217,7 @@ def count_marked(line, index, marked, counts, chunk):
 
 @register_jitable
 def has_room(line, points, chunk):
-    """Say whether scores can be kept if they are in windows, and give up where not."""
+    """Whether scores can be kept if they are in windows; keeping is given up where not."""
     room = points.filled[chunk] >= 0 and points.filled[chunk] + len(line) <= points.kept.shape[1]
     if not room:
         points.filled[chunk] = -1
@@ -226,7 +226,7 @@ def has_room(line, points, chunk):
 
 @register_jitable
 def keep_flagged(line, index, points, chunk):
-    """Append the scores of flagged cells to those kept, without branches."""
+    """Append the scores of flagged cells to the kept scores, without branches."""
     if len(points.flags) == 0 or not has_room(line, points, chunk):
         return
     flags = points.flags
@@ -241,7 +241,7 @@ def keep_flagged(line, index, points, chunk):
 
 @register_jitable
 def keep_windows(line, points, chunk, flags):
-    """Append the scores in the windows to those kept, without branches."""
+    """Append the scores in the windows to the kept scores, without branches."""
     if len(points.lows) == 0 or not has_room(line, points, chunk):
         return
     lows = points.lows
@@ -266,7 +266,7 @@ def keep_windows(line, points, chunk, flags):
 
 @register_jitable
 def keep_places(line, points, chunk, places, row, first):
-    """Append the scores in the windows, and their rows and positions, without branches.
+    """Append the scores in the windows, with their rows and positions, without branches.
 
     The line begins at position `first` of the row. A window from -inf has the scores of -inf too.
     """
@@ -289,7 +289,7 @@ def keep_places(line, points, chunk, places, row, first):
 
 @register_jitable
 def ones(word):
-    """Return the number of bits set in a word; compiled to one instruction."""
+    """Return the number of bits set in a word, compiled to one instruction."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     pairs = np.uint64(0x3333333333333333)
     word = (word & pairs) + ((word >> np.uint64(2)) & pairs)
@@ -311,7 +311,7 @@ def first_not_below(scores, low, high, x):
 
 @register_jitable
 def pairs_by_cell(index, ranks, marked):
-    """Return the number of pairs with genuine scores in cells before, and how many are put aside.
+    """Return the number of pairs with genuine scores in earlier cells, and of those put aside.
 
     Most scores are in cells without a genuine score, whose number of smaller ones is that up to the
     end of the word less that in the rest of it. The positions of others are written.
@@ -352,7 +352,7 @@ def pairs_of_cell(cell, ranks):
 
 @register_jitable
 def pairs_in_order(line, index, ranks, marked):
-    """Return twice the number of pairs of a smaller genuine score and one put aside, ties once.
+    """Return twice the number of pairs of a smaller genuine score and one put aside; ties once.
 
     The pairs by cell are taken back.
     """
@@ -381,7 +381,7 @@ def pairs_in_order(line, index, ranks, marked):
 
 @register_jitable
 def keep_aside(line, index, points, chunk, marked):
-    """Append the scores put aside to those whose pairs are found later; return less their pairs."""
+    """Append scores put aside to those whose pairs are found later; return less their pairs."""
     filled = points.deferred[chunk]
     if filled < 0 or filled + len(marked) > points.later.shape[1]:
         points.deferred[chunk] = -1
@@ -397,7 +397,7 @@ def keep_aside(line, index, points, chunk, marked):
 
 @register_jitable
 def add_pairs(line, points, chunk, scratch):
-    """Add up the pairs in order with genuine scores."""
+    """Add up the pairs with genuine scores that are in order."""
     ranks = points.ranks
     if len(ranks.bits) == 0:
         return
@@ -458,7 +458,7 @@ def find_best_mate(line, places, start, stop, itself, infinity, genuine):
 
 @register_jitable
 def count_tied_before(line, places, start, stop, best, best_place):
-    """Count the non-mates exactly as close as the best mate, and before it in the gallery."""
+    """Count the non-mates tied with the best mate and before it in the gallery."""
     count = np.int32(0)
     for p in range(len(places)):
         outside = p < start or p >= stop
@@ -478,7 +478,7 @@ def count_nan(part):
 
 @register_jitable
 def rank_subjects(line, gallery, nearest, own, best, best_place):
-    """Count the other subjects closer than the best mate, as close, and of those before it."""
+    """Count the other subjects closer than the best mate, tied with it, and tied before it."""
     closer = np.int32(0)
     tied = np.int32(0)
     for g in range(len(nearest)):
@@ -499,7 +499,7 @@ def rank_subjects(line, gallery, nearest, own, best, best_place):
 
 @register_jitable
 def add_powers(part, scale, origin, sums, squares):
-    """Add scaled differences from an origin, and their squares, into as many sums as there are."""
+    """Add scaled differences from an origin, and their squares, to several partial sums."""
     lanes = len(sums)
     for start in range(0, len(part), lanes):
         some = part[start : start + lanes]
@@ -512,7 +512,7 @@ def add_powers(part, scale, origin, sums, squares):
 
 @register_jitable
 def sum_powers(line, start, stop, points, chunk, i, number):
-    """Write the sums over the `number` scores of a row, but for the probe's own subject."""
+    """Write the sums over the `number` scores of a row without the probe's own subject."""
     if points.moments.shape[1] == 0:
         return
     scale = points.scale
@@ -541,7 +541,7 @@ def sum_powers(line, start, stop, points, chunk, i, number):
 
 @register_jitable
 def count_part(line, index, counts, chunk, marked):
-    """Count some scores, whose cells are known, in their cells and at the marks."""
+    """Count scores, whose cells are known, in their cells and at the marks."""
     table = counts.cells[chunk]
     if counts.marks.shape[1] == 0:
         count_cells(index, table)
@@ -552,7 +552,7 @@ def count_part(line, index, counts, chunk, marked):
 
 @register_jitable
 def take_back(missing, counts, chunk):
-    """Take the scores that are missing out of the first cell, where NaN are counted."""
+    """Subtract the missing scores from the first cell, where NaN are counted."""
     slot = ~counts.cells[chunk, 0]
     if slot >= 0:
         counts.at_most[chunk, slot, 1] -= missing
@@ -562,7 +562,7 @@ def take_back(missing, counts, chunk):
 
 @register_jitable
 def count_impostors(line, start, stop, missing, tables, chunk, scratch, i):
-    """Count row `i`, but for the probe's own subject, and look for what points need of it.
+    """Count row `i` without the probe's own subject, and find what operating points need.
 
     As many of its scores as are `missing` are NaN.
     """
@@ -585,7 +585,7 @@ def count_impostors(line, start, stop, missing, tables, chunk, scratch, i):
 
 @register_jitable
 def group_size(starts):
-    """Return the size of all groups; 0 if they differ."""
+    """Return the common size of all groups; 0 if they differ."""
     size = starts[1] - starts[0]
     for g in range(len(starts) - 1):
         if starts[g + 1] - starts[g] != size:
@@ -595,7 +595,7 @@ def group_size(starts):
 
 @parallel_rows("scratch.cells")
 def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
-    """Count rows of a matrix for all tasks, those of the chunks ``begin:end`` of `scratch`.
+    """Count the rows of a matrix in the chunks ``begin:end`` of `scratch`, for all tasks.
 
     Everything is written, or added, to `found`.
     """

@@ -1,4 +1,4 @@
-"""Named groups of arguments of the one-pass kernel: no compiled code, types alone."""
+"""Named tuples of arguments of the one-pass kernel; no compiled code."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Matrix(NamedTuple):
 
 
 class GalleryColumns(NamedTuple):
-    """The gallery in the order in which it is counted: the templates of a subject side by side.
+    """The gallery in the order of counting: the templates of a subject side by side.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class GalleryColumns(NamedTuple):
 
 
 class Probes(NamedTuple):
-    """The probe of each row.
+    """The probe of each row, with its own subject's columns.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ class CellTables(NamedTuple):
 
 
 class RankTable(NamedTuple):
-    """Where scores rank among the genuine ones.
+    """Rank of scores among the genuine scores.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class RankTable(NamedTuple):
 
 
 class PointTables(NamedTuple):
-    """What is found of operating points besides counts; arrays of length 0 for what is not wanted.
+    """Findings about operating points besides counts; arrays of length 0 where not wanted.
 
     Attributes
     ----------
@@ -187,14 +187,14 @@ class PointTables(NamedTuple):
 
 
 class VerificationTables(NamedTuple):
-    """What is found of the impostor scores of one task."""
+    """Findings about the impostor scores of one task."""
 
     counts: CellTables
     points: PointTables
 
 
 class SweepOutput(NamedTuple):
-    """What is found of all tasks.
+    """Findings of all tasks.
 
     Attributes
     ----------
@@ -214,7 +214,7 @@ class SweepOutput(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one row of each chunk.
+    """Memory for one row of each chunk.
 
     Attributes
     ----------

@@ -9,7 +9,7 @@ from bioeval.kernels.parallel_rows import parallel_rows
 
 @parallel_rows("left")
 def sort_by_layer(begin, end, left, starts, layers, entries, found):
-    """Write the entries of each left subject by layer, those of a single attempt first.
+    """Write the entries of each left subject by layer, those with a single attempt first.
 
     Parameters
     ----------

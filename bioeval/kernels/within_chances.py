@@ -16,7 +16,7 @@ from bioeval.kernels.parallel_rows import parallel_rows
 
 
 class Grid(NamedTuple):
-    """Thresholds, and the guide into them, as for ``count_thresholds``."""
+    """Thresholds, and a guide to find a value among them, as for ``count_thresholds``."""
 
     thresholds: np.ndarray  # float64 (t,), increasing
     base: float
@@ -25,7 +25,7 @@ class Grid(NamedTuple):
 
 
 class Chances(NamedTuple):
-    """Chances of each row that a drawn template is within each threshold; written."""
+    """Chances of each row that a drawn template is within each threshold; all written."""
 
     anyone: np.ndarray  # float64 (b, t): a template of another subject
     oneself: np.ndarray  # float64 (b, t): one of the row's own
@@ -71,7 +71,7 @@ def threshold_of(x, grid):
 
 @register_jitable
 def chance_within(near, count, usable, steps, out):
-    """Write the chance that a drawn template is within each threshold; `count` are within some."""
+    """Write the chance that a drawn template is within each threshold, of `count` near ones."""
     last = len(out)
     # Templates by threshold: where those of each one end, counted from its start.
     end = np.zeros(last + 1, dtype=np.int64)
@@ -101,7 +101,7 @@ def chance_within(near, count, usable, steps, out):
 
 @register_jitable
 def enough_within(row, start, stop, thresholds, needed):
-    """Return the first threshold with `needed` cells within it, outside of a range of cells."""
+    """Return the first threshold with `needed` cells within it, a range of cells left out."""
     low = 0
     high = len(thresholds)
     while low < high:

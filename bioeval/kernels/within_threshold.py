@@ -1,4 +1,4 @@
-"""Number of gallery entries retrieved within each threshold, of the list of each query."""
+"""Number of gallery entries retrieved within each threshold, by query."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _places(part, base, scale, last, places):
 
 @register_jitable
 def _count_run(run, thresholds, places, even, odd):
-    """Count the values of a run between thresholds, in two tables by turns."""
+    """Count the values of a run between thresholds, in two tables alternately."""
     limits = thresholds.values
     for a in range(0, len(run), CHUNK):
         part = run[a : a + CHUNK]

@@ -1,4 +1,4 @@
-"""Rows of boxes with identity, frame and position, and the line each was read from."""
+"""Rows of boxes with identity, frame and position, and the line of each in its file."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def least_width(columns: tuple[str, ...]) -> int:
 
 
 def complaint(name: str, value: float) -> str:
-    """Return the values expected in a column, or nothing if the value is one."""
+    """Return the values expected in a column; None if the value is one of them."""
     valid, expected = _RULES[name]
     if valid(np.array([value]))[0]:
         return ""

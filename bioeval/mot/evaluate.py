@@ -92,7 +92,7 @@ def _values(counts: dict[str, int | float], hota: dict[str, np.ndarray]) -> dict
 
 
 def _named(scenes: Sequence[Scene], ids: Sequence[np.ndarray]) -> np.ndarray:
-    """Return ids of targets; with several sequences, the sequence is a part of the name."""
+    """Return ids of targets; with several sequences, the name includes the sequence."""
     return np.concatenate(
         [
             np.array([f"{scene.name}/{i}" for i in part], dtype=str) if scene.name else part
@@ -102,7 +102,7 @@ def _named(scenes: Sequence[Scene], ids: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _together(parts: Sequence[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return the variables of several sequences, one after the other."""
+    """Return the variables of several sequences, concatenated."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 

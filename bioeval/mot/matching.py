@@ -40,7 +40,7 @@ class Overlaps:
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
 
     def at_least(self, least: float) -> Overlaps:
-        """Return the overlaps of at least that intersection over union."""
+        """Return the overlaps with at least this intersection over union."""
         keep = self.iou >= least * (1 - ROUNDING)
         start = np.concatenate([[0], np.cumsum(keep)])[self.start]
         return Overlaps(start, self.row[keep], self.iou[keep])

@@ -80,7 +80,7 @@ TRACKING_SPELLS = {
 
 
 def of_sequence(name: Name) -> Name:
-    """Return what a variable means that has a value for each sequence."""
+    """Describe a variable that has a value for each sequence."""
     return Name(f"{name.long_name}; of each sequence", name.units, name.iso)
 
 

@@ -69,7 +69,7 @@ _ROOM = 10_000
 
 
 class TrackingTable:
-    """A result of :func:`bioeval.tracking` that rich can print; with `targets`, each of them."""
+    """A result of :func:`bioeval.tracking` that rich can print, with each target if `targets`."""
 
     def __init__(self, dataset: xr.Dataset, targets: bool = False):
         self.dataset = dataset
@@ -128,7 +128,7 @@ def _table(
     fits: Callable[[Table], bool],
     last_bold: bool = False,
 ) -> Iterator[Any]:
-    """Lay out a row for each name; if that does not fit, one number below the other."""
+    """Lay out a row for each name; if that does not fit, one number below another."""
     cells = [[_cell(value(name), unit) for _, name, unit in columns] for _, value in rows]
     heads = [head for head, *_ in columns]
     names = any(name for name, _ in rows)

@@ -153,7 +153,7 @@ def _of_sequence(targets: np.ndarray, sequence: str | None) -> np.ndarray:
 
 
 def _one(what: str, given: str | None, names: list[str]) -> str | None:
-    """Return the name to show, the only one by default; None where there are no names."""
+    """Return the name to show, by default the only one; None where there are no names."""
     listed = ", ".join(names[:12])
     if not names and given is not None:
         raise DataError(f"{what} is {given!r}; expected None: the result has only one")

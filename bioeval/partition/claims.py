@@ -156,7 +156,7 @@ def _has_mate(scores: Scores, probes: np.ndarray) -> np.ndarray:
 def _others(
     numbers: np.ndarray, own: np.ndarray, enrolled: int, draws: Stream
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw different subjects for each probe, not its own: rows and places of the subjects.
+    """Draw distinct other subjects for each probe; return rows and places of the subjects.
 
     Each subset is as probable as any other of its size (Floyd's algorithm; Bentley and Floyd
     1987, *Communications of the ACM* 30, 754-757).

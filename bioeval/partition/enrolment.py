@@ -171,7 +171,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         return gallery & here, probe & here
 
     def enough(self, samples: SplitInput) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return which samples may be enrolled, how many of each subject are, and who has too few.
+        """Return the samples that may be enrolled, their numbers, and subjects with too few.
 
         Whether a subject has too few is an error if `too_few` says so.
         """
@@ -223,7 +223,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         return np.maximum(np.minimum(nearest, most), 1)
 
     def _place(self, samples: SplitInput, may: np.ndarray, draws: Stream) -> np.ndarray:
-        """Return the place of each candidate within its subject: those in front are enrolled."""
+        """Return the place of each candidate within its subject; the first are enrolled."""
         codes = samples.subjects.codes
         rank: np.ndarray = np.zeros(samples.n)
         if self.quality is not None:
@@ -340,7 +340,7 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         repeat: int,
         galleries: tuple[np.random.SeedSequence, int] | None = None,
     ) -> GalleryProbe:
-        """Return the division of one repeat; `galleries` are the seed and repeat of the others'."""
+        """Return the division of one repeat; `galleries` seed the draw of galleries."""
         who, inner = samples.subjects, self.probe_gallery
         numbers = shuffling.stream(seed, shuffling.UNENROLLED, repeat)
         order = shuffling.permutation(numbers, len(who))
@@ -360,7 +360,7 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         return inner._indices(samples.who, gallery, probe | unenrolled[who.codes])
 
     def _number_out(self, samples: SplitInput) -> int:
-        """Return the number of subjects that are drawn not to be enrolled."""
+        """Return the number of subjects drawn as unenrolled."""
         total = len(samples.subjects)
         size = shuffling.as_size(samples.who, "unenrolled", self.unenrolled)
         out = shuffling.units_of(size, total, up=True)
@@ -372,7 +372,7 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         return out
 
     def _number_in(self, samples: SplitInput, able: int) -> int:
-        """Return the number of subjects that are drawn to be enrolled, of those that can be."""
+        """Return the number of subjects drawn as enrolled, of those with templates enough."""
         size = shuffling.as_size(samples.who, "enrolled", self.enrolled)
         number = shuffling.units_of(size, able, up=False)
         if not 1 <= number <= able:
@@ -385,7 +385,7 @@ class EnrolledSplit(Splitter[GalleryProbe]):
 
 
 def _place_in_subject(who: LabelCodes, chosen: np.ndarray, rank: np.ndarray) -> np.ndarray:
-    """Return the place of each chosen sample within its subject, by rank; 0 of the others."""
+    """Return the place of each chosen sample within its subject, by rank; 0 for others."""
     index = np.flatnonzero(chosen)
     order = index[np.lexsort((rank[index], who.codes[index]))]
     counts = np.bincount(who.codes[order], minlength=len(who))

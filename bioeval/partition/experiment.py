@@ -141,14 +141,14 @@ class Experiment(Division[ExperimentParts]):
         return ProbeGallerySplit(given, **how)
 
     def _split_of(self, enrolled: float | int | None) -> EnrolledSplit | None:
-        """Return the division that enrols so many subjects; None without a number of them."""
+        """Return the division that enrols a number of subjects; None without a number."""
         if enrolled is None or self._galleries is None:
             return None
         return EnrolledSplit(self._galleries, enrolled=enrolled)
 
     @property
     def _sizes(self) -> dict[str, float | int | None]:
-        """The parts that are drawn, in the order in which subjects are dealt to them."""
+        """The sizes of the parts, in the order in which subjects are assigned to them."""
         parts = {"validation_size": self.validation, "train_size": self.train}
         return {"test_size": None, **{k: v for k, v in parts.items() if not _absent(v)}}
 
@@ -203,7 +203,7 @@ class Experiment(Division[ExperimentParts]):
             yield ExperimentParts(train, validation, *judged, *other)
 
     def _enrolled_share(self, test: SplitInput) -> float | int | None:
-        """Return the proportion of the test subjects with templates enough that are enrolled."""
+        """Return the proportion of test subjects enrolled, of those with templates enough."""
         if not isinstance(self.enrolled, int) or self._galleries is None:
             return self.enrolled
         able = int(np.count_nonzero(~self._galleries.enough(test)[2]))
@@ -233,5 +233,5 @@ class Experiment(Division[ExperimentParts]):
 
 
 def _absent(size: Any) -> bool:
-    """Return whether there is no part of this size."""
+    """Whether there is no part of this size."""
     return size is None or (isinstance(size, int | float) and size == 0 and size is not False)

@@ -43,14 +43,14 @@ class LabelCodes:
         return {value: code for code, value in enumerate(self.values.tolist())}
 
     def code(self, label: Any) -> int:
-        """Return the code of a label, or -1 if no sample bears it."""
+        """Return the code of a label, or -1 if no sample has it."""
         try:
             return self._numbers.get(label.item() if isinstance(label, np.generic) else label, -1)
         except TypeError:  # not hashable
             return -1
 
     def at(self, index: np.ndarray) -> LabelCodes:
-        """Return the codes of some samples, counted from 0 among the labels that they bear."""
+        """Return the codes of some samples, renumbered from 0 among their labels."""
         found = copy(self)
         found.__dict__.pop("_numbers", None)
         present, found.codes = np.unique(self.codes[index], return_inverse=True)
@@ -59,7 +59,7 @@ class LabelCodes:
         return found
 
     def show(self, codes: np.ndarray, most: int = 3) -> str:
-        """Name a few labels, and say how many more there are."""
+        """Name a few labels, and state how many more there are."""
         shown = ", ".join(repr(label) for label in self.values[codes[:most]].tolist())
         return shown + (f" and {len(codes) - most} more" if len(codes) > most else "")
 

@@ -198,7 +198,7 @@ class TrainValidationTest(Division[ThreeParts]):
 
 
 def check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
-    """Raise :class:`DataError` unless the sizes of parts are sizes, and within the whole."""
+    """Raise :class:`DataError` unless the sizes of parts are valid and within the whole."""
     known = [shuffling.as_size(who, k, v) for k, v in sizes.items() if v is not None]
     shares = sum(size for size in known if isinstance(size, float))
     if shares > 1 + 1e-12:
@@ -214,7 +214,7 @@ def drawn_parts(
     seed: np.random.SeedSequence,
     repeats: int,
 ) -> Iterator[list[np.ndarray]]:
-    """Yield the parts of the samples, the last of the sizes first."""
+    """Yield the parts of the samples for each repeat, in reverse order of the sizes."""
     by_subject = unit == "subject"
     if by_subject:
         total, strata = len(samples.subjects), samples.subject_strata(stratify)

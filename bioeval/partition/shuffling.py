@@ -37,7 +37,7 @@ def permutation(draws: Stream, n: int) -> np.ndarray:
 
 
 def arrange(n: int, strata: np.ndarray | None, draws: Stream | None) -> np.ndarray:
-    """Return the units in the order in which they are dealt out.
+    """Return the units in the order in which they are assigned to parts.
 
     The units of a stratum are kept adjacent. Random numbers make the order random, of the strata
     and within each; the order of units of different strata has no influence. Otherwise it is
@@ -74,7 +74,7 @@ def into_folds(order: np.ndarray, strata: np.ndarray | None, folds: int) -> np.n
 
 
 def into_even_folds(order: np.ndarray, weights: np.ndarray, folds: int) -> np.ndarray:
-    """Return the fold of each unit: one after the other goes into the lightest fold.
+    """Return the fold of each unit: each is added in turn to the lightest fold.
 
     So the folds differ by at most the heaviest unit, and by less if the heaviest come first.
     """

@@ -76,7 +76,7 @@ def load(name_or_path: str | os.PathLike[str] | Protocol) -> Protocol:
 
 
 def is_path(name: str) -> bool:
-    """Return whether a text is the path of a card: it ends in .toml or holds a separator."""
+    """Whether a text is the path of a card: it ends in .toml or has a separator."""
     return name.endswith(".toml") or os.sep in name or bool(os.altsep and os.altsep in name)
 
 

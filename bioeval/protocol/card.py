@@ -1,4 +1,4 @@
-"""A protocol card as one typed object: what may be written in it, and what it says."""
+"""A protocol card as one typed object: its sections, fields and accepted values."""
 
 from __future__ import annotations
 

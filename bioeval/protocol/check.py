@@ -142,7 +142,7 @@ def _check_pairs(values: Mapping[str, Values], problems: Problems) -> None:
 
 
 def _check_retrieval(values: Mapping[str, Values], problems: Problems) -> None:
-    """Find rules of [gom] for what a query sees that are not those of [reid] in the same card."""
+    """Find rules of [gom] that differ from those of [reid] in the same card."""
     if not {"reid", "gom"} <= set(values):
         return
     for key in fields_of(Retrieval):

@@ -1,4 +1,4 @@
-"""A protocol in plain words, which are those of the sections and fields of a card."""
+"""A protocol in plain words, taken from the sections and fields of its card."""
 
 from __future__ import annotations
 

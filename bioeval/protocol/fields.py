@@ -93,7 +93,7 @@ class Field:
         return None
 
     def default_for(self, layout: str | None) -> object:
-        """Return the default of a layout: without the words that it does not accept."""
+        """Return the default for a layout, without the words that it does not accept."""
         if self.choices and isinstance(self.default, tuple):
             return tuple(word for word in self.default if word in self.words(layout))
         return self.default
@@ -122,7 +122,7 @@ class Field:
 
 
 def matches_choice(word: object, accepted: str) -> bool:
-    """Return whether `word` is the accepted word; a final ``:K`` is any integer >= 1."""
+    """Whether `word` is the accepted word; a final ``:K`` stands for any integer >= 1."""
     if isinstance(word, str) and accepted.endswith(":K"):
         return re.fullmatch(re.escape(accepted[:-1]) + "[1-9][0-9]{0,8}", word) is not None
     return word == accepted

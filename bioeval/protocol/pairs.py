@@ -1,4 +1,4 @@
-"""Which comparisons of an all-against-all matrix are attempts: all, or each pair once.
+"""Attempts of an all-against-all matrix: all comparisons, or each pair once.
 
 In a square matrix (i, j) and (j, i) are two attempts. Protocols that compare each pair of
 templates once, and those that take impostors from the first template of each subject alone, leave
@@ -21,7 +21,7 @@ from bioeval.scores.matrix import Scores
 
 
 def with_exclusions(scores: Scores, protocol: Any) -> Scores:
-    """Return the scores without what a card, or one named, excludes."""
+    """Return the scores without the comparisons that a card, or its name, excludes."""
     if isinstance(protocol, Convention):
         return scores
     more = [name for name in load(protocol).exclude if name not in scores.exclude]
@@ -29,7 +29,7 @@ def with_exclusions(scores: Scores, protocol: Any) -> Scores:
 
 
 def with_pairs(scores: Scores, rule: str) -> Scores:
-    """Return the scores with a mask that leaves out the cells that a rule does not compare.
+    """Return the scores with a mask of the cells that a rule of pairs does not compare.
 
     ``"ordered"`` compares every cell off the diagonal; ``"unordered"`` each pair of templates once,
     with the later one as the probe and the earlier one enrolled; ``"first-impostors"`` does the

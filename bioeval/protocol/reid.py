@@ -30,14 +30,14 @@ FIELDS = fields_of(Reid)
 
 @dataclass(frozen=True, kw_only=True)
 class Convention(Reid):
-    """A card's ``[reid]`` section by the card's `name`, with the options `changed` given anew."""
+    """A card's ``[reid]`` section by the card's `name`, with options `changed`."""
 
     name: str
     changed: tuple[str, ...] = ()
 
     @property
     def ap_removed(self) -> str:
-        """What is removed for average precision and INP."""
+        """The entries removed for average precision and INP."""
         return self.removed if self.removed_for_ap == "as-above" else self.removed_for_ap
 
     def result_options(self) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class Convention(Reid):
 
     @property
     def junk_in_words(self) -> str:
-        """What happens to junk, in the words of an attribute."""
+        """Treatment of junk, in the words of an attribute."""
         ids = ", ".join(map(str, self.junk_ids))
         return f"removed ({ids})" if self.junk == "remove" and ids else "kept"
 
@@ -117,7 +117,7 @@ def _checked(name: str, value: Any) -> Any:
 def _of_flags(
     found: Convention, given: Mapping[str, Any], flags: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Turn open-reid's flags into the fields that they mean."""
+    """Convert open-reid's flags to fields of a card."""
     for name, value in flags.items():
         if not isinstance(value, (bool, np.bool_, type(None))):
             raise DataError(f"{name} is {value!r}; expected True, False or None")
@@ -184,7 +184,7 @@ def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def camera_warnings(scores: Scores) -> list[str]:
-    """Return a warning if the data have cameras, where no convention says what they are for."""
+    """Return a warning if the data have cameras and no convention states their use."""
     if are_pairs(scores) or not scores.labelled or scores.has_mask:
         return []
     cameras = scores.probe_meta.get("camera")

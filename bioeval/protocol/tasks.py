@@ -146,7 +146,7 @@ class Verification(Task):
 
 @dataclass(frozen=True, kw_only=True)
 class Identification(Task):
-    """What open-set and closed-set identification have in common."""
+    """Fields shared by open-set and closed-set identification."""
 
     layouts = SEARCHABLE
     rank_unit: str = card_field(
@@ -279,7 +279,7 @@ _NO_IMPOSTOR = (
 
 @dataclass(frozen=True, kw_only=True)
 class Retrieval(Task):
-    """What re-identification and GOM have in common: the gallery entries that a query sees."""
+    """Fields shared by re-identification and GOM: the gallery entries that a query sees."""
 
     layouts = SEARCHABLE
     removed: str = card_field(

@@ -1,1 +1,1 @@
-"""Tallies into labelled rates: a file a task. Nothing here has ever seen a score matrix."""
+"""Tallies into labelled rates, one file for each task; no result reads a score matrix."""

@@ -48,7 +48,7 @@ def average_precision(lists: MatchLists, ties: str, form: str = "sum") -> np.nda
 
 
 def _equal_runs(lists: MatchLists) -> tuple[np.ndarray, np.ndarray]:
-    """Return the order of the first and of the last match that is as close as each match."""
+    """Return the order of the first and the last match tied with each match."""
     order = lists.order
     new = order == 1
     new[1:] |= lists.distance[1:] != lists.distance[:-1]
@@ -100,7 +100,7 @@ def cut_warnings(matches: np.ndarray, rank_k: int, over: str) -> list[str]:
 
 
 def inverse_negative_penalty(lists: MatchLists, ties: str) -> np.ndarray:
-    """Return the INP of each query, matches over the rank of the last one; NaN without one."""
+    """Return the INP of each query: matches over the last one's rank; NaN without one."""
     rank = ranks_of(lists, ties)
     found = lists.counts > 0
     out = np.full(len(found), np.nan)
@@ -143,7 +143,7 @@ def match_places(
 
 
 def counted_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (query, rank among non-matches, weight ``1 / h``) of all ``h`` matches of a query.
+    """Return (query, rank among non-matches, ``1 / h``) of all ``h`` matches of each query.
 
     Under expected ties a match is with equal chance at each place among the non-matches exactly
     as close.

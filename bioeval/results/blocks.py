@@ -1,4 +1,4 @@
-"""What a reader is shown of a result, as plain data: blocks.
+"""Blocks of plain data that make up what a reader is shown of a result.
 
 A study yields blocks; :mod:`bioeval.views.tables.blocks` lays them out. Titles, sentences, notes
 and heads name rates as the lecture does, and a view puts them into its words; facts and cells stay
@@ -25,7 +25,7 @@ class Title:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A line of text, of which only those that are `wrapped` are broken at a fixed width."""
+    """A line of text; it is broken at a fixed width only if `wrapped`."""
 
     text: str | Terms = ""
     wrapped: bool = False
@@ -33,7 +33,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Note:
-    """A line in the background, set in unless it belongs to the whole."""
+    """A secondary line, indented unless it belongs to the whole result."""
 
     text: str
     indented: bool = True
@@ -42,7 +42,7 @@ class Note:
 
 @dataclass(frozen=True)
 class FactList:
-    """Names and the texts that belong to them, without those that are empty."""
+    """Names and their texts, without empty texts."""
 
     rows: Sequence[tuple[str, str | Terms]]
     indented: bool = False
@@ -50,7 +50,7 @@ class FactList:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under heads; None is a cell that a narrow view leaves out.
+    """Rows of cells below column headings; a narrow view leaves out cells that are None.
 
     `said` names what a view puts into its words: ``"heads"``, ``"labels"``, the first cell of each
     row, or nothing. A table that `folds` is written as lines where it is too wide. `widths` are
@@ -75,7 +75,7 @@ class DataHeader:
 
 @dataclass(frozen=True)
 class Terms:
-    """What the other vocabulary calls the rates of results, or these rates by task."""
+    """Names of rates in the other vocabulary, for a result or for these rates by task."""
 
     found: Found
     rates: Mapping[str, Sequence[str]] | None = None
@@ -92,7 +92,7 @@ class Intervals:
 
 @dataclass(frozen=True)
 class Warnings:
-    """The warnings of results, with their systems where not all have them."""
+    """The warnings of results, with the names of their systems where not all have them."""
 
     found: Found
     reworded: bool = True  # with arguments named as options of the command

@@ -83,19 +83,19 @@ def check_costs(costs: Any) -> tuple[float, float]:
 
 
 def bayes_thresholds(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
-    """Return the ratios from which accepting costs less than rejecting, in expectation."""
+    """Return the ratios at or above which accepting has the lower expected cost."""
     miss, accept = costs
     return np.array([math.log(accept * (1 - p) / (miss * p)) for p in priors.tolist()])
 
 
 def wanted_distances(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
-    """Return the distances at which impostor attempts are counted, of ratios."""
+    """Return the distances at which impostor attempts are counted, for ratios."""
     thresholds = np.concatenate([bayes_thresholds(priors, costs), -LOG_ODDS])
     return np.concatenate([0.0 - thresholds, _below(RATIOS)])
 
 
 def _below(ratios: np.ndarray) -> np.ndarray:
-    """Return the largest distances of ratios above some."""
+    """Return the largest distances whose ratios exceed given ones."""
     return np.nextafter(0.0 - ratios, -np.inf)
 
 
@@ -105,7 +105,7 @@ def calibration_dataset(
     costs: tuple[float, float],
     options: dict[str, str],
 ) -> xr.Dataset:
-    """Return the dataset; of scores that are no ratios, what any monotone map can reach."""
+    """Return the dataset; for scores that are not ratios, the best of any monotone map."""
     curve = expit(LOG_ODDS)
     found: Variables = {}
     coordinates = {"prior": priors, "prior_log_odds": LOG_ODDS}
@@ -160,7 +160,7 @@ def _of_ratios(
 
 
 def _least(counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float]) -> Variables:
-    """Return the least costs of any threshold or monotone map, and the map itself."""
+    """Return the least costs of any threshold or monotone map, and that map."""
     pooled = counts.pooled
     if pooled is None:
         values = {
@@ -194,7 +194,7 @@ def _least(counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, fl
 def _weights(
     prior: np.ndarray, costs: tuple[float, float] = (1.0, 1.0)
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return what FRR and FAR weigh in the decision cost, normalised by that of no scores."""
+    """Return the weights of FRR and FAR in the cost, normalised by the cost without scores."""
     miss, accept = prior * costs[0], (1 - prior) * costs[1]
     least = np.minimum(miss, accept)
     return miss / least, accept / least

@@ -63,7 +63,7 @@ class ClosedSetCounts:
 
 
 def require_mated(layout: str, unmated: str, skipped: int, probes: int, first: int) -> None:
-    """Raise :class:`ProtocolError` if probes without a mate are not to be skipped."""
+    """Raise :class:`ProtocolError` where probes without a mate may not be skipped."""
     require_choice("unmated", unmated, UNMATED)
     all_against_all = layout == "all-against-all"
     if skipped and (unmated == "raise" or (unmated == "auto" and not all_against_all)):
@@ -81,7 +81,7 @@ def closed_set_dataset(
     ties: str = "pessimistic",
     unmated: str = "auto",
 ) -> xr.Dataset:
-    """Return CMS over the ranks; probes without a usable mate are an error or skipped."""
+    """Return CMS over the ranks; probes without a usable mate raise, or are skipped."""
     counts, note = closed_set_counts(tally, max_rank=max_rank, ties=ties, unmated=unmated)
     options = {"rank_unit": tally.rank_unit, "fusion": tally.fusion}
     options |= {"ties": ties, "unmated": unmated}

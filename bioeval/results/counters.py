@@ -1,4 +1,4 @@
-"""Counters that one row of scores adds to, in the lecture's words, and the rates of their sums."""
+"""Counters that one row of scores adds to, in the lecture's words, and rates of their sums."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOST_RANKS = 4
 
 
 class Count(NamedTuple):
-    """What one entry adds to one counter; `rank` is None where the counter has none."""
+    """Contribution of one entry to one counter; `rank` is None where the counter has none."""
 
     name: str
     rank: int | None = None
@@ -56,7 +56,7 @@ def counter_text(count: Count, *, amount: bool = True) -> str:
 
 
 def amount_text(amount: float) -> str:
-    """Return a number, as a fraction where it is one of small numbers.
+    """Return a number as text, as a fraction where its terms are small.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def amount_text(amount: float) -> str:
 
 
 def counts_text(counts: Iterable[Count], joined: str = " + ") -> str:
-    """Return counters with their amounts; of many ranks of one counter their sum.
+    """Return counters with their amounts; many ranks of one counter are summed.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def counts_text(counts: Iterable[Count], joined: str = " + ") -> str:
 
 
 def total(counts: Iterable[Count]) -> dict[Count, float]:
-    """Return the sum of some counts by counter, a :class:`Count` of amount 0, in their order."""
+    """Return the sum of counts by counter, a :class:`Count` of amount 0, in their order."""
     found: dict[Count, float] = {}
     for count in counts:
         key = count._replace(amount=0)
@@ -119,7 +119,7 @@ class Quotient(NamedTuple):
 
 
 def quotients(task: str, counts: Mapping[Count, float]) -> Iterator[Quotient]:
-    """Yield the rates of a task from the sums of its counters; of ranks, up to the last reached."""
+    """Yield the rates of a task from the sums of its counters, up to the last rank reached."""
 
     def of(name: str) -> float:
         return counts.get(Count(name, None, 0), 0)

@@ -1,4 +1,4 @@
-"""Results as numbers by name, and as datasets that bear :mod:`bioeval.base.variables`."""
+"""Results as numbers by name, and as datasets described by :mod:`bioeval.base.variables`."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ Variables = dict[str, tuple[tuple[str, ...], Any]]
 
 
 class Scalars(NamedTuple):
-    """Numbers of a task, single or by FAR target, cost or rank, and the labels of these."""
+    """Numbers of a task, single or by FAR target, cost or rank, with their labels."""
 
     variables: Variables
     labels: dict[str, np.ndarray]
 
     @classmethod
     def of_dataset(cls, dataset: xr.Dataset) -> Scalars:
-        """Take what a dataset has besides its curves over the threshold."""
+        """Take the variables of a dataset besides its curves over the threshold."""
         return cls(
             {str(k): (tuple(map(str, x.dims)), x.values) for k, x in dataset.data_vars.items()},
             {str(k): x.values for k, x in dataset.coords.items() if k != "threshold"},
         )
 
     def plain(self, ranks: Sequence[int]) -> dict[str, Any]:
-        """Return plain numbers, those over a dimension in mappings by its labels.
+        """Return plain numbers; those over a dimension become mappings by its labels.
 
         Of the ranks those to show, and rank 1 of what depends on a FAR target too.
         """
@@ -59,7 +59,7 @@ class Scalars(NamedTuple):
 
 
 def shown_ranks(ranks: Sequence[int], there: Sequence[int]) -> list[int]:
-    """Return the ranks to show: the given ones or `RANKS` that the results reach.
+    """Return the ranks to show: those given, or `RANKS`, that the results reach.
 
     The first rank where they reach none of them.
     """
@@ -108,7 +108,7 @@ def tree_of(datasets: Mapping[str, xr.Dataset]) -> xr.DataTree:
 
 
 def _variable(dims: tuple[str, ...], values: Any, name: Name) -> xr.Variable:
-    """Return a variable of plain numbers; xarray would load dask to see that they are not its."""
+    """Return a variable of plain numbers, without xarray's check for dask arrays."""
     return xr.Variable(dims, np.asarray(values), name.attrs(), fastpath=True)
 
 

@@ -1,4 +1,4 @@
-"""One row of scores, comparison by comparison: which counter each one adds to, and why."""
+"""One row of scores, comparison by comparison: the counter that each adds to, and the reason."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Entry:
 
     @property
     def counts(self) -> tuple[Count, ...]:
-        """What it adds at the threshold; nothing where that depends on one that is not given."""
+        """Counters it adds to at the threshold; none where they depend on one not given."""
         if self.if_accepted == self.if_rejected:
             return self.if_accepted
         if self.accepted is None:
@@ -62,7 +62,7 @@ class Entry:
 
     @property
     def conditional(self) -> bool:
-        """Whether what it adds depends on a threshold, and none is given."""
+        """Whether its counters depend on a threshold, and none is given."""
         return self.accepted is None and self.if_accepted != self.if_rejected
 
     def document(self) -> dict[str, Any]:
@@ -115,12 +115,12 @@ class TaskExplanation:
 
     @property
     def counts(self) -> dict[Count, float]:
-        """The sum of what the row adds, by counter (of amount 0)."""
+        """The sum of the row's contributions, by counter (of amount 0)."""
         return total([*(c for entry in self.entries for c in entry.counts), *self.also])
 
     @property
     def conditional(self) -> bool:
-        """Whether what some entry adds depends on a threshold that is not given."""
+        """Whether the counters of an entry depend on a threshold that is not given."""
         return any(entry.conditional for entry in self.entries)
 
     @property
@@ -155,7 +155,7 @@ TITLES = {
 
 
 def in_words(entry: Entry) -> str:
-    """Return what an entry adds to the counters, and on which condition."""
+    """Return the counters that an entry adds to, and on which condition."""
     if not entry.conditional:
         return counts_text(entry.counts, ", ")
     yes, no = (counts_text(x, ", ") for x in (entry.if_accepted, entry.if_rejected))

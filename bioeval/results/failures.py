@@ -1,4 +1,4 @@
-"""Failures to acquire and to enrol: rates of verification over all who present themselves."""
+"""Failures to acquire and to enrol: verification rates over everyone who attempts."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _added(ds: xr.Dataset, fta: float, fte: float) -> xr.Dataset:
 
 
 def _rates(of: str, rate: np.ndarray, fta: float, fte: float) -> Iterator[tuple[str, np.ndarray]]:
-    """Return the rates with failures of a variable, by name; none where it is no FAR or FRR."""
+    """Return the rates with failures of a variable, by name; none unless it is FAR or FRR."""
     what, ending = of[:3], of[3:]
     if what not in ("far", "frr") or f"{what}_iso{ending}" not in FAILURES:
         return

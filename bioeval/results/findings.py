@@ -1,4 +1,4 @@
-"""What a check of data has found: a line for each thing that was looked at."""
+"""Findings of a check of data, one line for each aspect that was checked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SEVERITIES = ("ok", "note", "warning", "error")
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at in data, and what was found.
+    """One aspect of the data that was checked, and what was found.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class DataCheck:
 
     @property
     def misleads(self) -> bool:
-        """Whether a result of these data would mislead: whether there is an error."""
+        """Whether a result of these data would mislead: any finding is an error."""
         return bool(self.of("error"))
 
     def records(self) -> list[dict[str, Any]]:
@@ -77,7 +77,7 @@ class DataCheck:
         return [asdict(finding) for finding in self.findings]
 
     def in_words(self) -> str:
-        """Return how many findings there are of each severity, the most serious first."""
+        """Return the number of findings of each severity, the most serious first."""
         counts = {name: len(self.of(name)) for name in reversed(SEVERITIES[1:])}
         parts = [f"{n} {name}{'s' * (n > 1)}" for name, n in counts.items() if n]
         return ", ".join(parts) or "nothing found"

@@ -1,4 +1,4 @@
-"""Datasets of folded tallies: rates at their thresholds and ranks, bounds of what is between."""
+"""Datasets of folded tallies: rates at their thresholds and ranks, bounds in between."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def noise_warning(sd: float) -> str:
 def folded_verification(
     tally: FoldedVerification, far_targets: Sequence[float] = FAR_TARGETS
 ) -> xr.Dataset:
-    """Return counts and rates of verification at the thresholds, and bounds of the points."""
+    """Return counts and rates at the thresholds, and bounds of the operating points."""
     ga, genuine = _running(tally.genuine, tally.noise)
     fa, impostor = _running(tally.impostor, tally.noise)
     targets = check_far_targets(far_targets)
@@ -93,7 +93,7 @@ def folded_open_set(
     far_targets: Sequence[float] = FAR_TARGETS,
     **others: Any,
 ) -> xr.Dataset:
-    """Return DIR over thresholds and ranks, FAR over thresholds, and bounds of the points."""
+    """Return DIR over thresholds and ranks, FAR over thresholds, and bounds of points."""
     about = tally.about
     role = role_of(about.layout, impostors, not tally.non_targets)
     rows = {"leave-subject-out": [ENROLLED], "unenrolled": [UNENROLLED]}
@@ -132,7 +132,7 @@ def folded_open_set(
 def folded_closed_set(
     tally: FoldedIdentification, *, unmated: str = "auto", **others: Any
 ) -> xr.Dataset:
-    """Return CMS over the ranks; probes without a usable mate are an error or skipped."""
+    """Return CMS over the ranks; probes without a usable mate raise, or are skipped."""
     probes = tally.genuine + tally.unmated
     require_mated(tally.about.layout, unmated, tally.unmated, probes, -1)
     table, genuine = _table(tally)
@@ -146,7 +146,7 @@ def _options(tally: FoldedIdentification) -> dict[str, str | int | float]:
 
 
 def _tied(tally: FoldedIdentification) -> Any:
-    """Return the tied attempts; NaN where they are unknown."""
+    """Return the tied attempts; NaN where unknown."""
     return np.int64(tally.tied) if tally.tied >= 0 else np.float64(np.nan)
 
 
@@ -167,14 +167,14 @@ def _table(tally: FoldedIdentification) -> tuple[np.ndarray, int]:
 
 
 def _running(counts: np.ndarray, noise: float) -> tuple[np.ndarray, int]:
-    """Return how many are at most each threshold, and how many there are."""
+    """Return the number at or below each threshold, and the total."""
     running = np.cumsum(counts)
     total = max(int(running[-1]), 0)
     return (_rising(running, total) if noise else running)[:-1], total
 
 
 def _rising(counts: np.ndarray, total: int) -> np.ndarray:
-    """Return noisy running counts made to rise, from 0 to the total."""
+    """Return noisy running counts, made to rise from 0 to the total."""
     if len(counts) > 1:
         # Here, since tallies of earlier versions alone need it.
         from scipy.optimize import isotonic_regression

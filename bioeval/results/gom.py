@@ -132,7 +132,7 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
 
 
 def gom_measures(tally: GomTally, options: GomOptions) -> QueryMeasures:
-    """Return the measures of GOM that are over queries, by what each query adds to them."""
+    """Return the measures of GOM that are means over queries, by each query's contribution."""
     matches, ties = tally.matches, options.ties
     found, absent = matches.counts > 0, ~tally.enrolled
     capped = options.variant == "reference"

@@ -1,4 +1,4 @@
-"""Verification by group: rates, own thresholds, and measures of how unequal groups are treated."""
+"""Verification by group: rates, own thresholds, and measures of inequality between groups."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def _undefined(tally: GroupTally, groups: Grouping, frr: np.ndarray, far: np.nda
 def _flagged(
     groups: Grouping, flags: dict[str, np.ndarray], frr: float, far: float, targets: np.ndarray
 ) -> list[str]:
-    """Return warnings of groups whose rates rest on too little to be ranked."""
+    """Return warnings of groups with too few attempts or errors to be ranked."""
     found = []
     few = flags["few_subjects"]
     if few.any():
@@ -261,7 +261,7 @@ def _flagged(
 
 
 def _named(groups: Grouping, which: Sequence[bool] | np.ndarray) -> str:
-    """Return the names of some groups, the first few of many."""
+    """Return the names of groups; of many, the first few."""
     names = [text for text, flag in zip(groups.texts, which, strict=True) if flag]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more

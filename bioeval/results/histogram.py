@@ -41,13 +41,13 @@ class Histogram:
 
     @property
     def density(self) -> np.ndarray:
-        """Proportion of the class in each bin, over the width of the bin."""
+        """Proportion of the class in each bin, divided by the width of the bin."""
         widths = np.diff(self.edges)
         return self.counts / (widths * self.total) if self.total else np.zeros(len(self.counts))
 
     @property
     def unplaced(self) -> int:
-        """Scores in no bin: infinite ones, and those far from all others."""
+        """Number of scores in no bin: infinite ones, and those far from all others."""
         return self.total - int(self.counts.sum())
 
 
@@ -85,7 +85,7 @@ def _bins(values: int, spread: float, span: float) -> int:
 
 
 def _lattice(genuine: np.ndarray) -> tuple[float, float]:
-    """Return a score and the step between increasing scores; a step of 0 if there is none."""
+    """Return a score and the step between increasing scores; step 0 if there is none."""
     values = np.unique(genuine)
     if len(values) < 2:
         return (0.0, 0.0)
@@ -137,7 +137,7 @@ def _genuine(tally: VerificationTally, kind: str) -> Histogram:
 
 
 def is_coarse(tally: VerificationTally) -> bool:
-    """Say whether the middle half of the impostor scores lies in a few cells of many.
+    """Whether the middle half of the impostor scores lies in a few cells of many.
 
     Then scores far from all others are counted in cells too wide for the rest.
     """
@@ -188,7 +188,7 @@ def _impostor(tally: VerificationTally, kind: str) -> Histogram:
 def _impostor_lattice(
     tally: VerificationTally, upper: np.ndarray, width: float
 ) -> tuple[float, float]:
-    """Return the lattice of the cells with these upper edges; a step of 0 if there is none.
+    """Return the lattice of cells with these upper edges; step 0 if there is none.
 
     It is that of the genuine scores, or one of whole cells, as whole numbers have it.
     """

@@ -39,7 +39,7 @@ from bioeval.tallies.tie_policies import check_max_rank, rank_weights
 
 @dataclass(frozen=True)
 class OpenSetPoints:
-    """Exact operating points: the thresholds are the scores of the attempts themselves.
+    """Exact operating points; the thresholds are scores of the attempts.
 
     Attributes
     ----------
@@ -58,11 +58,11 @@ class OpenSetPoints:
     other: np.ndarray
 
     def reject_all(self, points: np.ndarray) -> float:
-        """Return the threshold that rejects everything; NaN if a point has that very value."""
+        """Return the threshold that rejects everything; NaN if a point has that value."""
         return float("nan") if (points == -np.inf).any() else float("-inf")
 
     def equal_error(self, rank: int = 1) -> EqualError:
-        """Return where FAR and 1 - DIR(t, rank) cross."""
+        """Return the point at which FAR and 1 - DIR(t, rank) cross."""
         if not self.genuine or not len(self.other):
             return EqualError()
         hits = self.ranks <= rank
@@ -197,7 +197,7 @@ class OpenSetAttempts:
         return Scalars(variables, {"far_target": far_targets})
 
     def warnings(self, remarks: list[str]) -> list[str]:
-        """Return warnings about the attempts; `remarks` where there are some of both classes."""
+        """Return warnings about the attempts; `remarks` where both classes have some."""
         found = []
         if not self.genuine:
             found.append("no genuine attempt: DIR and FRR are not defined (NaN)")
@@ -360,7 +360,7 @@ def open_set_grid(
 
 
 def open_set_rows(tally: IdentificationTally, options: Mapping[str, Any]) -> np.ndarray:
-    """Return the operating points at rank 1 of a result with some options, as distances."""
+    """Return the operating points at rank 1 of a result, as distances."""
     found = _Searches(tally, options["ties"], options["impostors"])
     return found.rows(options["far_targets"])
 

@@ -1,4 +1,4 @@
-"""Measures that are means over queries, by what each query adds to them."""
+"""Measures that are means over queries, by the contribution of each query."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class QueryMean:
 
 @dataclass(frozen=True)
 class MatchCurve:
-    """A mean over queries of the weight of their matches at a rank or better.
+    """A mean over queries of the weight of their matches at each rank or better.
 
     The CMC is the proportion of queries whose counted match is there; recall and precision at a
     rank count all matches.
@@ -70,12 +70,12 @@ class MatchCurve:
         return rate(self.counts(max_rank) / over, int(self.counted.sum()))
 
     def counts(self, max_rank: int) -> np.ndarray:
-        """Return the number of queries, or its expectation, up to each rank."""
+        """Return the number of queries, or its expectation, at each rank or better."""
         kept = self.rank <= max_rank
         return np.cumsum(np.bincount(self.rank[kept] - 1, self.weight[kept], minlength=max_rank))
 
     def within(self, rank: int) -> QueryMean:
-        """Return the weight, or decision, of each query at one rank or better."""
+        """Return the weight, or decision, of each query at a given rank or better."""
         kept = self.rank <= rank
         weights = np.bincount(self.query[kept], self.weight[kept], minlength=len(self.counted))
         query = np.unique(self.query)
@@ -84,7 +84,7 @@ class MatchCurve:
 
 @dataclass(frozen=True)
 class QueryMeasures:
-    """The measures of a result that are over its queries: curves over the ranks, and means."""
+    """The measures of a result that are means over queries: curves over ranks, and scalars."""
 
     cmc: MatchCurve
     means: dict[str, QueryMean]

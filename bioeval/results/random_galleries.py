@@ -106,7 +106,7 @@ NO_POINTS = (
 def closed_set_expected(
     tally: GalleryTally, *, unmated: str = "auto", note: str = ""
 ) -> xr.Dataset:
-    """Return the expected CMS over the ranks; probes without a usable mate as in one gallery."""
+    """Return the expected CMS over the ranks; probes without a mate as in one gallery."""
     probes = tally.genuine + tally.unmated
     require_mated(tally.about.layout, unmated, tally.unmated, probes, tally.first_unmated)
     tied = tally.tied.values()[0, 0]
@@ -165,7 +165,7 @@ def open_set_expected(
 
 
 def with_fewer_mates(dataset: xr.Dataset, fewer: int, genuine: int, size: int) -> xr.Dataset:
-    """Add how many genuine attempts have fewer templates of their subject than are drawn."""
+    """Add the number of genuine attempts with fewer templates than are drawn."""
     if size < 2:
         return dataset
     found = dataset.assign(fewer_mates=((), np.int64(fewer), OPEN_SET["fewer_mates"].attrs()))
@@ -179,14 +179,14 @@ def with_fewer_mates(dataset: xr.Dataset, fewer: int, genuine: int, size: int) -
 
 
 def expected_ranks(tally: GalleryTally) -> np.ndarray:
-    """Return the expected number at each rank or better, within each threshold and any."""
+    """Return the expected number at each rank or better, within each threshold and overall."""
     table = tally.di.accumulated(axis=0).accumulated(axis=1).values()
     # The chances of a probe add up to 1 but for their rounding.
     return np.minimum(table, tally.genuine)
 
 
 def drawn_attrs(drawn: Drawn) -> dict[str, str | int | float]:
-    """Return the attributes that say which galleries were drawn, and how."""
+    """Return the attributes that describe which galleries were drawn, and how."""
     return {
         "rank_unit": "subject",
         "fusion": "min" if drawn.size > 1 else "none",
@@ -199,7 +199,7 @@ def drawn_attrs(drawn: Drawn) -> dict[str, str | int | float]:
 def open_set_bounds(
     far: np.ndarray, dir_: np.ndarray, every: np.ndarray, targets: np.ndarray
 ) -> Variables:
-    """Return the bounds of :func:`bounds_between` as variables of open set."""
+    """Return the bounds of :func:`bounds_between` as variables of open-set identification."""
     low, high, dir_low, dir_high = bounds_between(far, dir_, every, targets)
     per_target = ("far_target", "rank")
     return {
@@ -213,7 +213,7 @@ def open_set_bounds(
 def bounds_between(
     far: np.ndarray, dir_: np.ndarray, every: np.ndarray, targets: np.ndarray
 ) -> tuple[float, float, np.ndarray, np.ndarray]:
-    """Return what the rates at the thresholds say of EER and DIR at FAR targets, between them.
+    """Return bounds of EER and of DIR at FAR targets from the rates at the thresholds.
 
     Both rates grow with the threshold. Before the first threshold nothing need be accepted, and
     beyond the last one everything is.

@@ -177,7 +177,7 @@ _OF_QUERY = {
 
 
 def reid_measures(tally: ReidTally, options: ReidOptions) -> QueryMeasures:
-    """Return the measures of re-identification, by what each query adds to them."""
+    """Return the measures of re-identification, by the contribution of each query."""
     counted = (tally.matches.counts > 0) | (options.unmatched == "zero")
     curves = ranked_curves(
         tally.matches, counted, options.ties, options.max_rank, tally.matches.counts
@@ -202,7 +202,7 @@ def _ambiguous(tally: ReidTally) -> int:
 
 
 def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[str, QueryMean]:
-    """Return the means besides the curves over the ranks; NaN if ties leave them undefined."""
+    """Return the means, curves over the ranks left out; NaN if ties leave them undefined."""
     matches, expected = tally.matches, options.ties == "expected"
     ties = "stable" if expected else options.ties  # the same without ties
     undefined = expected and _ambiguous(tally) > 0
@@ -229,7 +229,7 @@ def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[
 
 
 def _sets(tally: ReidTally) -> RetrievedSets | None:
-    """Return what is retrieved within thresholds, if it was counted."""
+    """Return the measures of entries retrieved within thresholds, if these were counted."""
     if tally.thresholds is None or tally.retrieved is None:
         return None
     return RetrievedSets(tally.matches, tally.retrieved, tally.thresholds)

@@ -1,4 +1,4 @@
-"""Precision, recall and F1 of what each query retrieves within a threshold."""
+"""Precision, recall and F1 of the entries that each query retrieves within a threshold."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bioeval.tallies.reid_counts import MatchLists
 
 
 class RetrievedSets:
-    """What each query retrieves within each threshold, ``d <= tau``.
+    """Entries that each query retrieves within each threshold, ``d <= tau``.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class RetrievedSets:
         self._within = np.searchsorted(thresholds, matches.distance)
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
-        """Return the sum of the weights of the matches that each query retrieves, (queries, t)."""
+        """Return the sum of weights of the matches that each query retrieves, (queries, t)."""
         shape = self.retrieved.shape
         inside = self._within < shape[1]
         flat = self.matches.query[inside] * shape[1] + self._within[inside]
@@ -37,7 +37,7 @@ class RetrievedSets:
 
     @cached_property
     def hits(self) -> np.ndarray:
-        """The matches that each query retrieves, shape (queries, t), as floats."""
+        """The number of matches that each query retrieves, shape (queries, t), as floats."""
         return np.rint(self.sums(np.ones(len(self.matches.distance))))
 
     def measures(self, counted: np.ndarray) -> dict[str, QueryMean]:
@@ -56,7 +56,7 @@ class RetrievedSets:
         return {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
 
     def micro_f1(self) -> np.ndarray:
-        """Return F1 of the entries of all queries together, those without a match included."""
+        """Return F1 of the entries of all queries together, with unmatched queries."""
         whole = self.retrieved.sum(axis=0) + self.positives.sum()
         with np.errstate(invalid="ignore"):
             return 2 * self.hits.sum(axis=0) / whole

@@ -38,12 +38,12 @@ def point_variables(values: Mapping[Scalar, float], kind: str) -> dict[str, tupl
 
 
 def supported(target: float, attempts: float, rule: int = RULE_OF_3) -> bool:
-    """Return whether the number of impostor attempts supports a FAR target, by the rule of 3."""
+    """Whether the number of impostor attempts supports a FAR target, by the rule of 3."""
     return not target > 0 or attempts >= rule / float(target)  # of Python: infinity, no warning
 
 
 def attempts_for(rule: int, target: float) -> int:
-    """Return the impostor attempts that a rule takes for a FAR target, up to `MOST_ATTEMPTS`."""
+    """Return the impostor attempts that a rule needs for a FAR target, up to `MOST_ATTEMPTS`."""
     wanted = rule / float(target) * (1 - 1e-12)
     return math.ceil(wanted) if wanted < MOST_ATTEMPTS else MOST_ATTEMPTS
 
@@ -82,7 +82,7 @@ _CHANCE_OF_FUSED = 0.62
 def judge_kind(
     eer: float, kind: str, people: int, *, diagonal: int = 0, fused: bool = False
 ) -> tuple[str, str, str]:
-    """Return what an EER says of the kind of scores: severity, what was found, what to do.
+    """Return what an EER shows of the kind of scores: severity, finding and remedy.
 
     `people` is the number of subjects, or of genuine attempts where these are fewer, `diagonal` 1
     where a template is nearest to itself, -1 where it is farthest, 0 if unknown. Attempts of

@@ -49,7 +49,7 @@ _POINTS = ("eer", "zero_far", "zero_frr", "min_cost")
 
 
 def units_of(dataset: xr.Dataset) -> str:
-    """Return the kind and the units of a result's thresholds, in which systems can share one."""
+    """Return the kind and the units of a result's thresholds, by which systems share one."""
     metric = re.search(r"metric (\w+)", str(dataset.attrs.get("origin", "")))
     own = str(dataset.get("threshold", xr.DataArray()).attrs.get("units", ""))
     kind = str(dataset.attrs.get("kind", "distance"))
@@ -57,7 +57,7 @@ def units_of(dataset: xr.Dataset) -> str:
 
 
 def operating_points(dataset: xr.Dataset) -> np.ndarray:
-    """Return the finite thresholds of a result's operating points; of ranks those of rank 1."""
+    """Return the finite thresholds of a result's operating points, at rank 1."""
     found = [dataset[name] for name in (f"{x}_threshold" for x in _POINTS) if name in dataset]
     if "threshold_at_far" in dataset:
         at_far = dataset["threshold_at_far"]
@@ -122,7 +122,7 @@ def threshold_of(dataset: xr.Dataset, rule: Rule) -> float:
 
 
 def rows_at(grid: np.ndarray, threshold: Any, similar: bool) -> Any:
-    """Return the rows of increasing thresholds that hold at others; of a stricter one, one outside.
+    """Return the rows of increasing thresholds that apply at others, on the stricter side.
 
     For distances that is -1, for similarities the number of rows.
     """
@@ -159,7 +159,7 @@ def rates_at(dataset: xr.Dataset, given: np.ndarray | Rule) -> xr.Dataset:
 def at_rows(
     dataset: xr.Dataset, place: np.ndarray, threshold: np.ndarray, used: np.ndarray
 ) -> xr.Dataset:
-    """Return rows of a result, for thresholds, with the ones `used`."""
+    """Return rows of a result for given thresholds, with the thresholds that they `used`."""
     rows: Any = int(place) if threshold.ndim == 0 else place
     found = dataset.isel(threshold=rows)
     return found.assign_coords(
@@ -215,7 +215,7 @@ def _grid(dataset: xr.Dataset) -> tuple[bool, np.ndarray]:
 def _refuse_unknown(
     dataset: xr.Dataset, grid: np.ndarray, threshold: np.ndarray, outside: np.ndarray, similar: bool
 ) -> None:
-    """Raise unless nothing is accepted at the strictest threshold of the grid, where it matters."""
+    """Raise unless the strictest threshold of the grid accepts nothing, where it matters."""
     if not outside.any():
         return
     first = dataset.isel(threshold=-1 if similar else 0)
@@ -242,7 +242,7 @@ def _bracket(
     inside: np.ndarray,
     accepts: bool,
 ) -> dict[str, xr.DataArray]:
-    """Return the rates between which that of the threshold lies, exact where a row was hit."""
+    """Return the rates between which the threshold's rate lies; exact on a row of the grid."""
     here = found[name]
 
     def along(values: np.ndarray) -> xr.DataArray:
@@ -263,7 +263,7 @@ def _bracket(
 def _over(
     threshold: np.ndarray, values: np.ndarray, name: str | None, attrs: dict | None = None
 ) -> xr.Variable:
-    """Return values of the thresholds as a variable."""
+    """Return values at the thresholds as a variable."""
     dims = ("threshold",) * threshold.ndim
     about = (AT[name] if name else COORDINATES["threshold"]).attrs() if attrs is None else attrs
     return xr.Variable(dims, values, about)

@@ -149,7 +149,7 @@ _SUPPORTED = {"cmc": "first-match", "ap": "sum", "removed_for_ap": "as-above", "
 def reid_of_lists(
     scores: TopKScores, rules: Convention, *, max_rank: int | None = None, per_query: bool = False
 ) -> tuple[xr.Dataset, QueryMeasures]:
-    """Evaluate top-K lists by a convention; return the result and what each query adds to it.
+    """Evaluate top-K lists by a convention; return the result and each query's contribution.
 
     A ProtocolError if lists do not support the convention. `max_rank` None takes the convention's,
     or the last rank covered by all lists if that is less.
@@ -187,7 +187,7 @@ def reid_of_lists(
 
 
 def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset, QueryMeasures]:
-    """Return the measures of top-K lists, see :func:`top_k`, and what each query adds to them."""
+    """Return the measures of top-K lists, see :func:`top_k`, and each query's contribution."""
     if options.max_rank is not None:
         check_max_rank(options.max_rank, scores.shape[1])
     junk = _junk_codes(scores, options.junk_ids) if options.junk == "remove" else []
@@ -287,7 +287,7 @@ class _ListedMatches:
         return int(self.depth[open_].min()) if open_.any() else None
 
     def matches(self) -> MatchLists:
-        """Return the matches on the lists, by their ranks alone."""
+        """Return the matches on the lists, by their ranks."""
         ranks = self.ranks[self.hits]
         starts = np.concatenate([[0], np.cumsum(self.listed)])
         none = np.zeros_like(ranks)

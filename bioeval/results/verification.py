@@ -57,7 +57,7 @@ def grid_of(tally: VerificationTally) -> np.ndarray:
 
 
 def verification_scalars(tally: VerificationTally) -> Scalars:
-    """Return the attempts and the operating points, or their bounds as far as counts say them."""
+    """Return the attempts and the operating points, or bounds from counts."""
     return _scalars(tally, *_points_of(tally))
 
 
@@ -93,7 +93,7 @@ def _scalars(
 
 
 def _points_of(tally: VerificationTally) -> tuple[VerificationPoints | None, Bounds]:
-    """Return the operating points as far as they are known, and bounds of others."""
+    """Return the operating points that are known, and bounds of the others."""
     if tally.points is not None:
         return tally.points, {}
     return points_of_kept(tally) if tally.kept is not None else (None, bounds_of_counts(tally))

@@ -1,4 +1,4 @@
-"""Numbers as text, and which comparisons a result leaves out in words."""
+"""Numbers as text, and the comparisons that a result leaves out, in words."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def threshold_text(value: float | None) -> str:
 
 
 def excluded(attrs: Mapping[Any, Any]) -> str:
-    """Return in words which comparisons are left out by metadata; empty where none are."""
+    """Return in words the comparisons left out by metadata; empty without any."""
     names = list(filter(None, str(attrs.get("exclude", "")).split(", ")))
     said = [f"the same {printable(name)}" for name in names if name != NOT_ENROLLED]
     found = [f"genuine pairs of {' or '.join(said)}"] if said else []
@@ -50,7 +50,7 @@ def excluded(attrs: Mapping[Any, Any]) -> str:
 
 
 def excluded_by_system(each: Mapping[str, Mapping[Any, Any]]) -> str:
-    """Return which comparisons are left out, by the name of the system where these differ."""
+    """Return the comparisons left out, with the names of systems where they differ."""
     said = {name: excluded(attrs) for name, attrs in each.items()}
     if len(set(said.values())) == 1:
         return next(iter(said.values()))

@@ -19,7 +19,7 @@ from bioeval.tallies.thresholds import to_user
 
 
 def _zoo() -> dict[str, Name]:
-    """Name the variables of a zoo; those of probes and of claimed subjects differ in a word."""
+    """Describe the variables of a zoo; probes and claimed subjects differ in one word."""
     own = "genuine attempts of the subject"
     roles = {
         "as_probe": "impostor attempts with probes of the subject (a wolf has many errors)",
@@ -105,7 +105,7 @@ class Quantile:
         return cls(Fraction(str(quantile)))
 
     def of(self, subjects: int) -> int:
-        """Return how many of the subjects are best, and how many worst; none of none."""
+        """Return the numbers of best and of worst subjects; 0 of 0 subjects."""
         number = math.ceil(self.value * subjects)
         if 2 * number > subjects:
             raise DataError(
@@ -120,7 +120,7 @@ class Quantile:
 def zoo_dataset(
     tally: SubjectTally, quantile: Quantile, tests: Variables, warnings: list[str]
 ) -> xr.Dataset:
-    """Return what there is of each subject; see :func:`bioeval.zoo`.
+    """Return the dataset of a zoo; see :func:`bioeval.zoo`.
 
     `tests` are the variables of the tests of existence.
     """
@@ -194,7 +194,7 @@ def _errors(name: str, role: str, errors: np.ndarray, attempts: np.ndarray) -> V
 def _without(
     errors: np.ndarray, attempts: np.ndarray, own_errors: np.ndarray, own_attempts: np.ndarray
 ) -> np.ndarray:
-    """Return the rate over all attempts but the own ones of each subject."""
+    """Return the rate over all attempts without those of each subject."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return (errors.sum() - own_errors) / (attempts.sum() - own_attempts)
 

@@ -31,12 +31,12 @@ def as_array(values: Any, what: str) -> np.ndarray:
 
 
 def rows_of(values: Any) -> str:
-    """Return what a matrix is read by rows from, as ``"embeddings"``; empty for an array."""
+    """Return the source that a matrix is read by rows from, as ``"embeddings"``; else empty."""
     return str(getattr(values, "rows_of", ""))
 
 
 def is_stored(values: Any) -> bool:
-    """Say whether values are an array that a library keeps in chunks."""
+    """Whether values are an array that a library keeps in chunks."""
     library = type(values).__module__.partition(".")[0]
     return rows_of(values) == "container" or library in LIBRARIES
 
@@ -80,7 +80,7 @@ def as_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:
 
 
 def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Return subjects that join the two sides of every genuine cell, and if they are consistent.
+    """Return subjects that join both sides of each genuine cell, and if they are consistent.
 
     They are not where two templates that genuine cells connect also meet in an impostor cell. In a
     square matrix, row ``i`` and column ``i`` are the same template.
@@ -101,7 +101,7 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
 
 
 def as_index(index: Any, length: int, what: str) -> np.ndarray:
-    """Return indices, or a boolean choice, as int64 indices from 0."""
+    """Return indices, or a boolean selection, as int64 indices from 0."""
     array = np.asarray(index)
     if array.dtype == bool:
         if array.shape != (length,):

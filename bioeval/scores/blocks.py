@@ -72,7 +72,7 @@ def threads_for(scores: Scores) -> Iterator[None]:
 
 
 def is_small(scores: Scores) -> bool:
-    """Say whether a matrix is so small that the steps around its counting take longer."""
+    """Whether a matrix is so small that the steps around its counting take longer."""
     return math.prod(scores.shape) <= SMALL_CELLS
 
 
@@ -92,7 +92,7 @@ class Block:
     _fused: dict[str, Block] = field(default_factory=dict)
 
     def fused(self, fusion: str) -> Block:
-        """Return the rows of subjects: one score a group; made once a block and fusion."""
+        """Return the rows of subjects, one score a group; cached for each block and fusion."""
         if fusion not in self._fused:
             self._fused[fusion] = self._fuse(*parse_fusion(fusion))
         return self._fused[fusion]
@@ -225,7 +225,7 @@ class BlockReader:
 
     @cached_property
     def most_rows(self) -> int:
-        """The most rows that are read together under the limit of the scores."""
+        """The largest number of rows read together under the memory limit."""
         return rows_within(self.scores, self.scores.row_chunk)
 
     def __iter__(self) -> Iterator[Block]:
@@ -247,14 +247,14 @@ class BlockReader:
             (progress or report)(high, m)
 
     def blocks_of(self, low: int, high: int) -> Iterator[Block]:
-        """Yield the blocks of rows ``low:high``, of which `low` starts a block."""
+        """Yield the blocks of rows ``low:high``, where `low` is the start of a block."""
         step = self.rows_per_block()
         for first in range(low, high, step):
             yield self.block(first, min(first + step, high))
             give_back(self.scores)
 
     def for_rows(self, low: int, high: int) -> Self:
-        """Return a reader of rows ``low:high`` that has seen none of them."""
+        """Return a reader of rows ``low:high`` that has not yet read any."""
         reader = copy(self)
         if not self.scores.streams:
             reader.__dict__["watch"] = self.watch.of_rows(low, high)
@@ -319,7 +319,7 @@ class BlockReader:
 
     @cached_property
     def enrolled(self) -> np.ndarray:
-        """Which probes are of a subject that is enrolled when they are seen."""
+        """Which probes are of a subject who is enrolled at the time of the probe."""
         return self.scores.enrolled_probes()
 
     @cached_property
@@ -347,7 +347,7 @@ class BlockReader:
         return row[same], position[same]
 
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
-        """With labels, a mask may leave cells out but not contradict the labels."""
+        """Raise where a mask contradicts the labels; it may leave cells out."""
         if not self.scores.labelled or not self._contradicts(mask, low):
             return
         genuine = self.gallery.own[low : low + len(mask), None] == np.repeat(
@@ -367,7 +367,7 @@ class BlockReader:
             )
 
     def _contradicts(self, mask: np.ndarray, low: int) -> bool:
-        """Say whether a mask has a class that the labels do not; without an array of cells."""
+        """Whether a mask has a class that the labels do not; without an array of cells."""
         row, position = self.own_cells(low, low + len(mask))
         own = mask[row, position]
         others = own[position != self.gallery.self_position[low + row]]
@@ -400,7 +400,7 @@ class BlockReader:
         return values
 
     def _raise_nan(self) -> None:
-        """Raise with the number of NaN that an evaluation reads, and the place of the first."""
+        """Raise with the number of NaN that an evaluation reads, and the first one's place."""
         scores = self.scores
         count, first = 0, None
         step = self.rows_per_block()
@@ -433,7 +433,7 @@ def cells_between(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def _unread(shape: tuple[int, ...], position: np.ndarray, mask: np.ndarray | None) -> np.ndarray:
-    """Return the cells that are never read: a template against itself, and ignored ones."""
+    """Return the cells that are never read: a template against itself, and masked ones."""
     unread = np.zeros(shape, dtype=bool) if mask is None else mask == IGNORE
     rows = np.nonzero(position >= 0)[0]
     unread[rows, position[rows]] = True
@@ -441,7 +441,7 @@ def _unread(shape: tuple[int, ...], position: np.ndarray, mask: np.ndarray | Non
 
 
 def distance_dtype(dtype: np.dtype) -> np.dtype:
-    """Return the dtype in which scores of a dtype are counted: the smaller that holds them."""
+    """Return the smaller dtype that holds scores of a dtype exactly for counting."""
     small = dtype.itemsize <= 2 or dtype == np.float32
     return np.dtype(np.float32 if small else np.float64)
 

@@ -1,4 +1,4 @@
-"""The names of both sides of listed pairs as numbers: a long list holds no object a side."""
+"""The names of both sides of listed pairs as codes, which need less memory than objects."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CodedSides:
         return len(self.a)
 
     def take(self, index: np.ndarray) -> CodedSides:
-        """Return the names of some pairs: by their places, or as a choice."""
+        """Return the names of some pairs, by their places or by a boolean selection."""
         return CodedSides(self.values, taken(self.a, index), taken(self.b, index))
 
     def exchanged(self, turned: np.ndarray) -> CodedSides:
@@ -46,7 +46,7 @@ class CodedSides:
         return CodedSides(self.values, *sides)
 
     def objects(self) -> np.ndarray:
-        """Return the name of each side, (p, 2); equal ones are one object."""
+        """Return the name of each side, (p, 2); equal names are one object."""
         values = np.empty(len(self.values), dtype=object)
         values[:] = self.values
         return np.column_stack([values[self.a], values[self.b]])

@@ -1,4 +1,4 @@
-"""Scores that are computed from other scores of the same templates, whenever they are read."""
+"""Scores computed from other scores of the same templates, whenever they are read."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DerivedRows:
         return made
 
     def verify(self) -> None:
-        """Raise :class:`DataError` where a file that values are mapped from is damaged."""
+        """Raise :class:`DataError` where a mapped file of values is damaged."""
         for scores in self.systems:
             scores.verify()
 

@@ -1,4 +1,4 @@
-"""What scores are, in a few named lines."""
+"""Description of scores in a few named lines."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class _Side:
         )  # fmt: skip
 
     def in_kernel(self) -> Any:
-        """Return the side as kernels take it."""
+        """Return the side in the form that kernels take."""
         from bioeval.kernels.distance import Embeddings
 
         exact, factor = map(writable_alias, map(np.ascontiguousarray, (self.exact, self.factor)))
@@ -134,7 +134,7 @@ class EmbeddingSource:
         return self.given[1].shape[1]
 
     def unrounded(self, rows: np.ndarray, columns: np.ndarray) -> list[np.ndarray]:
-        """Return all that distances of some probes to some of the gallery are computed from."""
+        """Return the exact sources of the distances of some probes to some of the gallery."""
         if callable(self.metric):
             return [self.given[0][rows], self.given[1][columns]]
         return [self._left.exact[rows], self._right.exact[columns]]
@@ -153,7 +153,7 @@ class EmbeddingSource:
         return self._block(rows, columns)
 
     def of_columns(self, columns: np.ndarray) -> EmbeddingSource:
-        """Return the same probes against some of the gallery, which alone are computed."""
+        """Return the same probes against part of the gallery, computed alone."""
         return _SomeColumns(self, columns)
 
     def whole(self) -> np.ndarray:
@@ -166,7 +166,7 @@ class EmbeddingSource:
         return out
 
     def pairs(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """Return the distances of the pairs ``(a[i], b[i])`` alone, in float64."""
+        """Return the distances of only the pairs ``(a[i], b[i])``, in float64."""
         out = np.empty(len(a))
         step = max(1, _BLOCK // self.features)
         for low in range(0, len(a), step):
@@ -247,7 +247,7 @@ def _filled(index: np.ndarray, tile: int) -> np.ndarray:
 
 
 def _scale_of(sides: list[np.ndarray], dtype: np.dtype) -> float:
-    """Return a power of two that keeps squares in range; 1 where they are."""
+    """Return a power of two that keeps squares in range; 1 where none is needed."""
     largest = max(float(np.nanmax(np.abs(x), initial=0.0)) for x in sides)
     info = np.finfo(dtype)
     exponent = math.frexp(largest)[1]
@@ -273,7 +273,7 @@ def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:
 
 
 def _plain(values: np.ndarray, metric: str, what: str, dtype: np.dtype) -> np.ndarray:
-    """Return embeddings as C-contiguous floats that hold them, checked for a metric."""
+    """Return embeddings as C-contiguous floats of sufficient precision, checked for a metric."""
     small = values.dtype.itemsize <= 2 or values.dtype == np.float32
     wide = np.float64 if dtype == np.float64 or not small else np.float32
     plain: np.ndarray = np.ascontiguousarray(values, dtype=wide)
@@ -297,7 +297,7 @@ def _plain(values: np.ndarray, metric: str, what: str, dtype: np.dtype) -> np.nd
 
 
 def _side(plain: np.ndarray, metric: str, dtype: np.dtype) -> _Side:
-    """Return what a metric computes distances of one side from."""
+    """Return the vectors of one side from which a metric computes distances."""
     exact, factor = plain, np.ones(len(plain))
     if metric in ("l1", "linf"):  # which make no products
         return _Side(plain, plain, factor, factor)
@@ -311,7 +311,7 @@ def _side(plain: np.ndarray, metric: str, dtype: np.dtype) -> _Side:
 def _units(
     plain: np.ndarray, metric: str, dtype: np.dtype
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return unit vectors in a dtype, and embeddings with the factors of the unrounded ones."""
+    """Return unit vectors in a dtype, and embeddings with the factors of unrounded ones."""
     products, length = np.empty(plain.shape, dtype), np.empty(len(plain))
     step = max(1, _BLOCK // plain.shape[1])
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -329,7 +329,7 @@ def _units(
 
 
 def _unit(x: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return unit vectors, and what the embeddings were divided by: their lengths, or sums."""
+    """Return unit vectors and their divisors: the lengths or sums of the embeddings."""
     if metric == "bhattacharyya":
         total = x.sum(axis=1, keepdims=True)
         return np.sqrt(x / total), total[:, 0]
@@ -342,7 +342,7 @@ def _unit(x: np.ndarray, metric: str) -> tuple[np.ndarray, np.ndarray]:
 def _of_coefficients(
     products: np.ndarray, left: _Side, right: _Side, near: np.floating
 ) -> np.ndarray:
-    """Return Bhattacharyya distances; coefficients near 1 are computed from the differences."""
+    """Return Bhattacharyya distances; near 1 they are computed from the differences."""
     places = np.flatnonzero(products > 1 - near)
     with np.errstate(divide="ignore"):
         found = np.maximum(-np.log(products), 0.0)

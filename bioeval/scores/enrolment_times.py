@@ -1,4 +1,4 @@
-"""Galleries over time: which templates are enrolled when a probe is seen.
+"""Galleries over time: the templates that are enrolled at the time of each probe.
 
 A template is enrolled from ``enrolled_at`` on and until before ``withdrawn_at``, both columns of
 the gallery's metadata; a probe is seen at ``seen_at``. Times are numbers or dates.
@@ -65,7 +65,7 @@ def as_times(column: np.ndarray, what: str) -> np.ndarray:
 
 
 def _read(value: Any) -> int | float | np.datetime64 | None:
-    """Return one time, NaN where it is missing; None where it is not one."""
+    """Return one time, NaN where it is missing; None where it is not a time."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return np.nan
     if isinstance(value, str):
@@ -111,7 +111,7 @@ def missing(times: np.ndarray) -> np.ndarray:
 
 
 class EnrolmentTimes:
-    """Times of a gallery and of probes, as whole numbers in one order of time.
+    """Times of a gallery and of probes, as whole numbers in one chronological order.
 
     A missing value, and a missing column, mean always.
 
@@ -166,19 +166,19 @@ class EnrolmentTimes:
             )
 
     def not_enrolled(self, i: Any, j: Any) -> np.ndarray:
-        """Return which templates `j` are not enrolled when the probes `i` are seen."""
+        """Return which templates `j` are not enrolled at the time of probes `i`."""
         seen = self.seen[i]
         outside = (self.enrolled[j] > seen) | (self.withdrawn[j] <= seen)
         return outside & self.known[i]
 
     def sizes(self) -> np.ndarray:
-        """Return the number of templates enrolled when each probe is seen."""
+        """Return the number of templates enrolled at the time of each probe."""
         sizes = np.searchsorted(np.sort(self.enrolled), self.seen, side="right")
         sizes -= np.searchsorted(np.sort(self.withdrawn), self.seen, side="right")
         return np.where(self.known, sizes, len(self.enrolled))
 
     def subject_sizes(self, subject: np.ndarray) -> np.ndarray:
-        """Return the number of subjects enrolled when each probe is seen, by code of templates."""
+        """Return the number of subjects enrolled at the time of each probe, by code."""
         order = np.lexsort((self.enrolled, subject))
         who, start, stop = (
             x[order].astype(np.int64) for x in (subject, self.enrolled, self.withdrawn)
@@ -231,7 +231,7 @@ def times_of(
 
 
 def _joined(columns: list[np.ndarray]) -> np.ndarray:
-    """Return times side by side, exactly."""
+    """Concatenate times exactly."""
     columns = [x for x in columns if len(x)] or columns[:1]
     joined = np.concatenate(columns)
     if joined.dtype.kind == "f":

@@ -51,7 +51,7 @@ REMEDY = (
 
 
 class EndValue(NamedTuple):
-    """A value at one end of all scores that suspiciously many share."""
+    """A value at one end of the range that suspiciously many scores share."""
 
     value: float
     how: str  # how it differs from the others
@@ -96,7 +96,7 @@ class FailureCodeWatch:
     def look(
         self, low: int, values: np.ndarray, rows: np.ndarray, places: np.ndarray, sign: float
     ) -> None:
-        """Look at the rows of the scores from `low` on: `rows` of `values`, times `sign`.
+        """Examine rows of the scores from `low` on: `rows` of `values`, times `sign`.
 
         Column ``j`` of the scores is ``values[:, places[j]]``.
         """
@@ -115,7 +115,7 @@ class FailureCodeWatch:
         self.sample[first:last] = sample
 
     def of_rows(self, low: int, high: int) -> Self:
-        """Return a watch of rows ``low:high`` alone, which has seen none."""
+        """Return a watch of rows ``low:high`` alone, before it has seen any."""
         watch = copy(self)
         watch.sampled = self.sampled[(self.sampled >= low) & (self.sampled < high)]
         watch.sample = np.full((len(watch.sampled), self.sample.shape[1]), np.nan)
@@ -146,7 +146,7 @@ class FailureCodeWatch:
         )
 
     def _impostors(self) -> np.ndarray:
-        """Say of the sampled comparisons whether they are of two subjects; all, if unknown."""
+        """Return which of the sampled comparisons are impostor; all, if unknown."""
         if not self.scores.labelled:
             return np.ones(self.sample.shape, dtype=bool)
         codes = self.scores.codes
@@ -164,7 +164,7 @@ class FailureCodeWatch:
         return notes
 
     def _constant(self, columns: np.ndarray, value: np.ndarray) -> np.ndarray:
-        """Say of suspected columns whether all their finite scores are the value."""
+        """Return which suspected columns have the same value in all finite scores."""
         scores, ids = self.scores, self.scores.gallery_ids[columns]
         constant, number = np.ones(len(columns), dtype=bool), np.zeros(len(columns), dtype=int)
         for low in range(0, scores.shape[0] if len(columns) else 0, _BLOCK_ROWS):
@@ -179,7 +179,7 @@ class FailureCodeWatch:
 
 
 def _rare(value: np.ndarray, count: np.ndarray, others: np.ndarray, lines: int) -> np.ndarray:
-    """Say of constant rows or columns whether so many equal scores are no chance.
+    """Return which constant rows or columns have too many equal scores to be chance.
 
     `others` are sampled scores of all other rows and columns, in order; there are `lines` rows or
     columns.
@@ -234,7 +234,7 @@ def end_values(
 
 
 def _how(last: float, others: np.ndarray, shared: int) -> str:
-    """Return how a value above all others differs from them; empty where it does not."""
+    """Return how a value above all others differs from them, in words; empty where it does not."""
     values, counts = np.unique(others, return_counts=True)
     if len(values) < LEAST_OTHERS:
         return ""

@@ -1,4 +1,4 @@
-"""A column of numbers that grows as a file is read; a long one lies in a temporary file."""
+"""A column of numbers that grows as a file is read; a long column is kept in a temporary file."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class GrowingColumn:
         self._written, self._waiting = len(self), 0
 
     def array(self) -> np.ndarray:
-        """Return all values; of a long column, mapped from a temporary file without a name."""
+        """Return all values; a long column is mapped from a temporary file without a name."""
         if self._array is None:
             if self._file is None:
                 self._held.resize(self._waiting, refcheck=False)
@@ -73,7 +73,7 @@ class GrowingColumn:
 
 
 def taken(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return some values of a column: by their places, or as a choice in pieces."""
+    """Return some values of a column, by their places or by a boolean selection in pieces."""
     if rows.dtype != bool or len(column) <= PIECE:
         return column[rows]
     found = GrowingColumn(column.dtype)
@@ -84,7 +84,7 @@ def taken(column: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def release(*columns: np.ndarray) -> None:
-    """Give back the memory of mapped columns that were read; they are read again when needed."""
+    """Release the memory of mapped columns; they are read again when needed."""
     for column in columns:
         base: Any = column
         while base is not None and not isinstance(base, mmap.mmap):

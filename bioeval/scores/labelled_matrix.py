@@ -44,7 +44,7 @@ NAN_POLICIES = ("raise", "reject", "exclude")
 
 
 class LabelledMatrix:
-    """What :class:`bioeval.Scores` knows of itself; its parameters are described there."""
+    """Base of :class:`bioeval.Scores`, where its parameters are described."""
 
     verification: FileCheck | None = None
     origin = ""
@@ -174,7 +174,7 @@ class LabelledMatrix:
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype of the values as given."""
+        """The dtype of the values that were given."""
         return np.dtype(self._base.dtype)
 
     @property
@@ -255,7 +255,7 @@ class LabelledMatrix:
 
     @cached_property
     def enrolment_times(self) -> EnrolmentTimes | None:
-        """The times by which templates are left out; None where the gallery is always the same."""
+        """The times that decide who is enrolled; None where the gallery is fixed."""
         if NOT_ENROLLED not in self.exclude:
             return None
         from bioeval.scores.enrolment_times import EnrolmentTimes
@@ -268,7 +268,7 @@ class LabelledMatrix:
         return tuple(name for name in self.exclude if name != NOT_ENROLLED)
 
     def excluded(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """Say which of the cells ``(i, j)`` are pairs that `exclude` leaves out."""
+        """Return which of the cells ``(i, j)`` are pairs that `exclude` leaves out."""
         found = np.zeros(len(i), dtype=bool)
         for name in self.exclude_columns:
             codes = Codes(self.probe_meta[name], self.gallery_meta[name])
@@ -278,7 +278,7 @@ class LabelledMatrix:
         return found if times is None else found | times.not_enrolled(i, j)
 
     def mate_cells(self, probes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the cells of these probes with templates of their subject, but for themselves.
+        """Return the cells of probes with other templates of their subject.
 
         As places in `probes`, in order, and columns.
         """
@@ -315,7 +315,7 @@ class LabelledMatrix:
         return bool(self.labelled and (self.probe_ids < self._base.shape[1]).all())
 
     def as_part_of(self, layout: str) -> Self:
-        """Return a view of some columns of a matrix of a layout, which is its layout, too."""
+        """Return a view of some columns of a matrix, with the layout of that matrix."""
         view = self.select()
         view.part_of = layout
         return view
@@ -368,7 +368,7 @@ class LabelledMatrix:
         return view
 
     def within(self, memory_limit: int | str | None) -> Self:
-        """Return the same scores, evaluated in at most so much memory.
+        """Return the same scores, evaluated within a memory limit.
 
         Parameters
         ----------
@@ -397,7 +397,7 @@ class LabelledMatrix:
         return view
 
     def reading_own_columns(self) -> Self:
-        """Return a view of which no column beside its own is computed or inflated.
+        """Return a view that computes or inflates no columns but its own.
 
         Of embeddings, the last digits of a distance may be others than in a whole row.
         """
@@ -414,7 +414,7 @@ class LabelledMatrix:
         return view
 
     def with_mask(self, mask: Any) -> Self:
-        """Return a view with another mask, an array or an object read by rows like one.
+        """Return a view with another mask, an array or an object read by rows.
 
         Its rows and columns are those of this view.
         """
@@ -426,7 +426,7 @@ class LabelledMatrix:
         return view
 
     def with_values(self, values: Any, kind: str) -> Self:
-        """Return a view with other values, an array or an object read by rows like one."""
+        """Return a view with other values, an array or an object read by rows."""
         view = copy(self)
         view.__dict__.pop("fingerprint", None)  # cached, of the other values
         view._mask = None if self._mask is None else self.mask
@@ -436,12 +436,12 @@ class LabelledMatrix:
 
     @property
     def base(self) -> Any:
-        """The values as they were given, of which a selection is a view."""
+        """The values that were given, of which a selection is a view."""
         return self._base
 
     @property
     def keeps_embeddings(self) -> bool:
-        """Whether the embeddings are saved, and not their distances."""
+        """Whether the embeddings are saved instead of their distances."""
         return self.keep_embeddings and self.streams
 
     @property
@@ -462,19 +462,19 @@ class LabelledMatrix:
 
     @property
     def is_stored(self) -> bool:
-        """Whether the values are in a container, whose chunks are inflated as they are read."""
+        """Whether the values are in a container, whose chunks are inflated when read."""
         return rows_of(self._base) == "container"
 
     @property
     def in_memory(self) -> bool:
-        """Whether the values lie in memory as kernels want them, in an array of native floats."""
+        """Whether the values are in memory as kernels need them, as native floats."""
         base = self._base
         plain = isinstance(base, np.ndarray) and base.dtype in (np.float32, np.float64)
         return plain and base.flags.c_contiguous and base.flags.aligned and base.dtype.isnative
 
     @property
     def reads_in_place(self) -> bool:
-        """Whether reading rows copies nothing."""
+        """Whether reading rows makes no copy."""
         whole = self._rows is None and self._columns is None
         return self.in_memory and whole and not larger_is_closer(self.kind)
 
@@ -485,12 +485,12 @@ class LabelledMatrix:
 
     @property
     def selects_columns(self) -> bool:
-        """Whether only some columns of the base, or another order of them, are meant."""
+        """Whether only some columns of the base, or another order, are selected."""
         return self._columns is not None
 
     @property
     def selects_rows(self) -> bool:
-        """Whether only some rows of the base, or another order of them, are meant."""
+        """Whether only some rows of the base, or another order, are selected."""
         return self._rows is not None
 
     def base_rows(self, index: np.ndarray) -> np.ndarray:
@@ -509,7 +509,7 @@ class LabelledMatrix:
             self.verification.verify()
 
     def require_matrix(self) -> None:
-        """Raise :class:`ProtocolError` where only a part of the scores is there (top-K lists)."""
+        """Raise :class:`ProtocolError` where the scores are not complete (top-K lists)."""
 
     def read_rows(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the raw values of rows ``low:high``, with the columns in `order`."""
@@ -530,12 +530,12 @@ class LabelledMatrix:
 
     @property
     def derives_subjects(self) -> bool:
-        """Whether identification has subjects to work with: labels, or a consistent mask."""
+        """Whether identification has subjects: labels, or a consistent mask."""
         return self.labelled or self._mask_is_consistent
 
 
 class SelectedRows:
-    """A selection read by rows like an array, so that it can have a mask of its own."""
+    """A selection read by rows like an array, which can have its own mask."""
 
     ndim = 2
 

@@ -67,7 +67,7 @@ def one_dimensional(labels: Any, what: str) -> np.ndarray:
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:
-    """Give a homogeneous list numpy's own dtype where that changes no label."""
+    """Give a homogeneous list numpy's own dtype where no label changes by it."""
     plain = np.array(list(array))
     if plain.dtype.kind == "U" and any(str(x).endswith("\0") for x in array):
         return array  # numpy strips trailing NULs, which would join different labels
@@ -76,7 +76,7 @@ def _narrow(array: np.ndarray) -> np.ndarray:
 
 
 def missing_values(array: np.ndarray) -> np.ndarray:
-    """Say of each label whether it is None or NaN."""
+    """Return for each label whether it is None or NaN."""
     if array.dtype.kind in "fcMm":
         return np.isnan(array) if array.dtype.kind in "fc" else np.isnat(array)
     if array.dtype.kind == "O":
@@ -92,7 +92,7 @@ def _is_nan(value: Any) -> bool:
 
 
 class Codes:
-    """The distinct labels of a set of templates, `values`, and the code of each probe and template.
+    """The distinct labels of templates, `values`, and the code of each probe and gallery template.
 
     ``values[code]`` is the label of a code.
     """
@@ -112,13 +112,13 @@ class Codes:
 
     @classmethod
     def known(cls, values: np.ndarray, probe: np.ndarray, gallery: np.ndarray) -> Codes:
-        """Return codes that are known already; each of `values` occurs."""
+        """Return codes that are already known; each of `values` must occur."""
         codes = cls.__new__(cls)
         codes.values, codes.probe, codes.gallery = values, probe, gallery
         return codes
 
     def code(self, label: Any) -> int:
-        """Return the code of a label, or -1 if no template bears it."""
+        """Return the code of a label, or -1 if no template has it."""
         return self.lookup.get(plain(label), -1)
 
     @cached_property
@@ -127,7 +127,7 @@ class Codes:
         return {plain(v): i for i, v in enumerate(self.values.tolist())}
 
     def codes_of(self, labels: np.ndarray) -> np.ndarray:
-        """Return the codes of `labels`, -1 where no template bears the label."""
+        """Return the codes of `labels`, -1 where no template has the label."""
         return np.array([self.code(x) for x in labels.tolist()], dtype=np.int64)
 
     def nearest(self, label: Any) -> str:
@@ -136,21 +136,21 @@ class Codes:
 
 
 def present(codes: np.ndarray, number: int) -> np.ndarray:
-    """Return which of so many codes occur."""
+    """Return which of the codes below a number occur."""
     found = np.zeros(number, dtype=bool)
     found[codes] = True
     return found
 
 
 def _comparable(a: np.ndarray, b: np.ndarray) -> bool:
-    """Say whether numpy can join two label arrays without changing any label."""
+    """Whether numpy can join two label arrays without changing any label."""
     if a.dtype.kind in "iub" and b.dtype.kind in "iub":
         return np.result_type(a, b).kind in "iub"
     return a.dtype.kind == b.dtype.kind
 
 
 def plain(label: Any) -> Any:
-    """Return a NumPy scalar as the Python value that it holds; anything else as it is."""
+    """Return a NumPy scalar as the Python value that it holds; other values unchanged."""
     return label.item() if isinstance(label, np.generic) else label
 
 
@@ -202,7 +202,7 @@ def columns_of(table: Any) -> Mapping[str, Any] | None:
 
 
 def _arrow_columns(table: Any) -> Mapping[str, Any]:
-    """Return the columns of a table that is only known to give itself as a stream of Arrow."""
+    """Return the columns of a table that offers only a stream of Arrow."""
     try:
         pyarrow: Any = importlib.import_module("pyarrow")
     except ImportError:
@@ -215,7 +215,7 @@ def _arrow_columns(table: Any) -> Mapping[str, Any]:
 
 
 def digest(*arrays: np.ndarray) -> str:
-    """Return a short digest of label arrays that is the same on every platform and dtype width."""
+    """Return a short digest of label arrays, independent of platform and dtype width."""
     sha = hashlib.sha256()
     for array in arrays:
         sha.update(f"{len(array)}\n".encode())

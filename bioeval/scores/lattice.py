@@ -12,7 +12,7 @@ _ROUNDING = 1e-3
 
 
 def lattice_step(values: np.ndarray, least: int, power: int = 1) -> float:
-    """Return the step of increasing scores, of which there are `least`; 0 where there is none.
+    """Return the step of at least `least` increasing scores; 0 where there is none.
 
     With `power` 2 of the squares of positive scores, such as Euclidean distances of codes.
     """

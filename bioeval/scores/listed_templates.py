@@ -1,4 +1,4 @@
-"""Lists that name the templates of both sides: pairs that contradict each other or occur again.
+"""Lists that name the templates of both sides: contradictory and repeated pairs.
 
 A pair has one class, whatever its order. The same ordered pair counts once, and a comparison of a
 template with itself is no attempt; both are so in a matrix, too.
@@ -41,7 +41,7 @@ def places(noun: str, numbers: Sequence[int]) -> str:
 
 @dataclass(frozen=True)
 class ListRules:
-    """What to do with the lines of a list that are no attempts of their own.
+    """Rules for the lines of a list that are not attempts of their own.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class ListRules:
 
 @dataclass
 class _Trouble:
-    """Pairs that are refused: their number, and rows of the first ones, earlier and later."""
+    """Pairs that are refused: their number, and the first rows of them, earlier and later."""
 
     number: int = 0
     rows: list[tuple[int, int]] = field(default_factory=list)
@@ -86,7 +86,7 @@ class _Trouble:
 
 @dataclass
 class _Found:
-    """What the pairs of a list have in common: numbers, and rows of examples."""
+    """Findings about the pairs of a list: numbers, and rows of examples."""
 
     keep: np.ndarray  # bool: pairs that no earlier one makes needless
     distinct: int = 0
@@ -100,7 +100,7 @@ class _Found:
 
 
 class ListedTemplates:
-    """The pairs of a list whose templates have names, and what is wrong with some of them.
+    """The pairs of a list whose templates have names, and the faults of some of them.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class ListedTemplates:
         return (None if found.keep.all() else found.keep), notes
 
     def _plain(self, found: _Found, rules: ListRules) -> bool:
-        """Count the pairs in a table of all templates; False where some are to be looked at."""
+        """Count the pairs in a table of all templates; False where a closer look is needed."""
         size = len(self.names.values)
         if size * size > _CELLS * len(self.names):
             return False
@@ -178,7 +178,7 @@ class ListedTemplates:
     # ------------------------------------------------------------------------- keys
 
     def _keys(self, some: slice) -> np.ndarray:
-        """Return a number for each pair: both templates, whether in falling order, the class."""
+        """Return a number for each pair, made of both templates, their order and the class."""
         a, b = self.names.a[some], self.names.b[some]
         key = np.minimum(a, b).astype(np.int64)
         for factor, term in (
@@ -205,7 +205,7 @@ class ListedTemplates:
         return ((mixed >> np.uint64(40)) % np.uint64(self._buckets)).astype(np.uint16)
 
     def _sorted(self) -> Iterator[np.ndarray]:
-        """Yield the keys of each bucket in increasing order; no pair is in two buckets."""
+        """Yield the sorted keys of each bucket; no pair is in two buckets."""
         if self._buckets == 1:
             keys = self._all_keys()
             keys.sort()
@@ -240,7 +240,7 @@ class ListedTemplates:
     # ------------------------------------------------------------------------- looking
 
     def _look(self, found: _Found, number: int, keys: np.ndarray, rules: ListRules) -> None:
-        """Add what the pairs of a bucket have in common."""
+        """Add the findings about the pairs of a bucket."""
         change = keys[1:] ^ keys[:-1]
         same, again = change < 4, change < 2
         found.distinct += len(keys) - int(same.sum())
@@ -339,7 +339,7 @@ class ListedTemplates:
 
 
 def _notes_on_orders(found: _Found, pairs: int, rules: ListRules) -> list[str]:
-    """Say how many pairs of different templates are listed in both orders, where not all are."""
+    """Return a note on how many pairs are listed in both orders, where not all are."""
     if rules.unordered and not found.merged:
         return []
     if rules.unordered:
@@ -360,7 +360,7 @@ def _notes_on_orders(found: _Found, pairs: int, rules: ListRules) -> list[str]:
 
 
 def _again(rows: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rows whose key an earlier row has, and the first row of that key."""
+    """Return the rows whose key occurred in an earlier row, and that key's first row."""
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     new = np.append(True, keys[1:] != keys[:-1])
@@ -369,7 +369,7 @@ def _again(rows: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def require_classes(genuine: np.ndarray, a: np.ndarray, b: np.ndarray, where: Where) -> None:
-    """Raise where a pair is genuine and its subjects `a` and `b` differ, or the other way round."""
+    """Raise where the class of a pair contradicts its subjects `a` and `b`."""
     number, rows = 0, np.empty(0, dtype=np.int64)
     for low in range(0, len(genuine), PIECE):
         some = slice(low, low + PIECE)
@@ -395,7 +395,7 @@ def _first(number: int, where: Where, rows: Sequence[int]) -> str:
 
 
 def note_on_infinite(values: np.ndarray, kind: str, where: Where) -> list[str]:
-    """Say how many scores are infinite, and what this means."""
+    """Return a note on the number of infinite scores, and its consequence."""
     notes = []
     for sign in (1.0, -1.0):
         number, first = 0, -1

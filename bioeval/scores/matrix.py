@@ -319,7 +319,7 @@ class Scores(LabelledMatrix):
 def _averaged(
     values: np.ndarray, labels: np.ndarray, meta: Any, names: tuple[str, ...], side: str
 ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-    """Return the templates that embeddings are averaged to, their labels and their metadata."""
+    """Return the templates averaged from embeddings, with their labels and metadata."""
     from bioeval.scores.template_averages import average_embeddings
 
     columns = {"": labels, **as_meta(meta, len(values), f"{side}_meta")}
@@ -337,5 +337,5 @@ def require_scores(scores: Any, what: str = "scores") -> None:
 
 
 def are_pairs(scores: Any) -> TypeGuard[PairScores]:
-    """Return whether scores are a list of pairs."""
+    """Whether scores are a list of pairs."""
     return isinstance(scores, Scores) and scores.layout == "pairs"

@@ -88,7 +88,7 @@ def _reduce(
     row_edges: np.ndarray,
     column_edges: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean of the finite scores under each pixel, and the state of the others.
+    """Return the mean of the finite scores under each pixel, and the state of other pixels.
 
     Rows are read in the order in which they are stored.
     """

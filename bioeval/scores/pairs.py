@@ -124,7 +124,7 @@ class PairScores(Scores):
         return np.arange(len(self._base), dtype=np.int64)[:, None]
 
     def pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the scores of some pairs, and which are genuine, until the end of the list."""
+        """Yield the scores of pairs and their classes, in pieces, until the end of the list."""
         for low in range(0, len(self._base), PIECE):
             yield self._base[low : low + PIECE], self.genuine[low : low + PIECE]
             release(self._base)
@@ -155,7 +155,7 @@ class PairScores(Scores):
         return panel(type(self).__name__, lines_of_pairs(self))
 
     def excluding(self, *columns: str) -> NoReturn:
-        """Refuse: pairs have no metadata."""
+        """Raise: pairs have no metadata."""
         raise ProtocolError("a pair list has no metadata to exclude by; leave the pairs out")
 
     def select(self, probes: Any = None, gallery: Any = None) -> Self:
@@ -170,7 +170,7 @@ class PairScores(Scores):
         return view
 
     def taking(self, rows: np.ndarray) -> Self:
-        """Return some pairs, by their places or as a choice, without remarks on all."""
+        """Return some pairs, by their places or by a boolean selection, without remarks."""
         who, folds = self._subjects, self.pair_folds
         if who is not None:
             who = who.take(rows) if isinstance(who, CodedSides) else who[rows]
@@ -190,7 +190,7 @@ class PairScores(Scores):
         return view
 
     def with_sides_exchanged(self, turned: np.ndarray) -> Self:
-        """Return a view in which the two sides of some pairs have changed places."""
+        """Return a view in which the two sides of some pairs are exchanged."""
         view = copy(self)
         for name in ("pair_subjects", "pair_codes", "fingerprint"):  # cached, of the others
             view.__dict__.pop(name, None)
@@ -241,7 +241,7 @@ class PairScores(Scores):
 
 
 def _both_sides(names: Any, what: str, length: int) -> Any:
-    """Return names of both sides as they are coded, or as an array, (p, 2)."""
+    """Return names of both sides as coded sides, or as an array, (p, 2)."""
     if names is None or isinstance(names, CodedSides):
         return names
     array = np.asarray(names)

@@ -17,7 +17,7 @@ _NO_MATE = "no probe's subject is in the gallery"
 
 
 def _representations(labels: np.ndarray, chosen: np.ndarray) -> list[str]:
-    """Return how some of the labels are written."""
+    """Return how labels are written, for a few of them."""
     return list(map(repr, labels[chosen].tolist()))
 
 
@@ -25,7 +25,7 @@ def describe(
     scores: Scores,
     naming: Callable[[np.ndarray, np.ndarray], list[str]] = _representations,
 ) -> Provenance:
-    """Return the provenance of counts of these scores; `naming` gives names of chosen labels."""
+    """Return the provenance of counts of scores; `naming` gives names for chosen labels."""
     pairs = are_pairs(scores)
     names: list[str] = []
     enrolled = probing = np.zeros(0, dtype=bool)
@@ -53,7 +53,7 @@ def describe(
 
 
 def _notes(scores: Scores) -> list[str]:
-    """Return remarks on what is valid but often a mistake."""
+    """Return remarks on properties that are valid but often a mistake."""
     notes = list(scores.remarks)
     if are_pairs(scores):
         if scores.missing:
@@ -125,7 +125,7 @@ class Provenance:
         return (probes, gallery, both) if both else None
 
     def merge(self, other: Provenance) -> Provenance:
-        """Return the provenance of the counts of both; the options and the gallery must be one."""
+        """Return the provenance of both counts, whose options and gallery must be the same."""
         for what in ("layout", "kind", "nan", "exclude"):
             mine, theirs = getattr(self, what), getattr(other, what)
             if mine != theirs:
@@ -170,7 +170,7 @@ def about_of_union(mine: Provenance, theirs: Provenance) -> Provenance:
 
 
 def _both_names(mine: str, theirs: str) -> str:
-    """Return the name of a system of which two parts have names."""
+    """Return the name of a system from the names of its two parts."""
     names = dict.fromkeys([*mine.split(" + "), *theirs.split(" + ")])
     return short_name(" + ".join(filter(None, names)))
 
@@ -192,7 +192,7 @@ def disjoint_among(left: np.ndarray, right: np.ndarray, people: int) -> int:
 
 
 def mates_among(left: np.ndarray, right: np.ndarray, people: int) -> np.ndarray:
-    """Return the subject that each is paired with, or -1, in as many disjoint pairs as there are.
+    """Return each subject's partner, or -1, in the largest number of disjoint pairs.
 
     Parameters
     ----------

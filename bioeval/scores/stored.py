@@ -52,7 +52,7 @@ class StoredRows:
         self._reader: ThreadPoolExecutor | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what another process needs: an HDF5 dataset is opened there again."""
+        """Return the state for another process, which opens an HDF5 dataset again."""
         array = self.array
         if _library(array) == "h5py":
             array = _Dataset(array.file.filename, array.name)
@@ -80,18 +80,18 @@ class StoredRows:
         return np.concatenate(found)[back.reshape(-1)]
 
     def of_columns(self, low: int, high: int) -> StoredRows:
-        """Return columns ``low:high``, of which alone the chunks are read."""
+        """Return columns ``low:high``, reading only their chunks."""
         return StoredRows(_Columns(self, low, high), self.what)
 
     def forget(self) -> None:
-        """Drop what is held of the rows, and wait for the thread."""
+        """Drop the rows held in memory, and wait for the thread."""
         with self._lock:
             if self._reader is not None:
                 self._reader.shutdown(cancel_futures=True)
             self._last = self._next = self._reader = None
 
     def _span(self, low: int, high: int) -> np.ndarray:
-        """Return rows ``low:high``: held ones, those read ahead, and for the rest new ones."""
+        """Return rows ``low:high``: rows held, rows read ahead, and the rest read now."""
         if low >= high:
             return np.empty((0, self.shape[1]), dtype=self.dtype)
         pieces = [] if self._last is None else [self._last]
@@ -132,7 +132,7 @@ class StoredRows:
             yield self._chunk_start(first), self._chunk_end(stop), part
 
     def _held(self, low: int, high: int) -> np.ndarray:
-        """Return whole chunks, which are kept."""
+        """Return whole chunks, and keep them."""
         last = self._last
         if last is not None and last[0] <= low and high <= last[0] + len(last[1]):
             return last[1][low - last[0] : high - last[0]]
@@ -140,7 +140,7 @@ class StoredRows:
         return self._last[1]
 
     def _read_ahead(self, low: int, number: int) -> None:
-        """Begin to read so many rows from `low` on, to the end of a chunk."""
+        """Start to read rows from `low` on, to the end of a chunk."""
         if low >= self.shape[0]:
             return
         if self._next is not None:
@@ -167,7 +167,7 @@ class StoredRows:
             raise self._blamed(error, low, high) from error
 
     def _blamed(self, error: Exception, low: int, high: int) -> DataError:
-        """Return an error that says which chunk could not be read."""
+        """Return an error that names the chunk that could not be read."""
         reason = " ".join(str(error).split())[:200] or type(error).__name__
         left, right = 0, self.shape[1]
         rows = self.row_ends
@@ -202,7 +202,7 @@ class _Columns:
 
 
 class _Dataset:
-    """A dataset of an HDF5 file, by its names."""
+    """A dataset of an HDF5 file, identified by file and name."""
 
     def __init__(self, file: str, name: str):
         self.file, self.name = file, name
@@ -227,7 +227,7 @@ def _described(array: Any) -> str:
 
 
 def _ends(array: Any, axis: int) -> np.ndarray:
-    """Return where the chunks of an axis begin, and where the last one ends."""
+    """Return the starts of the chunks along an axis, and the end of the last one."""
     length = array.shape[axis]
     chunks = getattr(array, "chunks", None)
     if not chunks:

@@ -14,7 +14,7 @@ Sides = tuple[np.ndarray, np.ndarray]
 
 
 def template_columns(scores: Scores, given: Any, what: str) -> Sides:
-    """Return the values of the templates of both sides, none of which is missing.
+    """Return a value for each template of both sides; no value may be missing.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def template_columns(scores: Scores, given: Any, what: str) -> Sides:
 
 
 def _is_pair(given: Any) -> bool:
-    """Say whether two columns are given, and not two values."""
+    """Whether two columns are given, rather than two values."""
     if not isinstance(given, (tuple, list)) or len(given) != 2:
         return False
     return all(hasattr(x, "__len__") and not isinstance(x, (str, bytes)) for x in given)

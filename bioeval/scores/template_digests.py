@@ -1,4 +1,4 @@
-"""Keyed digests of templates, by which tallies know whether they count the same probes.
+"""Keyed digests of templates, by which tallies recognise probes that were counted already.
 
 A template is identified by its label, its metadata and its position in the data that a selection
 came from; and a probe, wherever it was counted, by its label, its metadata and its scores. Sites
@@ -52,7 +52,7 @@ Text = str | bytes
 
 @dataclass(frozen=True)
 class DigestKey:
-    """A key of digests, of any length."""
+    """A key of any length for digests."""
 
     secret: bytes
     #: By the identity of the distinct labels: themselves, which have digests, and these.
@@ -62,7 +62,7 @@ class DigestKey:
 
     @classmethod
     def parse(cls, key: Text | None) -> Self:
-        """Return the key of a text; without one, that of bioeval, which is public."""
+        """Return the key made from a text; by default that of bioeval, which is public."""
         text = PUBLIC_KEY if key is None else key
         if not isinstance(text, (str, bytes)) or not text:
             # The key itself is not shown: it is a secret.
@@ -74,7 +74,7 @@ class DigestKey:
         return cls(hashlib.blake2b(raw).digest())
 
     def digests(self, what: str, texts: Iterable[str]) -> np.ndarray:
-        """Return 64 bits for each text; `what` keeps equal texts of different meaning apart."""
+        """Return 64 bits for each text; `what` separates equal texts of different meaning."""
         start = hashlib.blake2b(key=self.secret, digest_size=8)
         start.update(f"{what}\0".encode("utf-8", "surrogatepass"))
 
@@ -86,7 +86,7 @@ class DigestKey:
         return np.frombuffer(b"".join(map(digest, texts)), dtype="<u8").astype(np.uint64)
 
     def of_numbers(self, what: str, numbers: np.ndarray) -> np.ndarray:
-        """Return 64 bits for each number of 64 bits, from which it cannot be found without."""
+        """Return 64 bits for each number of 64 bits, which hide it without the key."""
         start = hashlib.blake2b(f"{what}\0".encode(), key=self.secret, digest_size=8)
         raw, found = numbers.astype("<u8").tobytes(), []
         for place in range(0, len(raw), 8):
@@ -104,7 +104,7 @@ class DigestKey:
         return as_texts(self.digests(what, [text]))[0]
 
     def of_labels(self, codes: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Return the digest of the label ``values[code]`` for each code; those found are kept."""
+        """Return the digest of the label ``values[code]`` for each code, with a cache."""
         if id(values) not in self._labels:
             empty = np.zeros(len(values), dtype=bool), np.zeros(len(values), dtype=np.uint64)
             self._labels[id(values)] = values, *empty
@@ -127,7 +127,7 @@ def as_texts(digests: np.ndarray) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class CountedProbes:
-    """The probes that a tally counted, and the gallery they were compared with, as digests.
+    """Digests of the probes that a tally counted, and of the gallery compared with them.
 
     Attributes
     ----------
@@ -179,14 +179,14 @@ class CountedProbes:
         return cls(_mixed(probes, where), whole, check)
 
     def same(self, other: CountedProbes) -> bool:
-        """Return whether both are of the same probes, in one order, and of one gallery."""
+        """Whether both have the same probes in the same order, and the same gallery."""
         alike = (self.gallery, self.key) == (other.gallery, other.key)
         return alike and np.array_equal(self.probes, other.probes)
 
     def with_scores(
         self, scores: Scores, key: DigestKey, sums: np.ndarray, varied: np.ndarray
     ) -> CountedProbes:
-        """Return the same probes, which are known by their scores as well.
+        """Return the same probes, identified by their scores as well.
 
         `sums` are digests of the scores of each probe, or of its embedding, and `varied` says
         whether it has enough distinct scores to be known by them.
@@ -199,7 +199,7 @@ class CountedProbes:
         return replace(self, people=people, scores=found)
 
     def repeated(self) -> list[str]:
-        """Return a remark on probes whose label, metadata and scores are those of one before."""
+        """Return a remark on probes that repeat the label, metadata and scores of another."""
         if self.people is None or self.scores is None:
             return []
         known = np.flatnonzero(self.scores & _VARIED)
@@ -215,7 +215,7 @@ class CountedProbes:
         ]
 
     def merge(self, other: CountedProbes) -> CountedProbes:
-        """Return the probes of both; the gallery and the key must be one, the probes others."""
+        """Return the probes of both, which must differ; gallery and key must be the same."""
         if self.key != other.key:
             raise MergeError(
                 "tallies of different keys: whether they share a probe cannot be checked; count "
@@ -244,7 +244,7 @@ class CountedProbes:
         )
 
     def _require_others(self, other: CountedProbes) -> None:
-        """Raise :class:`MergeError` where a probe of the other tally is the same by its scores."""
+        """Raise :class:`MergeError` where the other tally has a probe with equal scores."""
         mine, theirs, agree = _alike(self, other)
         if self.scores is not None:
             agree &= (self.scores[mine] & _VARIED) > 0
@@ -259,7 +259,7 @@ class CountedProbes:
             )
 
     def remarks(self, other: CountedProbes) -> list[str]:
-        """Return what a merged tally says of probes that may be the same."""
+        """Return a merged tally's remarks on probes that may be the same."""
         known = [x.scores[x.scores > 0] for x in (self, other) if x.scores is not None]
         notes = []
         if sum(map(len, known)) < len(self.probes) + len(other.probes):
@@ -278,7 +278,7 @@ class CountedProbes:
 
 
 def _alike(one: CountedProbes, other: CountedProbes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return which probes have the scores of which others, and whether label and metadata agree.
+    """Return which probes have equal scores, and whether label and metadata agree.
 
     Of several others with the same scores, one with the same label counts.
     """
@@ -292,20 +292,20 @@ def _alike(one: CountedProbes, other: CountedProbes) -> tuple[np.ndarray, np.nda
 
 
 def _places(wanted: np.ndarray, digests: np.ndarray) -> np.ndarray:
-    """Return the first place of each wanted digest among others; -1 where it is none of them."""
+    """Return the first place of each wanted digest among others; -1 where it is missing."""
     order = np.argsort(digests, kind="stable")
     place = np.minimum(np.searchsorted(digests[order], wanted), len(digests) - 1)
     return np.where(digests[order[place]] == wanted, order[place], -1)
 
 
 def _numbers(rows: np.ndarray) -> str:
-    """Return the first of some numbers of probes as text."""
+    """Return the first few numbers of probes as text."""
     shown = ", ".join(map(str, rows[:_SHOWN].tolist()))
     return f"number{'s' * (len(rows) > 1)} {shown}{', ...' * (len(rows) > _SHOWN)}"
 
 
 def _of_both(one: CountedProbes, other: CountedProbes, name: str) -> np.ndarray | None:
-    """Return digests of the probes of both; None where none is known."""
+    """Return digests of the probes of both; None where either is unknown."""
     found = [getattr(x, name) for x in (one, other)]
     if all(x is None for x in found):
         return None
@@ -322,7 +322,7 @@ def mixing_keys(digests: np.ndarray) -> np.ndarray:
 
 
 def gallery_keys(scores: Scores, key: DigestKey) -> np.ndarray:
-    """Return a digest of label and metadata of each gallery template, wherever it is."""
+    """Return a digest of label and metadata of each gallery template, whatever its place."""
     codes = scores.codes
     return _described(codes.gallery, codes.values, scores.gallery_meta, key, scores.labelled)
 
@@ -330,7 +330,7 @@ def gallery_keys(scores: Scores, key: DigestKey) -> np.ndarray:
 def template_digests(
     scores: Scores, key: DigestKey, site: str = ""
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return digests of the gallery's templates, at a site, and of its subjects, increasing."""
+    """Return increasing digests of a site's gallery templates, and of its subjects."""
     codes, labels = scores.codes, scores.codes.values
     found = _templates(codes.gallery, labels, scores.gallery_meta, scores.gallery_ids, key)
     subjects = key.of_labels(np.unique(codes.gallery), labels)
@@ -355,7 +355,7 @@ def _described(
     key: DigestKey,
     labelled: bool = True,
 ) -> np.ndarray:
-    """Return a digest of label and metadata of each template; the labels of a mask are none."""
+    """Return a digest of label and metadata of each template, without labels from a mask."""
     found = key.of_labels(codes, labels) if labelled else np.zeros(len(codes), dtype=np.uint64)
     for name in sorted(meta):
         found = _mixed(found, _column(meta[name], f"metadata {name}", key))
@@ -393,7 +393,7 @@ def _of_codes(codes: np.ndarray, values: np.ndarray, what: str, key: DigestKey) 
 
 
 def _mixed(digests: np.ndarray, more: np.ndarray | int) -> np.ndarray:
-    """Return digests with another value taken in: the finaliser of SplitMix64 of their sum.
+    """Return digests combined with another value: the finaliser of SplitMix64 of their sum.
 
     For any one digest it maps different values to different digests.
     """

@@ -1,4 +1,4 @@
-"""Top-K lists: for each query, its nearest gallery entries and no others.
+"""Top-K lists: for each query, its nearest gallery entries alone.
 
 Challenge servers take such lists in place of a matrix. A list determines its first K ranks;
 of the entries below them only a bound is known, and what needs their scores is refused.
@@ -157,7 +157,7 @@ class TopKScores(Scores):
         return panel(type(self).__name__, lines_of_lists(self))
 
     def select(self, probes: Any = None, gallery: Any = None) -> Self:
-        """Take some queries; a part of the gallery would need entries that are not listed."""
+        """Take some queries; part of the gallery would need entries that are not listed."""
         if gallery is not None:
             self._refuse()
         if probes is None:
@@ -175,7 +175,7 @@ class TopKScores(Scores):
         )
 
     def excluding(self, *columns: str) -> NoReturn:
-        """Refuse: the argument ``removed`` of :func:`bioeval.top_k` takes its place."""
+        """Raise: the argument ``removed`` of :func:`bioeval.top_k` takes its place."""
         raise ProtocolError(
             f"{Argument('exclude')} has no meaning for top-K lists; give removed= to bioeval.top_k "
             "instead"
@@ -184,7 +184,7 @@ class TopKScores(Scores):
     # ---------------------------------------------------------------- what it lacks
 
     def require_matrix(self) -> NoReturn:
-        """Raise: the scores below the lists are missing."""
+        """Raise: the scores of entries that are not listed are missing."""
         self._refuse()
 
     def _refuse(self) -> NoReturn:
@@ -197,12 +197,12 @@ class TopKScores(Scores):
 
     @property
     def _base(self) -> NoReturn:
-        """Refuse: whatever reads a value reads it here."""
+        """Raise: lists hold no matrix of values to read."""
         self._refuse()
 
     @property
     def streams(self) -> bool:
-        """Never."""
+        """False: lists are never computed from embeddings."""
         return False
 
 

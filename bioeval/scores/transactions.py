@@ -1,4 +1,4 @@
-"""Transactions: several probes of one subject that make one attempt, accepted if any of them is."""
+"""Transactions: attempts of several probes of one subject, accepted if any probe is."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bioeval.scores.provenance import describe
 
 
 class TransactionReader(BlockReader):
-    """Reads the blocks of transactions: a row holds the smallest distance of any of its probes.
+    """Reads blocks of transactions: a row holds the least distance of its probes.
 
     A transaction is all probes of a subject with the same value in a metadata column. Where probes
     are templates of the gallery too, pairs of one transaction are not compared. Transactions are
@@ -96,7 +96,7 @@ class _Reordered(BlockReader):
 
 
 def reader_of(scores: Scores, attempts: str, fusion: str, claims: object = None) -> BlockReader:
-    """Return what reads the transactions of a column as the attempts of verification.
+    """Return the reader of a column's transactions as attempts of verification.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def _transactions(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
 def _least(
     known: np.ndarray | None, rows: np.ndarray, number: np.ndarray, count: int
 ) -> np.ndarray:
-    """Return the smallest distance of the rows of each number, and of those known before.
+    """Return the smallest distance of the rows of each number, and of earlier rows.
 
     NaN, no attempt, is left out.
     """

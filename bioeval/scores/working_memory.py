@@ -1,4 +1,4 @@
-"""How much memory an evaluation takes besides the scores, and how many rows fit under a limit.
+"""Memory of an evaluation besides the scores, and the number of rows that fit a limit.
 
 The limit is on what a process takes beyond the interpreter with its libraries and compiled kernels.
 What does not depend on the rows read together is estimated from the numbers of templates and
@@ -46,7 +46,7 @@ def counted_size(dtype: np.dtype) -> int:
 
 
 def fixed_bytes(scores: LabelledMatrix) -> int:
-    """Return about what is needed however few rows are read together."""
+    """Return about how many bytes are needed however few rows are read together."""
     m, n = scores.shape
     genuine = 0
     if scores.labelled:
@@ -60,13 +60,13 @@ def fixed_bytes(scores: LabelledMatrix) -> int:
 
 
 def estimated_bytes(probes: int, gallery: int, genuine: int) -> int:
-    """Return about what so many templates and genuine comparisons take beside the scores."""
+    """Return about how many bytes templates and genuine comparisons take."""
     sampled = 32 * max(8 * gallery, 1 << 16)
     return _TABLES + _TEMPLATE * (probes + gallery) + _GENUINE * genuine + sampled
 
 
 def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
-    """Return about what a row takes while it is read and counted, in place or in a block."""
+    """Return about how many bytes a row takes while it is read and counted."""
     n, own = scores.shape[1], scores.dtype.itemsize
     if in_place:
         return n * own
@@ -110,12 +110,12 @@ def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -
 
 
 def is_mapped(scores: LabelledMatrix) -> bool:
-    """Say whether the scores are a mapped file, so large that its pages are to be given back."""
+    """Whether the scores are a mapped file so large that its pages are to be released."""
     return _pages(scores) is not None
 
 
 def give_back(scores: LabelledMatrix) -> None:
-    """Let the system take the pages of a mapped file, which count as memory of the process.
+    """Release the pages of a mapped file, which count as memory of the process.
 
     They stay in the system's cache of files as long as there is room, and are mapped again where
     they are read again.

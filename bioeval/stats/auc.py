@@ -163,20 +163,20 @@ def _of_each(person: np.ndarray, number: int) -> list[np.ndarray]:
 
 
 def _right(genuine: np.ndarray, impostor: np.ndarray) -> np.ndarray:
-    """Return the number of sorted impostor scores above each genuine one, ties one half."""
+    """Return the number of sorted impostor scores above each genuine one, ties as one half."""
     below = np.searchsorted(impostor, genuine) + np.searchsorted(impostor, genuine, "right")
     return len(impostor) - below / 2
 
 
 def _below(impostor: np.ndarray, genuine: np.ndarray) -> np.ndarray:
-    """Return the number of sorted genuine scores below each impostor one, ties one half."""
+    """Return the number of sorted genuine scores below each impostor one, ties as one half."""
     return (np.searchsorted(genuine, impostor) + np.searchsorted(genuine, impostor, "right")) / 2
 
 
 def _people(
     subjects: Any, pairs: Any, genuine: int, impostor: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return codes of the subject of each genuine, and both of each impostor, attempt."""
+    """Return the subject of each genuine attempt, and both subjects of each impostor attempt."""
     given, owner = np.asarray(pairs), np.asarray(subjects)
     if owner.shape != (genuine,):
         raise DataError(

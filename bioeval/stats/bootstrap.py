@@ -72,7 +72,7 @@ def _logit(estimate: np.ndarray, drawn: np.ndarray, tail: float) -> tuple[np.nda
 
 
 def logit_limits(estimate: np.ndarray, half: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return an interval on the logit scale; `half` is half of its width on the scale of rates."""
+    """Return an interval on the logit scale; `half` is half its width on the scale of rates."""
     inside = (estimate > 0) & (estimate < 1)
     p = np.where(inside, estimate, 0.5)
     half = half / (p * (1 - p))
@@ -229,7 +229,7 @@ def checked_counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def independent_trials(attempts: np.ndarray) -> int:
-    """Return the number of subjects with attempts, or the most disjoint pairs of subjects."""
+    """Return the number of subjects with attempts, or the most disjoint pairs of them."""
     if attempts.ndim == 1:
         return sample_of(int((attempts > 0).sum()))
     left, right = attempts.any(axis=1), attempts.any(axis=0)

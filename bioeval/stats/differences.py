@@ -18,7 +18,7 @@ LEAST_DISCORDANT = 6
 
 
 def least_discordant(confidence: float) -> int:
-    """Return the independent discordant subjects that a difference needs at a confidence."""
+    """Return the number of independent discordant subjects that significance needs."""
     return max(LEAST_DISCORDANT, math.ceil(1 - math.log2(1 - confidence)))
 
 
@@ -56,7 +56,7 @@ def percentile_limits(
 
 
 def _level(ordered: np.ndarray, value: float) -> float:
-    """Return the largest level of a quantile of sorted values that is not above a value."""
+    """Return the largest level whose quantile of sorted values is not above a value."""
     below, last = int(np.searchsorted(ordered, value, side="right")), len(ordered) - 1
     if not 0 < below <= last:
         return float(below > 0)
@@ -91,7 +91,7 @@ def jackknife_limits(
 def bounded_limits(
     low: float, high: float, tolerance: float, trials: int, confidence: float
 ) -> tuple[float, float, float]:
-    """Return limits that are a bound by subjects wider on both sides, and their p-value.
+    """Return limits widened on both sides by a bound by subjects, and their p-value.
 
     As for a rate without an error among `trials` subjects: where every replicate has the same
     difference, resampling says nothing of its spread.
@@ -102,7 +102,7 @@ def bounded_limits(
 
 
 def holm(p: np.ndarray) -> np.ndarray:
-    """Return p-values adjusted by Holm's step-down method; NaN are no tests.
+    """Return p-values adjusted by Holm's step-down method; NaN are left out.
 
     Holm (1979), A simple sequentially rejective multiple test procedure. Scandinavian Journal of
     Statistics 6, 65-70. Valid under any dependence of the tests.

@@ -110,12 +110,12 @@ def open_set_intervals(
 
 
 def _of_population(options: IntervalOptions, left_out: LeftOut | None) -> IntervalOptions:
-    """Return the options with what the intervals are about."""
+    """Return the options with the population that the intervals are for."""
     return options.for_this_gallery if left_out is None else options.for_new_people
 
 
 def _without_limits(left_out: LeftOut, ranks: int) -> list[str]:
-    """Return warnings where there are too few people to leave one out, or too many ranks."""
+    """Return warnings of intervals not given: too few people, or too many ranks."""
     people, most = left_out.people, left_out.ranks
     if people < FEWEST:
         return [f"only {people} subjects: intervals for new people need at least {FEWEST}"]
@@ -170,7 +170,7 @@ def identification_replicates(
 def rank_one_decisions(
     tally: IdentificationTally, ties: str, impostors: str, targets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return which probes are identified at rank 1, without a threshold and at each FAR target.
+    """Return which probes are identified at rank 1, by themselves and at FAR targets.
 
     Of the shapes (probes,) and (targets, probes): 1 or 0, or fractions under expected ties; at a
     target within the loosest threshold with FAR at most the target.

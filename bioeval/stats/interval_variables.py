@@ -53,7 +53,7 @@ def with_intervals(
 
 
 def few_people(people: int, options: IntervalOptions) -> list[str]:
-    """Return a warning where intervals by subject cannot be trusted, for want of subjects."""
+    """Return a warning where too few subjects make intervals by subject unreliable."""
     if people < 2:
         return [f"cannot resample a single subject; {options.method} intervals are undefined"]
     if people < _FEW:
@@ -86,7 +86,7 @@ def by_subject(
 
 
 def independent(errors: np.ndarray, attempts: int, options: IntervalOptions) -> Limits:
-    """Return the limits of rates of independent attempts, NaN where `errors` is."""
+    """Return limits of rates of independent attempts; NaN where `errors` is NaN."""
     method = wilson if options.method == "wilson" else clopper_pearson
     undefined = np.isnan(errors)
     low, high = method(np.where(undefined, 0, errors), attempts, options.confidence)

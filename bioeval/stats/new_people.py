@@ -36,7 +36,7 @@ _HALVINGS = 40
 
 @dataclass(frozen=True)
 class _Hits:
-    """Hits, each of a person, at a distance and a rank, with a weight."""
+    """Hits with their person, distance, rank and weight."""
 
     person: np.ndarray
     distance: np.ndarray
@@ -45,11 +45,11 @@ class _Hits:
 
     @classmethod
     def joined(cls, *parts: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> _Hits:
-        """Return the hits of all parts."""
+        """Concatenate hits."""
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
     def by(self, index: np.ndarray) -> _Hits:
-        """Return some hits, or all of them in another order."""
+        """Return some hits, or all hits in another order."""
         return _Hits(self.person[index], self.distance[index], self.rank[index], self.weight[index])
 
     def up_to(self, rank: int) -> _Hits:
@@ -60,7 +60,7 @@ class _Hits:
 
 @dataclass(frozen=True)
 class _Rate:
-    """A proportion of attempts: of all, and without each person.
+    """A proportion of attempts: overall, and without each person.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class _Rate:
         return _Rate(*parts, self.attempts, self.without, self.trials, self.options)
 
     def at(self, hits: np.ndarray, losses: np.ndarray, count: int) -> tuple[np.ndarray, Limits]:
-        """Return the cumulative rate at some places, and its limits.
+        """Return the cumulative rate at some places, with its limits.
 
         Given are the place of each hit and of each loss, the latter increasing for each person;
         those from `count` on are left out.
@@ -139,7 +139,7 @@ def _summed(place: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
 
 
 class NewPeople:
-    """The attempts of all-against-all identification, of all people and without each."""
+    """The attempts of all-against-all identification, overall and without each person."""
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class NewPeople:
 def _moved(
     tally: IdentificationTally, left_out: LeftOut, ties: str
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """Return the hits that go without each subject, and, with negative weights, those that come."""
+    """Return the hits lost without each subject, and, with negative weights, the hits gained."""
     probe, subject = left_out.probe, left_out.subject
     facts = (tally.closer, tally.tied, tally.tied_before)
     fewer = (left_out.closer, left_out.tied, left_out.before)
@@ -237,7 +237,7 @@ def _moved(
 
 
 class _Accepting:
-    """Impostor attempts at all thresholds: state ``j`` accepts those up to the `j`-th distance.
+    """Impostor attempts at all thresholds; state ``j`` accepts up to the `j`-th distance.
 
     It lasts up to the next distance, and state 0 accepts none.
     """
@@ -267,7 +267,7 @@ class _Accepting:
 
 @dataclass(frozen=True)
 class _DirAtFar:
-    """DIR at the end of each state of FAR, and its limits at a given threshold."""
+    """DIR at the end of each state of FAR, with its limits at a given threshold."""
 
     far: _Accepting
     rate: np.ndarray
@@ -295,7 +295,7 @@ class _DirAtFar:
         )
 
     def end_of_error(self, eer: float, end: float) -> float:
-        """Return the rate farthest towards `end` that the FRR at this very FAR may have."""
+        """Return the rate farthest towards `end` that FRR may have at this FAR."""
 
         def holds(rate: float) -> bool:
             low, high = self.limits(rate)

@@ -1,4 +1,4 @@
-"""Options of confidence intervals, and an interval."""
+"""Options of confidence intervals, and the class of an interval."""
 
 from __future__ import annotations
 
@@ -125,17 +125,17 @@ class IntervalOptions:
 
     @property
     def needs_all_pairs(self) -> bool:
-        """Whether, of verification, it needs the counts of all pairs of subjects at once."""
+        """Whether the method needs all pairs of subjects at once for verification."""
         return self.method == "analytic"
 
     @property
     def for_new_people(self) -> IntervalOptions:
-        """The same confidence, for people none of whom is in the data."""
+        """The same confidence level, for people none of whom is in the data."""
         return replace(self, method=JACKKNIFE, about="new people")
 
     @property
     def for_this_gallery(self) -> IntervalOptions:
-        """The same intervals, of which the gallery is fixed."""
+        """The same intervals, for a fixed gallery."""
         return replace(self, about="this gallery")
 
     def attrs(self) -> dict[str, str | int | float]:

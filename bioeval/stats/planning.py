@@ -1,4 +1,4 @@
-"""How many people a test needs: variance components of genuine errors, and the subjects they take.
+"""Number of subjects that a test needs, from variance components of genuine errors.
 
 The error of a pair of templates of one subject is the sum of an effect of the subject, one of each
 of the two templates, and the rest; see ``docs/planning.md``.
@@ -39,14 +39,14 @@ class Components:
     total: float  # variance of one error: rate (1 - rate), if each is 0 or 1
 
     def subject_variance(self, templates: int) -> float:
-        """Return the variance of a subject's mean over all pairs of so many templates."""
+        """Return the variance of a subject's mean over all pairs of its templates."""
         pairs = templates * (templates - 1) / 2
         rest = self.total - self.between - 2 * self.template
         return self.between + 4 * self.template / templates + rest / pairs
 
 
 def assumed(rate: float, icc: float, template_icc: float) -> Components:
-    """Return components of errors 0 and 1 from their correlations."""
+    """Return the components of 0-or-1 errors from their correlations."""
     total = rate * (1 - rate)
     return Components(rate, icc * total, template_icc * total, total)
 
@@ -104,7 +104,7 @@ def components_of(errors: Iterable[np.ndarray], *, symmetric: bool) -> Component
 
 
 def kurtosis(rate: float, variance: float) -> float:
-    """Return the kurtosis of a beta distribution of this mean and variance."""
+    """Return the kurtosis of a beta distribution with this mean and variance."""
     size = max(rate * (1 - rate) / variance - 1, 1e-9)
     a, b = rate * size, (1 - rate) * size
     top = (a - b) ** 2 * (size + 1) - a * b * (size + 2)
@@ -112,7 +112,7 @@ def kurtosis(rate: float, variance: float) -> float:
 
 
 def freedom(subjects: float, kurtosis: float) -> float:
-    """Return the degrees of freedom of the variance among subjects, by its own variance."""
+    """Return the degrees of freedom of the variance between subjects, from its own variance."""
     return 2 * subjects / max(kurtosis - 1, 1e-9)
 
 
@@ -124,7 +124,7 @@ def subjects_for_width(
     assurance: float,
     pilot: float = math.inf,
 ) -> int:
-    """Return the fewest subjects whose interval will be as narrow as wanted.
+    """Return the smallest number of subjects that gives an interval of the width wanted.
 
     Parameters
     ----------
@@ -163,12 +163,12 @@ def subjects_for_width(
 
 
 def trials_without_error(rate: float, confidence: float) -> int:
-    """Return the independent trials without an error that show a rate: the rule of 3 at 95 %."""
+    """Return the number of trials without an error that show a rate: 3 / rate at 95 %."""
     errors = RULE_OF_3 if confidence == 0.95 else -math.log1p(-confidence)
     return math.ceil(errors / rate - 1e-9)
 
 
 def subjects_of_pairs(pairs: int) -> int:
-    """Return the subjects with so many pairs."""
+    """Return the smallest number of subjects that form at least `pairs` pairs."""
     n = (1 + math.isqrt(8 * pairs + 1)) // 2
     return n if n * (n - 1) // 2 >= pairs else n + 1

@@ -82,12 +82,12 @@ class PooledRates:
         return found
 
     def remarks(self) -> list[str]:
-        """Return warnings where the intervals cannot be trusted."""
+        """Return warnings where the intervals are unreliable."""
         return few_people(len(self._number), self.options)
 
 
 class _Renumbered:
-    """A sink that maps the subjects of a part to those of all parts."""
+    """A sink that maps the subjects of a part to the subjects of all parts."""
 
     def __init__(self, forms: QuadraticForms, number: np.ndarray, rejects: bool):
         self.forms, self.number, self.rejects = forms, number, rejects

@@ -29,7 +29,7 @@ _AREAS = {"mrep": "mrep_area", "mfr": "mfr_area"}
 
 
 class QuerySubjects:
-    """The queries of a re-identification by their subject, with the weights of the subjects."""
+    """The queries of re-identification by subject, with the weights of the subjects."""
 
     def __init__(self, subjects: np.ndarray, counted: np.ndarray, options: IntervalOptions):
         who = np.unique(subjects[counted])
@@ -38,7 +38,7 @@ class QuerySubjects:
         self.weights = subject_columns(self.people, options)
 
     def means_over(self, counted: np.ndarray) -> SubjectMeans:
-        """Return the means over some of the queries, a mask of them."""
+        """Return the means over the queries of a mask."""
         queries = np.bincount(self.person[counted], minlength=self.people)
         return SubjectMeans(queries, self.weights, self.options)
 
@@ -113,7 +113,7 @@ def _area_limits(means: SubjectMeans, sums: np.ndarray, tau: np.ndarray) -> Limi
 def _independent(
     dataset: xr.Dataset, measures: QueryMeasures, options: IntervalOptions
 ) -> tuple[dict[str, Limits], list[str]]:
-    """Return the intervals of proportions of the queries, which alone are binomial."""
+    """Return intervals of the proportions of queries; other means are not binomial."""
     counts = measures.cmc.counts(dataset.sizes["rank"])
     found = {"cmc": independent(counts, int(measures.cmc.counted.sum()), options)}
     for name, mean in measures.means.items():

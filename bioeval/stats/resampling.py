@@ -96,7 +96,7 @@ class QuadraticForms:
         return whole[:, : self.weights.shape[1]]
 
     def fresh(self) -> QuadraticForms:
-        """Return the same forms before anything was added."""
+        """Return the same forms before anything is added."""
         found = copy(self)
         found._clear()
         return found
@@ -110,7 +110,7 @@ class QuadraticForms:
         self._totals += _tiled(found)
 
     def add(self, pairs: PairCounts) -> None:
-        """Add attempts between two subjects each."""
+        """Add attempts, each between two subjects."""
         entries = pairs.right, pairs.layer, pairs.count
         by_layer = tuple(map(np.empty_like, entries))
         sort_by_layer(pairs.left, pairs.starts, self.layers, entries, by_layer)
@@ -120,7 +120,7 @@ class QuadraticForms:
 
 
 def _tiled(columns: np.ndarray) -> np.ndarray:
-    """Return an array of shape (rows, columns) as tiles of columns, the last filled up with 0."""
+    """Return an array of shape (rows, columns) as tiles of columns, the last padded with 0."""
     rows, number = columns.shape
     tiles = max(1, -(-number // _TILE))
     width = -(-number // (tiles * _LANES)) * _LANES

@@ -1,4 +1,4 @@
-"""Means over attempts, resampled by the subjects that made them."""
+"""Means over attempts, with the subjects who made them resampled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOM = 1 << 22
 
 
 class SubjectMeans:
-    """The attempts of each subject, from whose sums means follow in each replicate."""
+    """The attempts of each subject, whose sums give the means in each replicate."""
 
     def __init__(self, attempts: np.ndarray, weights: np.ndarray, options: IntervalOptions):
         self.attempts = attempts  # of each subject
@@ -98,6 +98,6 @@ def subject_columns(people: int, options: IntervalOptions) -> np.ndarray:
 
 
 def _within_one(values: np.ndarray) -> np.ndarray:
-    """Return means without rounding beyond 1: weights under expected ties are fractions."""
+    """Return means clipped at 1: fractional weights of expected ties may exceed it by rounding."""
     values = np.minimum(values, 1.0)
     return np.where(np.abs(values - 1) < 1e-12, 1.0, values)

@@ -160,7 +160,7 @@ def replicates(
 
 
 def _wanted(tally: VerificationTally) -> np.ndarray:
-    """Return the thresholds of the operating points, and the user's own if there are few."""
+    """Return the thresholds of the operating points, and the user's if they are few."""
     points = tally.points
     assert points is not None
     given = np.empty(0) if tally.given is None else tally.given.thresholds
@@ -171,7 +171,7 @@ def _wanted(tally: VerificationTally) -> np.ndarray:
 def _accepted(
     values: np.ndarray, people: np.ndarray, thresholds: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the genuine attempts accepted at each threshold, and all of them, by column."""
+    """Return the genuine attempts accepted at each threshold, and their total, by column."""
     counts = by_subject(values, people, thresholds, len(weights))
     layers = linear_forms(counts, weights)
     accepted = np.cumsum(layers, axis=0)
@@ -179,7 +179,7 @@ def _accepted(
 
 
 def _with_ends(far: np.ndarray, frr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points of each column with those that reject all and accept all."""
+    """Return the points of each column with the points reject-all and accept-all."""
     zero, one = np.zeros((1, far.shape[1])), np.ones((1, far.shape[1]))
     return np.concatenate([zero, far, one]), np.concatenate([one, frr, zero])
 
@@ -274,7 +274,7 @@ def _grid_far(dataset: xr.Dataset, tally: VerificationTally) -> np.ndarray:
 def _interpolated(
     rate: np.ndarray, known: np.ndarray, at: Limits, trials: int, options: IntervalOptions
 ) -> Limits:
-    """Return limits at some rates by linear interpolation of those `at` known rates.
+    """Return limits at rates, interpolated linearly between those `at` known rates.
 
     Without any known rate, from 0 to 1.
     """

@@ -17,7 +17,7 @@ def counts_of(
     count: Callable[[Iterable[Block]], Any],
     depends_on: Sequence[np.ndarray] = (),
 ) -> Any:
-    """Return what a function counts of all blocks, which counts of blocks of rows add up to.
+    """Return the counts of a function over all blocks, which add up.
 
     Parameters
     ----------
@@ -43,12 +43,12 @@ class InBlocks:
 
     @property
     def step(self) -> int:
-        """Rows that are read together."""
+        """Number of rows that are read together."""
         return self.reader.rows_per_block()
 
 
 class BlockWork(InBlocks):
-    """What a function counts, in blocks of rows that may be read in any order."""
+    """Counts of a function, over blocks of rows that may be read in any order."""
 
     def __init__(
         self,

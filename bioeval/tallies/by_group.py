@@ -1,4 +1,4 @@
-"""Verification by groups of subjects: errors of each pair of groups, and each one's own thresholds.
+"""Verification by groups of subjects: errors by pair of groups, and each group's thresholds.
 
 A group is like a fold whose test part is itself: one look counts every pair of groups, and a second
 one collects the scores of the few bins in which thresholds lie.
@@ -49,14 +49,14 @@ class GroupTally:
 
 @dataclass(frozen=True, eq=False)
 class _Needed:
-    """Scores within a group, and those where the threshold of all groups can lie: in some bins."""
+    """Scores needed in full: within a group, or where the common threshold can lie."""
 
     groups: DivisionIntoFolds
     edges: np.ndarray
     bins: np.ndarray
 
     def __call__(self, values: np.ndarray, row: np.ndarray, position: np.ndarray) -> np.ndarray:
-        """Say of some scores which are needed."""
+        """Return which of some scores are needed."""
         kept = self.groups.probe[row] == self.groups.gallery[position]
         others = np.flatnonzero(~kept)
         kept[others] = self.bins[self.edges.searchsorted(values[others])]
@@ -71,7 +71,7 @@ def count_groups(
     options: tuple[str, str],
     tick: Tick | None,
 ) -> GroupTally:
-    """Count a matrix by the groups of probes and gallery templates, which count from 0.
+    """Count a matrix by the groups of probes and gallery templates, numbered from 0.
 
     `rule` holds its threshold, if it gives one, as a distance; `options` are templates and fusion.
     """
@@ -126,7 +126,7 @@ def _bins_of(attempts: Attempts, targets: np.ndarray) -> np.ndarray:
 
 
 def count_listed(attempts: SubjectAttempts, group: np.ndarray, rule: Rule) -> GroupTally:
-    """Count attempts that are listed one by one; `group` is that of each of their subjects."""
+    """Count attempts that are listed singly; `group` is the group of each subject."""
     values, left, right = attempts.listed()
     made = ~np.isnan(values)
     values, left, right = values[made], left[made], right[made]

@@ -94,7 +94,7 @@ def codes_of_pairs(scores: PairScores) -> Codes:
 
 
 def knows_people(scores: Scores) -> bool:
-    """Return whether the subjects of all attempts are known."""
+    """Whether the subjects of all attempts are known."""
     if are_pairs(scores):
         return scores.knows_subjects
     return scores.labelled
@@ -177,13 +177,13 @@ class SubjectAttempts:
         return every[np.isfinite(every)], False
 
     def _impostors(self, blocks: Iterable[Block]) -> ConcatenatedRows:
-        """Return the impostor scores of some blocks; of pairs, all."""
+        """Return the impostor scores of some blocks, or of all listed pairs."""
         swept = self.job.attempts(blocks)
         scores = (impostor_scores(x).astype(np.float64) for _, xs in swept for x in xs)
         return ConcatenatedRows((np.empty(0), *scores))
 
     def listed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return every attempt that could be made, in an order that the labels alone decide.
+        """Return every possible attempt, in an order that depends on the labels alone.
 
         Returns
         -------
@@ -260,7 +260,7 @@ class SubjectAttempts:
         return self._listed(values, left, right, thresholds, sink)
 
     def _gather_claims(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
-        """Return the scores of the claims that the rows of some blocks make, and their numbers."""
+        """Return the scores of the claims of the rows of blocks, and their numbers."""
         assert self.job.claims is not None
         values, claims = [np.empty(0)], [np.empty(0, dtype=np.int64)]
         for block in blocks:
@@ -289,7 +289,7 @@ class SubjectAttempts:
         thresholds: np.ndarray,
         sink: Sink,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Count attempts that are listed one by one."""
+        """Count attempts that are listed singly."""
         same = left == right
         layers = len(thresholds) + 1
         layer = np.searchsorted(thresholds, values[~same])
@@ -313,13 +313,13 @@ class _PairCounter:
     sink: Sink
 
     def __call__(self, blocks: Iterable[Block]) -> dict[str, Any]:
-        """Return the counts of some blocks, from a sink of their own."""
+        """Return the counts of some blocks, from a new sink."""
         assert isinstance(self.sink, MergingSink)
         sink = self.sink.fresh()
         return self.into(sink, blocks) | {"sink": sink.counts()}
 
     def into(self, sink: Sink, blocks: Iterable[Block]) -> dict[str, Any]:
-        """Count some blocks into a sink; return their genuine scores, and whose they are."""
+        """Count blocks into a sink; return their genuine scores and the subjects."""
         genuine, people = [], []
         for block in blocks:
             if self.fusion is not None:

@@ -1,4 +1,4 @@
-"""Attempts by the time at which the probe is seen: one sweep for all bins.
+"""Attempts by the time of the probe: one sweep for all bins.
 
 A threshold that is given is counted at in that sweep. One that a rule chooses is found, exactly, in
 a second look, at the scores of a few cells.
@@ -80,7 +80,7 @@ class TimeBins:
 
 
 def _calendar(known: np.ndarray, unit: str) -> np.ndarray:
-    """Return the beginnings of the months, or the like, that there are times in."""
+    """Return the starts of the calendar periods that contain any of the times."""
     require_choice("bins", unit, UNITS)
     if known.dtype.kind != "M":
         raise DataError(
@@ -94,7 +94,7 @@ def _calendar(known: np.ndarray, unit: str) -> np.ndarray:
 
 
 def _equal(known: np.ndarray, number: int) -> np.ndarray:
-    """Return edges of equal width, of days to a day, the last one just above the last time."""
+    """Return edges of equal width (whole days for dates), the last just above the last time."""
     low, high = known.min(), known.max()
     if known.dtype.kind == "M":
         # Of whole days, days.
@@ -110,7 +110,7 @@ def _equal(known: np.ndarray, number: int) -> np.ndarray:
 
 
 def _given(dtype: np.dtype, bins: Any) -> np.ndarray:
-    """Return the edges that were given, checked."""
+    """Return the given edges, checked."""
     name = str(Argument("bins"))
     edges = as_times(np.asarray(bins), name)
     if edges.ndim != 1 or len(edges) < 2 or missing(edges).any() or (edges[1:] <= edges[:-1]).any():
@@ -122,7 +122,7 @@ def _given(dtype: np.dtype, bins: Any) -> np.ndarray:
 
 
 class SharedReader(BlockReader):
-    """Reader whose next sweep feeds `jobs` too."""
+    """Reader whose next sweep also feeds `jobs`."""
 
     jobs: tuple[Any, ...] = ()
 
@@ -161,18 +161,18 @@ class ProbeAttemptsJob:
         return job
 
     def counts(self, low: int, high: int) -> dict[str, Any]:
-        """Return what rows ``low:high`` hold; see :mod:`bioeval.tallies.parts`."""
+        """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         columns = [np.concatenate(x) for x in zip(*self.found, strict=True)]
         genuine = {name: ConcatenatedRows.of(x) for name, x in zip(_GENUINE, columns, strict=True)}
         return {**genuine, "impostors": ConcatenatedRows.of(self.impostors[low:high])}
 
     def include_counts(self, found: dict[str, Any]) -> None:
-        """Take in what all rows hold."""
+        """Include the counts of all rows."""
         self.found = [tuple(found[name].array() for name in _GENUINE)]
         self.impostors[:] = found["impostors"].array()
 
     def add(self, block: Block) -> None:
-        """Take the attempts of a block of rows."""
+        """Add the attempts of a block of rows."""
         block = block.fused(self.fusion) if self.multi else block
         rows = block.values, block.mate_start, block.mate_stop
         value, row, position = gather(*rows, block.self_position)
@@ -184,7 +184,7 @@ class ProbeAttemptsJob:
             self.impostors[block.low : block.low + len(counts)] = counts
 
     def result(self) -> ProbeAttemptsJob:
-        """Return what was found."""
+        """Return the attempts found."""
         return self
 
 
@@ -224,7 +224,7 @@ class Counting:
 def attempts_over_time(
     reader: SharedReader, codes: np.ndarray, bins: int, counting: Counting, progress: Any = None
 ) -> AttemptsOverTime:
-    """Count all attempts by the bin of their probe, -1 for none; the threshold is of all data.
+    """Count all attempts by the bin of their probe (-1: none), at one threshold for all.
 
     `counting` holds the threshold of its rule, if it gives one, as a distance.
     """

@@ -25,7 +25,7 @@ from bioeval.tallies.verification_job import VerificationJob
 
 @dataclass(frozen=True)
 class CalibrationCounts:
-    """What calibration needs of the attempts; everything is a distance.
+    """Counts of attempts for calibration; all scores are distances.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class CalibrationCounts:
     high: np.ndarray
 
     def false_accepts(self, thresholds: np.ndarray) -> np.ndarray:
-        """Return the impostor attempts at or below thresholds, which are among the wanted."""
+        """Return the impostor attempts accepted at thresholds, all of them wanted ones."""
         return self.fa[np.searchsorted(self.thresholds, thresholds)]
 
     def false_rejects(self, thresholds: np.ndarray) -> np.ndarray:
@@ -128,7 +128,7 @@ def _losses(block: tuple, sign: float, shifts: np.ndarray) -> np.ndarray:
 
 
 def _mean_losses(genuine: np.ndarray, shifts: np.ndarray) -> np.ndarray:
-    """Return the mean losses of the genuine attempts; those at -inf lose nothing."""
+    """Return the mean losses of the genuine attempts; attempts at -inf have no loss."""
     none = np.zeros(1, dtype=np.int64)
     finite = genuine[np.isfinite(genuine)]
     sums = _losses((finite[None], none, none), 1.0, -shifts[::-1])[::-1]
@@ -136,7 +136,7 @@ def _mean_losses(genuine: np.ndarray, shifts: np.ndarray) -> np.ndarray:
 
 
 def _mean(sums: np.ndarray, attempts: int, infinite: int) -> np.ndarray:
-    """Return mean losses; an infinite score on the wrong side has an infinite one."""
+    """Return mean losses; an infinite score on the wrong side has an infinite loss."""
     if not attempts:
         return np.full(len(sums), np.nan)
     return np.full(len(sums), np.inf) if infinite else sums / attempts

@@ -44,7 +44,7 @@ class CellGrid:
 
     @property
     def boundaries(self) -> np.ndarray:
-        """All edges of the cells, the lower one of the first included."""
+        """All edges of the cells, including the lower edge of the first."""
         numbers = self.first - 1 + np.arange(self.count + 1, dtype=np.float64)
         with np.errstate(over="ignore"):
             return np.ldexp(numbers, self.exponent)
@@ -59,16 +59,16 @@ class CellGrid:
             return k + (np.ldexp(k, self.exponent) < values) - self.first
 
     def narrower(self, bits: int) -> CellGrid:
-        """Return the same range in cells that are narrower by a number of bits."""
+        """Return the same range in cells that are narrower by a power of two."""
         first = ((self.first - 1) << bits) + 1
         return CellGrid(self.exponent - bits, first, self.count << bits)
 
     def with_margin(self) -> CellGrid:
-        """Return the same cells, one before them, and two behind, for everything outside."""
+        """Return the same cells with one before them and two behind, for all other values."""
         return CellGrid(self.exponent, self.first - 1, self.count + 3)
 
     def exact_in(self, dtype: np.dtype) -> bool:
-        """Say whether the cells are found without rounding in arithmetic of a dtype.
+        """Whether the cells are found without rounding in arithmetic of a dtype.
 
         Cell numbers, and one past them, must be whole numbers of the dtype and of 32 bits.
         """
@@ -78,7 +78,7 @@ class CellGrid:
         return whole and bool(info.minexp + 2 < self.exponent < info.maxexp - 32)
 
     def window(self, dtype: np.dtype) -> CellWindow:
-        """Return what the kernels need to find a cell, in the dtype of the scores."""
+        """Return the arguments by which kernels find a cell, in the dtype of the scores."""
         numbers = (self.first, self.first + self.count - 2, self.first)
         return CellWindow(*map(dtype.type, (2.0**self.exponent, 2.0**-self.exponent, *numbers)))
 
@@ -105,7 +105,7 @@ def cell_exponent(low: float, high: float, cells: int = CELLS) -> int:
 
 
 def joint_exponent(exponent: int, ranges: Sequence[tuple[float, float]]) -> int:
-    """Return the least exponent, not below the one given, whose cells cover all the ranges.
+    """Return the least exponent, at least the one given, whose cells cover all the ranges.
 
     That of two parts joined is that of the whole, however the whole was divided.
     """
@@ -119,7 +119,7 @@ def joint_exponent(exponent: int, ranges: Sequence[tuple[float, float]]) -> int:
 
 
 def cell_of(value: float, exponent: int) -> int:
-    """Return the number ``k`` of the cell ``((k - 1) 2**e, k 2**e]`` that holds a finite value."""
+    """Return the number ``k`` of the cell ``((k - 1) 2**e, k 2**e]`` of a finite value."""
     k = math.ceil(math.ldexp(value, -exponent))
     return k + 1 if edge_of(k, exponent) < value else k
 

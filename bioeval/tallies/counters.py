@@ -34,7 +34,7 @@ def extent_among(attempts: Iterable[ImpostorBlock]) -> Found:
 
 
 def found(counts: dict[str, Any]) -> Found:
-    """Return the extent that was counted."""
+    """Return the extent as it was counted."""
     extent: Extent = counts["extent"]
     return extent.low, extent.high, counts["negative"] > 0, counts["positive"] > 0
 
@@ -54,7 +54,7 @@ def _counts(
 
 
 def _added(counts: dict[str, Any], attempts: ImpostorBlock) -> dict[str, Any]:
-    """Return counts with those of some attempts added; infinities need not be counted twice."""
+    """Return the sum of counts and those of some attempts; infinities may be in one alone."""
     negative = positive = 0
     if not (counts["negative"] and counts["positive"]):
         counter = CellCounter()
@@ -73,7 +73,7 @@ LEAST_GUIDE, LARGEST_GUIDE = 1 << 12, 1 << 20
 
 
 def impostor_scores(block: ImpostorBlock) -> np.ndarray:
-    """Return the impostor scores of a small block, of which NaN are none."""
+    """Return the impostor scores of a small block, without NaN."""
     values, start, stop = block
     column = np.arange(values.shape[1])
     others = (column < start[:, None]) | (column >= stop[:, None])
@@ -87,7 +87,7 @@ class CellCounter:
         self.cells = CellCounts()
 
     def add(self, values: np.ndarray, mate_start: np.ndarray, mate_stop: np.ndarray) -> None:
-        """Count the finite and infinite scores of a block, the rows' own subjects left out."""
+        """Count the finite and infinite scores of a block, without the rows' own subjects."""
         low, high = finite_range(values, mate_start, mate_stop)
         grid = CellGrid.covering(low, high) if low <= high else CellGrid(0, 0, 0)
         infinite, tables = _tables(2), _tables(grid.count)
@@ -99,7 +99,7 @@ class CellCounter:
         self.include(CellCounts(grid.exponent, grid.first, counts, int(negative), int(positive)))
 
     def include(self, counted: CellCounts) -> None:
-        """Add what was counted elsewhere."""
+        """Add counts made elsewhere."""
         self.cells = self.cells.merge(counted)
 
 
@@ -112,7 +112,7 @@ class ThresholdCounter:
         self.guide = guide_to(thresholds)
 
     def add(self, values: np.ndarray, mate_start: np.ndarray, mate_stop: np.ndarray) -> None:
-        """Count the scores of a block, the rows' own subjects left out."""
+        """Count the scores of a block, without the rows' own subjects."""
         tables = _tables(len(self.counts))
         kernel.count_thresholds(values, mate_start, mate_stop, self.thresholds, *self.guide, tables)
         self.counts += tables.sum(axis=0)
@@ -125,7 +125,7 @@ class ThresholdCounter:
 def finite_range(
     values: np.ndarray, mate_start: np.ndarray, mate_stop: np.ndarray
 ) -> tuple[float, float]:
-    """Return the smallest and the largest finite score; (inf, -inf) if there is none."""
+    """Return the smallest and the largest finite score; (inf, -inf) without finite scores."""
     if not values.size:
         return np.inf, -np.inf
     lows, highs = np.empty(len(values)), np.empty(len(values))
@@ -140,7 +140,7 @@ def gather(
     self_position: np.ndarray,
     rows: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the scores at ``start:stop`` of some rows, or all, with row number and position."""
+    """Return the scores at ``start:stop`` of some rows or all, with row numbers and positions."""
     rows = np.arange(len(values)) if rows is None else rows
     size = int((stop - start).sum())
     found = (np.empty(size, values.dtype), *(np.empty(size, dtype=np.int64) for _ in range(2)))
@@ -152,7 +152,7 @@ def gather(
 def gather_claims(
     block: Block, claims: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the scores of the claims made by the rows of a block, and the claims' numbers.
+    """Return the scores of the claims of the rows of a block, and the claims' numbers.
 
     Claim ``c`` is made by the probe ``claims[0][c]`` for the group ``claims[1][c]``; each template
     of the group makes one attempt.
@@ -181,5 +181,5 @@ def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:
 
 
 def _tables(width: int) -> np.ndarray:
-    """Return empty tables, one a thread."""
+    """Return empty tables, one for each thread."""
     return np.zeros((numba.get_num_threads(), width), dtype=np.int64)

@@ -56,7 +56,7 @@ class CellCounts:
         return low, min(high, sys.float_info.max)
 
     def fitted(self) -> CellCounts:
-        """Return the same counts without empty cells at the ends, in as wide cells as it takes."""
+        """Return the same counts without empty cells at the ends, in cells no wider than needed."""
         filled = np.nonzero(self.counts)[0]
         if not len(filled):
             return replace(self, exponent=0, first=0, counts=self.counts[:0])
@@ -67,7 +67,7 @@ class CellCounts:
         return found
 
     def coarsened(self, exponent: int) -> CellCounts:
-        """Return the same counts in cells of another exponent, not below the own."""
+        """Return the same counts in wider cells, of another exponent."""
         if exponent == self.exponent or not len(self.counts):
             return replace(self)
         k = self.first + np.nonzero(self.counts)[0]
@@ -79,7 +79,7 @@ class CellCounts:
         return replace(self, exponent=exponent, first=first, counts=counts)
 
     def merge(self, other: CellCounts, most: int = CELLS) -> CellCounts:
-        """Count the scores of both, in at most so many cells."""
+        """Count the scores of both, with a limit to the number of cells."""
         negative = self.negative_infinite + other.negative_infinite
         positive = self.positive_infinite + other.positive_infinite
         if not len(self.counts) or not len(other.counts):
@@ -97,7 +97,7 @@ class CellCounts:
         return CellCounts(exponent, first, counts, negative, positive)
 
     def at_most(self, thresholds: np.ndarray) -> np.ndarray:
-        """Return how many scores are at most each threshold.
+        """Return the number of scores at or below each threshold.
 
         Exact at cell edges, at and beyond the ends of the range, and at the infinities.
         """
@@ -111,7 +111,7 @@ class CellCounts:
 
 
 def _cover(exponent: int, *parts: CellCounts) -> tuple[int, int]:
-    """Return the first and the last cell of an exponent that hold the cells of all parts."""
+    """Return the first and the last cell of an exponent that cover the cells of all parts."""
     ends = []
     for part in parts:
         shift = exponent - part.exponent
@@ -133,12 +133,12 @@ class ThresholdCounts:
         return int(self.counts.sum())
 
     def merge(self, other: ThresholdCounts) -> ThresholdCounts:
-        """Count the scores of both, which must have been counted at the same thresholds."""
+        """Count the scores of both, which must have the same thresholds."""
         require_same_thresholds(self, other)
         return replace(self, counts=self.counts + other.counts)
 
     def at_most(self, thresholds: np.ndarray) -> np.ndarray:
-        """Return how many scores are at most each of the given thresholds."""
+        """Return the number of scores at or below each of the given thresholds."""
         place = np.searchsorted(self.thresholds, thresholds)
         if (place >= len(self.thresholds)).any() or (self.thresholds[place] != thresholds).any():
             raise MergeError("counts are known only at the thresholds they were made with")
@@ -147,7 +147,7 @@ class ThresholdCounts:
 
 @dataclass
 class VerificationTally:
-    """Counts of verification: genuine scores kept (they are few), impostor scores counted.
+    """Counts of verification: genuine scores (few) are kept, impostor scores are counted.
 
     `given` holds the counts at thresholds of the user's; `points` the operating points, where
     the scores have been looked at again to find them. `people` is None where the claims are of all
@@ -172,7 +172,7 @@ class VerificationTally:
     attempts: str = ""  # metadata column whose values make transactions
 
     def merge(self, other: VerificationTally) -> VerificationTally:
-        """Count the attempts of both; they must be of the same kind, over the same thresholds.
+        """Count the attempts of both, which must be of the same kind and thresholds.
 
         Operating points do not merge: they need the scores again, or those that both have kept.
         Nor do numbers of subjects, which do not say who is in both.
@@ -200,7 +200,7 @@ class VerificationTally:
 
 @dataclass
 class IdentificationTally:
-    """Facts of each probe, from which open- and closed-set identification follow.
+    """Facts of each probe, from which open-set and closed-set results follow.
 
     All arrays have one entry a probe. With rank unit ``"subject"`` the candidates are subjects
     at their fused distance, otherwise templates; ``nearest_mate`` and ``nearest_other`` are
@@ -225,7 +225,7 @@ class IdentificationTally:
     nearest_other: np.ndarray
 
     def merge(self, other: IdentificationTally) -> IdentificationTally:
-        """Put the probes of both together."""
+        """Concatenate the probes of both."""
         require_alike(self, other, ("rank_unit", "fusion"))
         joined: dict[str, Any] = {
             f.name: np.concatenate([getattr(self, f.name), getattr(other, f.name)])
@@ -248,7 +248,7 @@ def require_same_thresholds(a: Any, b: Any) -> None:
 
 
 def require_alike(a: Any, b: Any, names: Sequence[str]) -> None:
-    """Raise :class:`MergeError` unless two tallies are of one type, and alike in some fields."""
+    """Raise :class:`MergeError` unless two tallies have one type and the same options."""
     if type(a) is not type(b):
         raise MergeError(f"a {type(a).__name__} cannot be merged with a {type(b).__name__}")
     for name in names:

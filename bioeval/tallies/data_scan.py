@@ -1,4 +1,4 @@
-"""One pass over the scores that looks at each of them once, and keeps a sample."""
+"""One pass over all scores for the checks of data, which also keeps a sample."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_GENUINE = 1 << 20
 
 @dataclass
 class DataScan:
-    """What a pass over the scores has found.
+    """Findings of a pass over the scores.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class DataScan:
 
 @stage("looking at the scores")
 def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
-    """Look once at every score of a matrix."""
+    """Read every score of a matrix once."""
     reader = BlockReader(scores)
     m, n = scores.shape
     itself = reader.watch.itself
@@ -112,7 +112,7 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
 
 
 def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.ndarray:
-    """Look at rows ``low:high``; return genuine distances of them."""
+    """Scan rows ``low:high``; return genuine distances in them."""
     scores, itself = reader.scores, reader.watch.itself[low:high]
     n = scores.shape[1]
     raw = scores.read_rows(low, high)
@@ -154,7 +154,7 @@ def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.
 
 
 def _mates(reader: BlockReader, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the cells of the probes' own subjects, but for themselves: places and columns."""
+    """Return the places and columns of the cells of the probes' mates."""
     scores = reader.scores
     place, position = reader.own_cells(low, high)
     column = reader.gallery.columns[0, position]
@@ -163,12 +163,12 @@ def _mates(reader: BlockReader, low: int, high: int) -> tuple[np.ndarray, np.nda
 
 
 def perfect_distance(kind: str) -> float:
-    """Return the distance of equal templates; of similarities a guess, NaN if unknown."""
+    """Return the distance of equal templates; a guess for similarities, NaN if unknown."""
     return {"distance": 0.0, "similarity": -1.0}.get(kind, np.nan)
 
 
 def _state(scores: Scores, low: int, high: int, mates: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Return the comparisons of some rows as a mask; empty where the labels say it all."""
+    """Return the comparisons of some rows as a mask; empty where the labels decide alone."""
     state = np.empty((0, 0), dtype=np.uint8)
     if scores.has_mask:
         state = np.array(scores.read_mask(low, high), dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Disjoint units of subjects, each of which shows by itself that two systems differ.
+"""Disjoint units of subjects, each of which is evidence that two systems differ.
 
 A unit is one subject, two, or three: that of a genuine attempt and those of an impostor attempt.
 Where the systems differ in the scores of `n` subjects alone, each unit has one of these, so that at
@@ -20,7 +20,7 @@ from bioeval.tallies.score_order import summary
 
 
 def unpaired_attempts(a: Scores, b: Scores) -> int:
-    """Return how many comparisons one of two systems over the same templates alone made."""
+    """Return the number of comparisons that only one of two systems made."""
     work, chosen = _UnpairedAttempts(a, b), engine()
     if chosen is None:
         return work.part(0, a.shape[0])
@@ -29,7 +29,7 @@ def unpaired_attempts(a: Scores, b: Scores) -> int:
 
 
 class _UnpairedAttempts:
-    """These comparisons, in blocks of rows that may be read in any order."""
+    """Comparisons made by one system only, in blocks of rows that may be read in any order."""
 
     what = "failures"
 
@@ -80,7 +80,7 @@ def count_units(
     pairs = np.stack([key // max(people, 1), key % max(people, 1)])
 
     def search(some: np.ndarray, most: int) -> list[np.ndarray]:
-        """Return disjoint units of some subjects, whose members are taken out of them."""
+        """Return disjoint units of some subjects, and remove their members from these."""
         one, other = pairs[:, some[pairs].all(axis=0)]
         mate = mates_among(one, other, people)
         found = [np.array([i, mate[i]]) for i in np.flatnonzero(mate > np.arange(people))]
@@ -96,7 +96,7 @@ def count_units(
 
 
 def _replace_one_by_two(units: list[np.ndarray], alive: np.ndarray, search: Search) -> bool:
-    """Replace a unit by two, if any can be.
+    """Replace a unit by two, where possible.
 
     `alive` are the subjects in no unit, among whom there is no other; it is changed.
     """
@@ -116,7 +116,7 @@ def _replace_one_by_two(units: list[np.ndarray], alive: np.ndarray, search: Sear
 
 
 class OrderChanges:
-    """Genuine and impostor attempts that two systems put in another order.
+    """Genuine and impostor attempts that two systems rank in another order.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class OrderChanges:
         self.pairs = sides[0][near], sides[1][near]
 
     def triples(self, alive: np.ndarray, most: int) -> np.ndarray:
-        """Return disjoint units of three of some subjects, int64 of shape (found, 3).
+        """Return disjoint units of three subjects, int64 of shape (found, 3).
 
         `alive`, bool of shape (people,), is changed: the members of the units are taken out. There
         are at most `most` units.
@@ -174,7 +174,7 @@ class OrderChanges:
 def _marked(
     genuine: kernel.OrderedAttempts, sizes: np.ndarray, impostor: kernel.OrderedAttempts
 ) -> np.ndarray:
-    """Mark the impostor attempts in another order with a genuine one of a group of these sizes."""
+    """Mark impostor attempts that change order with a genuine attempt of a group."""
     found = np.empty(len(impostor.left), dtype=np.bool_)
     kernel.mark_order_changes(genuine, np.append(0, np.cumsum(sizes)), impostor, found)
     return found
@@ -185,7 +185,7 @@ def _chosen(attempts: kernel.OrderedAttempts, places: np.ndarray) -> kernel.Orde
 
 
 def layers(values: np.ndarray, genuine: np.ndarray) -> np.ndarray:
-    """Return the places of distances among distinct genuine ones, in ascending order.
+    """Return the places of distances among the distinct genuine ones, in ascending order.
 
     Layer ``2 j + 1`` is at ``genuine[j]``, and layer ``2 j`` below it; of NaN -1.
     """

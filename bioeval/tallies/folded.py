@@ -1,4 +1,4 @@
-"""Tallies folded on a fixed grid: numbers of attempts between thresholds, without single attempts.
+"""Tallies folded on a fixed grid: numbers of attempts between thresholds alone.
 
 They are small, and hold no score and no fact of a single probe. What falls between two thresholds,
 or between two ranks, is known as bounds only.
@@ -24,7 +24,7 @@ ENROLLED, UNENROLLED, TARGET, OWN, STRANGER = range(5)
 
 @dataclass
 class FoldedVerification:
-    """Attempts of verification between thresholds.
+    """Numbers of verification attempts between thresholds.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class FoldedVerification:
     noise: float = 0.0
 
     def merge(self, other: FoldedVerification) -> FoldedVerification:
-        """Count the attempts of both; at the thresholds of both where some were left out."""
+        """Count the attempts of both, at common thresholds where some were left out."""
         require_alike(self, other, ("templates", "fusion", "claims"))
         mine, theirs = _alike(self, other)
         return replace(
@@ -75,7 +75,7 @@ class FoldedVerification:
         )
 
     def without_small(self, least: int) -> Self:
-        """Return the counts at as many thresholds as leave none from 1 to below `least`."""
+        """Return the counts at thresholds that leave no count from 1 to below `least`."""
         both = np.stack([self.genuine, self.impostor], axis=1)
         _require_enough({"genuine attempts": both[:, 0], "impostor attempts": both[:, 1]}, least)
         found = self.at(self.thresholds[_kept_ends(both, least)])
@@ -88,7 +88,7 @@ class FoldedVerification:
 
 @dataclass
 class FoldedIdentification:
-    """Probes of identification between thresholds, and by the rank of the best mate.
+    """Numbers of probes between thresholds, and by the rank of the best mate.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class FoldedIdentification:
     noise: float = 0.0
 
     def merge(self, other: FoldedIdentification) -> FoldedIdentification:
-        """Count the probes of both; at the thresholds and ranks of both where some are left out."""
+        """Count the probes of both, at common thresholds and ranks where some were left out."""
         require_alike(self, other, ("rank_unit", "fusion", "ties"))
         mine, theirs = _alike(self, other)
         if not np.array_equal(mine.ranks, theirs.ranks):
@@ -157,7 +157,7 @@ class FoldedIdentification:
         return replace(self, ranks=ranks, di=_joining(self.ranks, ranks)(self.di.T).T)
 
     def without_small(self, least: int) -> Self:
-        """Return the counts at as many thresholds and ranks as leave no small one."""
+        """Return the counts at thresholds and ranks that leave no small count."""
         named = {
             "mated searches": self.di,
             "probes at rank 1": self.di[:, 0],
@@ -180,14 +180,14 @@ class FoldedIdentification:
 
 
 class TooFewError(DataError):
-    """All counts of a kind together are small."""
+    """All counts of one kind are too small, even when added up."""
 
 
 Folded = FoldedVerification | FoldedIdentification
 
 
 def fold_verification(tally: VerificationTally, thresholds: np.ndarray) -> FoldedVerification:
-    """Return the attempts of a tally between thresholds at which it knows the counts."""
+    """Return the attempts of a tally between thresholds at which its counts are known."""
     if tally.claims != "all" or tally.attempts:
         raise ProtocolError("verification of drawn claims or of transactions cannot be folded")
     counted = tally.given or tally.impostor
@@ -207,7 +207,7 @@ def fold_verification(tally: VerificationTally, thresholds: np.ndarray) -> Folde
 def fold_identification(
     tally: IdentificationTally, thresholds: np.ndarray, ranks: np.ndarray, ties: str
 ) -> FoldedIdentification:
-    """Return the probes of a tally between thresholds, and at ranks under a policy for ties."""
+    """Return the probes of a tally between thresholds, and at ranks by a tie policy."""
     if ties == "expected":
         raise ProtocolError(
             "identification with expected ties has chances, which do not fold into whole numbers; "
@@ -245,19 +245,19 @@ def fold_identification(
 
 
 def _bins(values: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Return how many values are between thresholds; NaN is none."""
+    """Return the number of values between thresholds; NaN are left out."""
     there = values[~np.isnan(values)].astype(np.float64)
     return np.bincount(np.searchsorted(thresholds, there), minlength=len(thresholds) + 1)
 
 
 def _joining(ends: np.ndarray, kept: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what adds up the rows between the ends that are kept."""
+    """Return a function that adds up the rows between the ends that are kept."""
     first = np.append(0, np.searchsorted(ends, kept) + 1)
     return lambda counts: np.add.reduceat(counts, first, axis=0)
 
 
 def _kept_ends(counts: np.ndarray, least: int) -> np.ndarray:
-    """Return the rows after which to cut, so that each sum is 0 or at least `least`; not the last.
+    """Return the rows to cut after, so that each sum is 0 or at least `least`; not the last row.
 
     From the first row on, each piece is as short as it may be; what is left at the end is added to
     the pieces before it, as many as it takes.
@@ -290,7 +290,7 @@ def _require_enough(counts: dict[str, np.ndarray], least: int) -> None:
 
 
 def _alike(mine: Any, theirs: Any) -> tuple[Any, Any]:
-    """Return both at the same thresholds; different ones only where some were left out."""
+    """Return both at the same thresholds; these may differ only where some were left out."""
     if np.array_equal(mine.thresholds, theirs.thresholds):
         return mine, theirs
     if not (mine.merged or theirs.merged):

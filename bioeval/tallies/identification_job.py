@@ -36,12 +36,12 @@ def facts_of_rows(facts: RankFacts, rows: slice) -> RankFacts:
 
 
 def joined_facts(facts: RankFacts, low: int, high: int) -> dict[str, ConcatenatedRows]:
-    """Return the facts of rows ``low:high``, which those of the next rows follow."""
+    """Return the facts of rows ``low:high``, to be joined with those of the next rows."""
     return {name: ConcatenatedRows.of(values[low:high]) for name, values in facts._asdict().items()}
 
 
 def include_facts(facts: RankFacts, found: dict[str, ConcatenatedRows]) -> None:
-    """Take the facts of all rows into arrays."""
+    """Copy the facts of all rows into arrays."""
     for name, values in facts._asdict().items():
         values[:] = found[name].array()
 
@@ -98,7 +98,7 @@ class IdentificationJob:
         return {name: joined_facts(facts, low, high) for name, facts in self._facts().items()}
 
     def include_counts(self, found: dict[str, Any]) -> None:
-        """Take in the facts of all rows."""
+        """Include the facts of all rows."""
         for name, facts in self._facts().items():
             include_facts(facts, found[name])
 

@@ -37,7 +37,7 @@ class Pooled:
     def of_points(
         cls, distances: np.ndarray, fa: np.ndarray, fr: np.ndarray, attempts: tuple[int, int]
     ) -> Pooled:
-        """Pool the points at the distinct genuine distances; `attempts` are of both classes."""
+        """Pool the points at the distinct genuine distances; `attempts` are numbers by class."""
         genuine, impostor = attempts
         x, y, at = (
             np.concatenate([[first], values, [last]]).astype(np.float64)
@@ -61,7 +61,7 @@ class Pooled:
 
     @property
     def llr(self) -> np.ndarray:
-        """The log-likelihood ratio of each block, decreasing; inf and -inf of one class alone."""
+        """The log-likelihood ratio of each block, decreasing; inf or -inf for one class alone."""
         with np.errstate(divide="ignore"):
             genuine, impostor = map(np.log, self.rates)
         return genuine - impostor

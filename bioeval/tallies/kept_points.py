@@ -1,4 +1,4 @@
-"""Operating points of a tally without its scores: from its counts and the scores that it kept.
+"""Operating points of a tally without its scores: from its counts and kept scores.
 
 A point is exact where the kept scores hold it, which is checked: the same bins are needed as by
 the search for points in the scores themselves. Any other point has bounds.
@@ -39,7 +39,7 @@ def bounds_of_counts(tally: VerificationTally) -> Bounds:
 
 
 def holds_points(tally: VerificationTally) -> bool:
-    """Say whether the scores that a tally kept hold its points at the EER and at FAR targets."""
+    """Whether the scores that a tally kept include its EER and its points at FAR targets."""
     bins, targets = _Bins(tally), [] if tally.kept is None else tally.kept.targets.tolist()
     if not bins.attempts.defined:
         return True
@@ -49,7 +49,7 @@ def holds_points(tally: VerificationTally) -> bool:
 
 
 def points_of_kept(tally: VerificationTally) -> tuple[VerificationPoints, Bounds]:
-    """Return the operating points of a tally that has kept scores, and bounds of the inexact ones.
+    """Return the operating points of a tally with kept scores, and bounds of inexact points.
 
     Inexact points are NaN; those without bounds, of the hull and d', are NaN where `auc` and the
     costs have bounds.
@@ -79,7 +79,7 @@ def points_of_kept(tally: VerificationTally) -> tuple[VerificationPoints, Bounds
 
 
 class _Bins:
-    """The attempts of a tally in bins, and which of these it knows the impostor scores of."""
+    """The attempts of a tally in bins, and in which bins the impostor scores are known."""
 
     def __init__(self, tally: VerificationTally):
         genuine, kept = tally.genuine.astype(np.float64), tally.kept
@@ -93,7 +93,7 @@ class _Bins:
         self.false_rejects = attempts.false_rejects(attempts.edges)
 
     def look_into(self, scores: np.ndarray) -> None:
-        """Take the kept scores; other bins that are known have one value."""
+        """Divide bins by the kept scores; other known bins have one value."""
         attempts = self.attempts
         scores = scores.astype(np.float64)
         alone = self.known & ~self._held & (attempts.counts > 0)
@@ -103,11 +103,11 @@ class _Bins:
         attempts.look_into(np.insert(scores, places, values), weights)
 
     def knows(self, wanted: np.ndarray) -> bool:
-        """Say whether the scores of all the wanted bins are known."""
+        """Whether the scores of all the wanted bins are known."""
         return bool(self.known[wanted].all())
 
     def add_points(self, points: VerificationPoints) -> Iterator[tuple[str, Ends]]:
-        """Add the points at the EER, at FAR targets and without errors of one kind.
+        """Add the EER, the points at FAR targets, and those without errors of one kind.
 
         Bounds of those that are not exact are yielded, by name.
         """
@@ -132,7 +132,7 @@ class _Bins:
             yield "zero_frr", tuple(attempts.below[b : b + 2] / attempts.impostor_attempts)
 
     def equal_error(self) -> Ends:
-        """Return bounds of the EER, from the counts at the ends of the bin where rates cross."""
+        """Return bounds of the EER, from the counts at the ends of the bin of the crossing."""
         attempts = self.attempts
         genuine, total = attempts.genuine_attempts, attempts.impostor_attempts
         b = attempts.crossing_bin()
@@ -141,7 +141,7 @@ class _Bins:
         return max(fa0, self.false_rejects[b] / genuine), min(fa1, fr0 / genuine)
 
     def _at_far(self, target: float) -> tuple[float, float, float, float, bool]:
-        """Return FRR and threshold at a FAR target, bounds of the FRR, and whether both are exact.
+        """Return FRR and threshold at a FAR target, bounds of FRR, and whether both are exact.
 
         The threshold may lie in an earlier bin.
         """
@@ -155,7 +155,7 @@ class _Bins:
         return low if low == high else math.nan, math.nan, low, high, False
 
     def auc(self) -> Ends:
-        """Return bounds of the AUC, equal where the scores beside genuine scores are known."""
+        """Return bounds of the AUC, equal where the scores around genuine scores are known."""
         attempts = self.attempts
         genuine, below = attempts.genuine, attempts.below
         b = attempts.bin_of(genuine)
@@ -174,7 +174,7 @@ class _Bins:
     def add_optima(
         self, points: VerificationPoints, *, with_rows: bool
     ) -> Iterator[tuple[str, Ends]]:
-        """Add AUC, the EER on the hull, optima and least costs, and yield bounds of the others."""
+        """Add AUC, hull EER, optima and least costs; yield bounds of those that are not exact."""
         attempts = self.attempts
         low, high = self.auc()
         if low == high:
@@ -202,7 +202,7 @@ class _Bins:
         )
 
     def _least_costs(self, costs: np.ndarray) -> Ends:
-        """Return bounds of the least costs: a point is no better than the ends of its bin."""
+        """Return bounds of the least costs: no point is better than the ends of its bin."""
         far = self.attempts.below / self.attempts.impostor_attempts
         frr = self.false_rejects / self.attempts.genuine_attempts
         found = []

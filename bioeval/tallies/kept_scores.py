@@ -1,4 +1,4 @@
-"""Impostor scores that a tally keeps around its operating points, and how those of parts merge.
+"""Impostor scores that a tally keeps around its operating points, and their merging.
 
 Each window has the exact number of impostor scores below it. What all parts have kept is in the
 windows that they have in common; the number below a narrower window follows from the scores kept.
@@ -19,7 +19,7 @@ KEPT, KEPT_MERGED = 1 << 20, 1 << 24
 
 @dataclass(frozen=True, eq=False)
 class KeptScores:
-    """All finite impostor scores in some windows, and the points that they were kept for.
+    """All finite impostor scores in some windows, and the points that they are kept for.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class KeptScores:
 
     @property
     def inside(self) -> np.ndarray:
-        """How many scores are in each window."""
+        """Number of scores in each window."""
         return self._places(self.highs) - self._places(self.lows)
 
     @property
@@ -55,7 +55,7 @@ class KeptScores:
         return bool(len(self.lows)) and self.lows[0] == -np.inf and self.highs[0] == np.inf
 
     def within(self, lows: np.ndarray, highs: np.ndarray) -> KeptScores:
-        """Return what is kept in windows that are inside of those of this one."""
+        """Return the kept scores in windows that lie inside the present ones."""
         own = np.searchsorted(self.lows, lows, side="right") - 1
         first, last = self._places(lows), self._places(highs)
         below = self.below[own] + first - self._places(self.lows)[own]
@@ -64,7 +64,7 @@ class KeptScores:
         return replace(self, lows=lows, highs=highs, below=below, scores=scores)
 
     def common(self, lows: np.ndarray, highs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the windows that are inside of those of this one and of others."""
+        """Return the windows that lie inside both these and other windows."""
         ends = np.unique(np.concatenate([self.lows, self.highs, lows, highs]))
         inside = np.ones(max(len(ends) - 1, 0), dtype=bool)
         for low, high in ((self.lows, self.highs), (lows, highs)):
@@ -75,7 +75,7 @@ class KeptScores:
         return ends[first], ends[last]
 
     def merge(self, other: KeptScores) -> KeptScores:
-        """Return what both have kept, of all their scores."""
+        """Return the scores that both have kept, over both sets of scores."""
         for name in ("targets", "costs"):
             if not np.array_equal(getattr(self, name), getattr(other, name)):
                 raise MergeError(f"scores were kept for different {name}; count both with the same")
@@ -86,19 +86,19 @@ class KeptScores:
         return replace(mine, below=below, scores=scores, rare=rare)
 
     def divide(self, edges: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the upper edges, and the counts, of bins that end at the windows as well."""
+        """Return upper edges and counts of bins that also end at the windows."""
         ends = np.concatenate([edges, self.lows, self.highs])
         counts = np.concatenate([np.cumsum(counts), self.below, self.below + self.inside])
         ends, first = np.unique(ends, return_index=True)  # at the infinities, those of the bins
         return ends, np.diff(counts[first], prepend=0)
 
     def holds(self, edges: np.ndarray) -> np.ndarray:
-        """Say of each bin that :meth:`divide` returned whether all its scores are kept."""
+        """Return which bins made by :meth:`divide` have all their scores kept."""
         held = np.searchsorted(self.lows, edges) > np.searchsorted(self.highs, edges)
         return held & np.isfinite(edges)
 
     def agrees(self, edges: np.ndarray, counts: np.ndarray) -> bool:
-        """Say whether windows, scores and options are in order, as many as bins of counts hold.
+        """Whether windows, scores and options are valid and agree with the counts of bins.
 
         The first bin holds -inf, and the last one inf.
         """
@@ -121,5 +121,5 @@ class KeptScores:
         return right and bool((self.divide(edges, counts)[1] >= 0).all())
 
     def _places(self, ends: np.ndarray) -> np.ndarray:
-        """Return how many kept scores are at most each of the ends."""
+        """Return the number of kept scores at or below each of the ends."""
         return np.searchsorted(self.scores, rounded_down(ends, self.scores.dtype), side="right")

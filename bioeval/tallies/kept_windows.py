@@ -1,4 +1,4 @@
-"""Which impostor scores a tally keeps: those closest to the operating points of its counts.
+"""Choice of the impostor scores that a tally keeps: those closest to its operating points.
 
 A tally of some probes is a sample of those it may be merged with, whose points are elsewhere. How
 far cannot be known beforehand; so as many scores are kept as may be, in the order of their distance
@@ -36,7 +36,7 @@ LEAST_TARGETS = (0.0, 1e-6, 1e-5)
 def expected_windows(
     grid: CellGrid, counts: np.ndarray, genuine: np.ndarray, wanted: PointsWanted, most: float
 ) -> tuple[Windows, float]:
-    """Return where operating points are expected, and the share of impostor scores there.
+    """Return where operating points are expected, and the proportion of impostor scores there.
 
     `counts`, shape (groups, cells), are those of a pilot, by groups of its rows: the differences
     between groups say how far off it may be. At most the proportion `most` is kept, of the points
@@ -57,7 +57,7 @@ def expected_windows(
 
 
 class _Pilot:
-    """Counts of a pilot by groups of its rows, and the genuine scores."""
+    """Counts of a pilot by groups of its rows, with the genuine scores."""
 
     def __init__(self, grid: CellGrid, counts: np.ndarray, genuine: np.ndarray):
         self.grid, self.groups = grid, len(counts)
@@ -71,7 +71,7 @@ class _Pilot:
         self.last = int(np.searchsorted(grid.edges, genuine[-1]))
 
     def spans(self, wanted: PointsWanted) -> Iterator[np.ndarray]:
-        """Yield the cells where each point may be."""
+        """Yield the cells in which each point may lie."""
         error = self._error(self.accepted, self.far)
         for target in (*LEAST_TARGETS, *wanted.targets):
             yield self._crossing(self.far - target, error)
@@ -83,13 +83,13 @@ class _Pilot:
                 yield self._optimum(objective)
 
     def _error(self, groups: np.ndarray, share: np.ndarray) -> np.ndarray:
-        """Return how far off the mean of the groups may be, of shares of the scores."""
+        """Return the possible error of the mean of the groups, in proportions of the scores."""
         return ERRORS * np.sqrt(
             groups.var(axis=0) / (self.groups - 1) + (share + 1 / self.total) / self.total
         )
 
     def _crossing(self, over: np.ndarray, error: np.ndarray) -> np.ndarray:
-        """Return the cells where increasing numbers may pass 0, down to the scores before."""
+        """Return the cells where increasing numbers may cross 0, down to the scores before."""
         first = int(np.argmax(over + error >= 0)) if (over + error >= 0).any() else len(over) - 1
         last = len(over) - 1 - int(np.argmax((over - error <= 0)[::-1]))
         before = np.searchsorted(self.filled, first) - 1
@@ -97,7 +97,7 @@ class _Pilot:
         return (cells >= (self.filled[before] if before >= 0 else 0)) & (cells <= last + 1)
 
     def _optimum(self, objective: Objective) -> np.ndarray:
-        """Return the cells with genuine scores where a function of the rates may be least."""
+        """Return the cells of genuine scores in which a function of the rates may be least."""
         cost = objective(self.far, self.frr)
         best = int(np.argmin(cost))
         groups = objective(self.accepted, self.frr)
@@ -110,7 +110,7 @@ class _Pilot:
         return span
 
     def aligned(self, span: np.ndarray) -> np.ndarray:
-        """Return the cells of a span, and those around that make wider cells with them."""
+        """Return the cells of a span, widened to whole wider cells."""
         shift = (self.grid.first - 1) % ALIGNED
         count = -(-(shift + len(span)) // ALIGNED) * ALIGNED
         padded = np.zeros(count, dtype=bool)
@@ -127,7 +127,7 @@ def closest_windows(
     most: float,
     kept: np.ndarray | None = None,
 ) -> tuple[Windows, float]:
-    """Return windows of the cells closest to the points, and the share of the scores in them.
+    """Return windows of the cells closest to the points, and the proportion of scores in them.
 
     `counts`, shape (cells,), are those of impostor scores, of which at most so many are in the
     windows; `kept` is how many of each cell count for that, by default all.
@@ -154,7 +154,7 @@ def closest_windows(
 def _distances(
     grid: CellGrid, counts: np.ndarray, genuine: np.ndarray, wanted: PointsWanted
 ) -> Iterator[np.ndarray]:
-    """Yield how far each cell is from each point; standard errors are up to a common factor."""
+    """Yield the distance of each cell from each point, in standard errors up to a common factor."""
     total = counts.sum()
     ends = np.append(0, np.cumsum(counts)) / total
     far0, far = ends[:-1], ends[1:]
@@ -184,7 +184,7 @@ def _distances(
 
 
 def _outside(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return how far 0 is outside of increasing intervals."""
+    """Return the distance of 0 from increasing intervals; 0 inside."""
     return np.maximum(np.maximum(low, -high), 0)
 
 
@@ -224,7 +224,7 @@ def kept_of(
 
 
 def at_most_kept(tally: VerificationTally, most: int) -> VerificationTally:
-    """Return a tally that keeps at most so many scores, those closest to its points."""
+    """Return a tally that keeps at most a number of scores, those closest to its points."""
     kept, cells = tally.kept, tally.impostor
     if kept is None or len(kept.scores) <= most:
         return tally

@@ -12,7 +12,7 @@ from bioeval.scores.matrix import Scores
 
 
 def block_medians(block: Block, found: np.ndarray) -> None:
-    """Write the medians of a block of rows to those of all rows, (m, 3)."""
+    """Write the medians of a block of rows into those of all rows, (m, 3)."""
     values = writable_alias(np.ascontiguousarray(block.values, dtype=np.float64))
     rows = found[block.low : block.low + len(values)]
     columns = np.arange(values.shape[1])
@@ -31,7 +31,7 @@ def row_medians(reader: BlockReader, low: int, values: np.ndarray) -> np.ndarray
 
 
 def medians_to(values: np.ndarray) -> np.ndarray:
-    """Return the median of each row of distances, (b, k), all of which are to one label."""
+    """Return the median of each row of distances, (b, k), to one label."""
     none = np.full(len(values), -1)
     found = np.empty((len(values), 3))
     ends = np.array([0, values.shape[1]])
@@ -40,7 +40,7 @@ def medians_to(values: np.ndarray) -> np.ndarray:
 
 
 def attempted(scores: Scores, low: int, high: int) -> np.ndarray:
-    """Return the distances of rows ``low:high``, in float64, NaN where there is no attempt."""
+    """Return the distances of rows ``low:high`` in float64, NaN where there is no attempt."""
     raw = scores.read_rows(low, high)
     values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
     values = np.array(values, dtype=np.float64, order="C")

@@ -1,4 +1,4 @@
-"""What leaving each subject out of the gallery changes for the probes of the others."""
+"""Effect of leaving each subject out of the gallery on the probes of the others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOM = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """What leaving each subject out changes; subjects are numbered in the order of their codes.
+    """Effect of leaving each subject out; subjects are numbered by their codes.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class LeftOut:
 
     @classmethod
     def of(cls, tally: IdentificationTally, reader: BlockReader, ties: str) -> LeftOut:
-        """Read all scores, of which `tally` has the facts of each probe."""
+        """Read all scores; `tally` has the facts of each probe."""
         unit, gallery = tally.rank_unit, reader.gallery
         largest = int(np.diff(gallery.starts).max()) if unit == "template" else 1
         ranks = _ranks_within(tally, ties, largest, len(gallery.subjects))
@@ -65,13 +65,13 @@ class LeftOut:
 def _before_mate(
     ties: str, closer: np.ndarray, tied: np.ndarray, before: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return how many candidates are before the best mate in any case, and how many may be."""
+    """Return the number of candidates certainly before the best mate, and of those possibly."""
     least = {"pessimistic": tied, "stable": before}.get(ties, 0)
     return closer + least, closer + (tied if ties == "expected" else least)
 
 
 def _ranks_within(tally: IdentificationTally, ties: str, largest: int, groups: int) -> int:
-    """Return up to which rank the pairs of probes and subjects have room.
+    """Return the rank up to which pairs of probes and subjects fit into memory.
 
     A subject has `largest` candidates at most, by which a probe's rank may improve.
     """
@@ -86,14 +86,14 @@ def _ranks_within(tally: IdentificationTally, ties: str, largest: int, groups: i
 
 @dataclass(frozen=True)
 class _Counter:
-    """Finds what leaving each subject out changes for the rows of some blocks."""
+    """Finds the effect of leaving each subject out for the rows of some blocks."""
 
     fusion: str | None
     ties: str
     ranks: int
 
     def __call__(self, blocks: Iterable[Block]) -> dict[str, ConcatenatedRows]:
-        """Return the facts of the rows, and those of pairs of a row and a group."""
+        """Return the facts of the rows, and of pairs of a row and a group."""
         names = ("nearest", "second", "probe", "subject", "closer", "tied", "before")
         arrays: dict[str, list[np.ndarray]] = {name: [] for name in names}
         for block in blocks:

@@ -1,4 +1,4 @@
-"""Cells in which thresholds are marked, so that one count gives the cells and the marks at once.
+"""Cells with marked thresholds, so that one count gives both cells and thresholds.
 
 Most cells hold no mark, and a score of such a cell is counted and forgotten. The others are few if
 cells are narrow; their scores are compared with the marks of the cell.
@@ -22,7 +22,7 @@ FINER, MARKED_SHARE = 5, 0.09
 
 @dataclass(frozen=True)
 class HistogramWithThresholds:
-    """Cells with marks in some of them.
+    """Cells with marks (thresholds) in some of them.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class HistogramWithThresholds:
     def at(
         cls, counted: CellCounts, grid: CellGrid, marks: np.ndarray, bits: int = 0
     ) -> HistogramWithThresholds:
-        """Mark cells that are exact in the dtype of the marks, as narrow as the scores need.
+        """Mark cells that are exact in the dtype of the marks, as narrow as needed.
 
         `counted` says about where the scores are; the cells are narrower by `bits` anyway.
         """
@@ -64,7 +64,7 @@ class HistogramWithThresholds:
 
     @cached_property
     def _ends(self) -> np.ndarray:
-        """The number of marks up to those of each of the cells."""
+        """Cumulative number of marks up to the end of each cell."""
         return np.cumsum(np.bincount(self.places, minlength=self.narrow.count))[self.cells]
 
     def tables(self, chunks: int) -> CellTables:
@@ -81,7 +81,7 @@ class HistogramWithThresholds:
         )
 
     def counted(self, tables: CellTables) -> tuple[np.ndarray, np.ndarray]:
-        """Return the counts of the narrow cells, and of scores at most each mark, of all chunks."""
+        """Return the counts of the narrow cells and of scores up to each mark, over all chunks."""
         cells = tables.cells.sum(axis=0, dtype=np.int64)
         within = np.cumsum(tables.at_most[..., 1].sum(axis=0, dtype=np.int64))
         if len(self.cells):
@@ -94,13 +94,13 @@ class HistogramWithThresholds:
 
 
 def _places(grid: CellGrid, marks: np.ndarray) -> np.ndarray:
-    """Return the cell of each mark; the outermost ones hold those beyond."""
+    """Return the cell of each mark; marks beyond the cells go to the outermost ones."""
     places = grid.places_of(marks.astype(np.float64))
     return np.clip(places, 0, grid.count - 1).astype(np.int64)
 
 
 def _marked_share(counted: CellCounts, grid: CellGrid, places: np.ndarray) -> float:
-    """Return about which share of the scores is in marked cells, scores spread evenly in cells."""
+    """Return about which proportion of the scores is in marked cells, if evenly spread."""
     if not len(places) or not len(counted.counts):
         return 0.0
     marked = distinct(places)

@@ -1,4 +1,4 @@
-"""Impostor attempts of pairs of subjects between thresholds, as lists, and what receives them."""
+"""Impostor attempts of pairs of subjects between thresholds: lists, and their consumers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROOM = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """How many attempts of pairs of subjects are in each layer: between two thresholds.
+    """Numbers of attempts of pairs of subjects in each layer, between two thresholds.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class PairCounts:
     def of(
         cls, left: np.ndarray, right: np.ndarray, layer: np.ndarray, count: np.ndarray
     ) -> PairCounts:
-        """Return entries of increasing left subjects."""
+        """Return entries in increasing order of left subjects."""
         changes = np.flatnonzero(left[1:] != left[:-1]) + 1
         first = np.concatenate([[0] if len(left) else [], changes]).astype(np.int64)
         whole = right.astype(np.int32), layer.astype(np.int32), count.astype(np.int64)
@@ -48,12 +48,12 @@ class PairCounts:
         return np.repeat(self.left, np.diff(self.starts))
 
     def renumbered(self, number: np.ndarray) -> PairCounts:
-        """Return the same with other numbers of the subjects."""
+        """Return the same counts with other numbers for the subjects."""
         right = number[self.right].astype(np.int32)
         return replace(self, left=number[self.left].astype(np.int64), right=right)
 
     def in_layers(self, layer: np.ndarray, kept: np.ndarray | None = None) -> PairCounts:
-        """Return the same in other layers, of which only those of some entries are kept."""
+        """Return the same counts in other layers; entries without a layer are left out."""
         if kept is None:
             return replace(self, layer=layer.astype(np.int32))
         starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
@@ -62,7 +62,7 @@ class PairCounts:
 
 
 def listed_tables(tables: np.ndarray) -> Iterator[PairCounts]:
-    """Yield the entries of tables, of shape (layers, subjects, subjects), some rows at a time."""
+    """Yield the entries of tables, of shape (layers, subjects, subjects), in parts of rows."""
     layers, people, others = tables.shape
     step = max(1, _ROOM // max(layers * others, 1))
     for low in range(0, people, step):
@@ -72,10 +72,10 @@ def listed_tables(tables: np.ndarray) -> Iterator[PairCounts]:
 
 
 class Sink(Protocol):
-    """A consumer of impostor counts: one layer between each two thresholds."""
+    """A consumer of impostor counts, with one layer between each two thresholds."""
 
     def add(self, pairs: PairCounts) -> None:
-        """Add attempts; no pair is of one subject."""
+        """Add attempts between different subjects."""
 
 
 @runtime_checkable
@@ -86,7 +86,7 @@ class MergingSink(Sink, Protocol):
         """Return the same sink before it has counted anything."""
 
     def counts(self) -> Any:
-        """Return what was counted; see :mod:`bioeval.tallies.parts`."""
+        """Return the counts; see :mod:`bioeval.tallies.parts`."""
 
     def include_counts(self, found: Any) -> None:
-        """Take in what all rows counted."""
+        """Include the counts of all rows."""

@@ -46,14 +46,14 @@ class PairedAttempts:
 
     @classmethod
     def of(cls, a: SubjectAttempts, b: SubjectAttempts) -> PairedAttempts | None:
-        """List the attempts of two systems; None where there are too many to list."""
+        """List the attempts of two systems; None where they are too many to list."""
         if a.scores.layout != "pairs" and math.prod(a.scores.shape) > EXACT_ATTEMPTS:
             return None
         return cls.listed(a, b)
 
     @classmethod
     def listed(cls, a: SubjectAttempts, b: SubjectAttempts) -> PairedAttempts:
-        """List the attempts of two systems, however many there are."""
+        """List the attempts of two systems, whatever their number."""
         first, left, right = a.listed()
         second, _, _ = b.listed()
         same = left == right
@@ -124,7 +124,7 @@ class PairedAttempts:
         return {name: np.concatenate([x[name] for x in parts], axis=-1) for name in parts[0]}
 
     def discordant(self, thresholds: tuple[float, float], impostors: bool) -> int:
-        """Return the number of disjoint units with another decision at each system's threshold.
+        """Return the number of disjoint units decided differently at each system's threshold.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class PairedAttempts:
 
     @stage("discordant subjects")
     def discordant_order(self) -> int:
-        """Return the number of disjoint units with a genuine-impostor pair in another order.
+        """Return the number of disjoint units with attempts in another order.
 
         A unit is the subject of a genuine attempt and those of an impostor attempt whose order
         differs between the systems.

@@ -1,4 +1,4 @@
-"""Counts of blocks of rows, and how they add up: exactly, in any order of blocks.
+"""Counts of blocks of rows and their exact sums, in any order of blocks.
 
 Counts are a tree of dictionaries. Integers and arrays of integers add; truth values hold together
 if both do; arrays of :class:`ConcatenatedRows` follow each other in the order of the rows; anything
@@ -31,11 +31,11 @@ class ConcatenatedRows:
 
     @classmethod
     def of(cls, *arrays: np.ndarray) -> ConcatenatedRows:
-        """Return arrays that follow each other."""
+        """Return concatenated arrays."""
         return cls(arrays)
 
     def merge(self, other: ConcatenatedRows) -> ConcatenatedRows:
-        """Return these arrays and those of the following rows."""
+        """Return these arrays followed by those of later rows."""
         return ConcatenatedRows((*self.arrays, *other.arrays))
 
     def array(self) -> np.ndarray:
@@ -45,7 +45,7 @@ class ConcatenatedRows:
 
 @dataclass(frozen=True)
 class Extent:
-    """The smallest and the largest of some finite scores; (inf, -inf) of none."""
+    """The smallest and the largest finite score; (inf, -inf) without any."""
 
     low: float = math.inf
     high: float = -math.inf
@@ -70,7 +70,7 @@ class NarrowCells:
 
 @dataclass(frozen=True, eq=False)
 class TreeSums:
-    """Sums of float64 arrays, one of each chunk of rows, to the same last bit in any order.
+    """Sums of float64 arrays, one for each chunk of rows, exact to the last bit in any order.
 
     Floats do not add alike in any order. The chunks are therefore the leaves of a binary tree, and
     two sums are added where they are those of both halves of a node. Keys are ``"level,index"``:
@@ -86,7 +86,7 @@ class TreeSums:
         return cls({f"0,{chunk}": sums})
 
     def merge(self, other: TreeSums) -> TreeSums:
-        """Return the sums of the chunks of both, which have none in common."""
+        """Return the sums of the chunks of both, which must be distinct."""
         nodes = dict(self.nodes)
         for key, sums in other.nodes.items():
             level, index = map(int, key.split(","))
@@ -111,7 +111,7 @@ def _added(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class KeptRows:
-    """Scores that looks at blocks of rows kept, in the windows that they have in common."""
+    """Scores that looks at blocks of rows have kept, in their common windows."""
 
     lows: np.ndarray
     highs: np.ndarray
@@ -119,17 +119,17 @@ class KeptRows:
 
     @classmethod
     def of(cls, windows: Sequence[tuple[float, float]], scores: Sequence[np.ndarray]) -> KeptRows:
-        """Return what one look kept."""
+        """Return the scores that one look has kept."""
         lows, highs = np.array(windows, dtype=np.float64).reshape(-1, 2).T
         return cls(lows, highs, ConcatenatedRows(tuple(scores)))
 
     @property
     def windows(self) -> list[tuple[float, float]]:
-        """The windows: scores above the one and at most the other were kept."""
+        """The windows of the scores kept: above the first limit, at most the second."""
         return list(zip(self.lows.tolist(), self.highs.tolist(), strict=True))
 
     def merge(self, other: KeptRows) -> KeptRows:
-        """Return what both have kept."""
+        """Return the scores that both have kept."""
         lows = np.maximum(self.lows[:, None], other.lows).reshape(-1)
         highs = np.minimum(self.highs[:, None], other.highs).reshape(-1)
         there = lows < highs
@@ -137,7 +137,7 @@ class KeptRows:
 
 
 def merged(first: Counts, second: Counts) -> Counts:
-    """Return the counts of two blocks of rows, of which the second follows the first."""
+    """Return the counts of two consecutive blocks of rows."""
     if isinstance(first, dict) and isinstance(second, dict) and first.keys() == second.keys():
         return {name: merged(first[name], second[name]) for name in first}
     if isinstance(first, bool) and isinstance(second, bool):
@@ -155,13 +155,13 @@ def merged(first: Counts, second: Counts) -> Counts:
 
 @dataclass(frozen=True, eq=False)
 class RowRangeCounts:
-    """Counts of some rows, and which rows they are: runs ``(low, high)``, increasing."""
+    """Counts of some rows, with the rows as increasing runs ``(low, high)``."""
 
     rows: tuple[tuple[int, int], ...]
     counts: Counts
 
     def merge(self, other: RowRangeCounts) -> RowRangeCounts:
-        """Return the counts of both, which may not share a row; they follow each other."""
+        """Return the counts of both, whose rows must be distinct and consecutive."""
         if other.rows[0] < self.rows[0]:
             return other.merge(self)
         if other.rows[0][0] < self.rows[-1][1]:

@@ -265,7 +265,7 @@ class PointFinder:
         return fewer
 
     def _corners(self, found: _Found) -> ErrorCurve:
-        """Return the points where optima can lie, and the one that rejects all."""
+        """Return the points where optima can lie, and the reject-all point."""
         attempts, single, wanted = self._attempts, self._attempts.single_valued(), self._optimal
         scores = distinct(attempts.genuine)
         bins = attempts.bin_of(scores)
@@ -299,7 +299,7 @@ class FewScores:
         """Return None: no second pass is missing."""
 
     def want_rows(self, thresholds: np.ndarray) -> None:
-        """Want the false accepts at more thresholds."""
+        """Request the false accepts at more thresholds."""
         self.wanted = replace(self.wanted, rows=thresholds)
 
     def points(self) -> VerificationPoints:
@@ -339,7 +339,7 @@ def _points_of_few(
 
 
 def undefined_points(wanted: PointsWanted, symmetric: bool | None) -> VerificationPoints:
-    """Return points that are not defined yet."""
+    """Return points that are not yet defined."""
     return VerificationPoints(
         far_target=wanted.targets,
         frr_at_far=np.full(len(wanted.targets), np.nan),
@@ -353,7 +353,7 @@ def undefined_points(wanted: PointsWanted, symmetric: bool | None) -> Verificati
 
 
 def _add_points(points: VerificationPoints, attempts: Attempts) -> None:
-    """Add the points at the EER, at FAR targets, and without errors of one kind."""
+    """Add the EER, the points at FAR targets, and those without errors of one kind."""
     points.equal_error = attempts.equal_error()
     for i, target in enumerate(points.far_target.tolist()):
         points.frr_at_far[i], points.threshold_at_far[i] = attempts.at_far(target)
@@ -370,13 +370,13 @@ def _add_every_score(
     pairs: int,
     moments: Moments,
 ) -> None:
-    """Add AUC and d', which take every score."""
+    """Add AUC and d', which need every score."""
     points.d_prime = d_prime(moments_of(genuine[np.isfinite(genuine)]), moments)
     points.auc = pairs / (2 * corners.genuine * corners.impostor)
 
 
 def add_optima(points: VerificationPoints, corners: ErrorCurve, *, with_rows: bool) -> None:
-    """Add hull, optima and least costs, and rows at the thresholds of these if wanted."""
+    """Add hull, optima and least costs, with rows at their thresholds if wanted."""
     points.optima = optima_of(corners)
     points.eer_hull = hull_equal_error(corners.fars, corners.frrs)
     points.min_cost, points.min_cost_threshold = min_costs(corners, points.costs)
@@ -396,18 +396,18 @@ def optima_of(corners: ErrorCurve) -> dict[str, float]:
 
 
 def wants_rows(tally: VerificationTally, wanted: PointsWanted) -> bool:
-    """Say whether the result has its points among its rows: not of thresholds that are given."""
+    """Whether the rows of the result include its points; not if thresholds are given."""
     return tally.given is None or wanted.rows is not None
 
 
 def add_rows(points: VerificationPoints, attempts: Attempts, more: np.ndarray | None) -> None:
-    """Add rows at the points, and at more thresholds; all are in bins that were looked into."""
+    """Add rows at the points and at more thresholds, all in bins with known scores."""
     rows = np.append(points.thresholds, np.empty(0) if more is None else more)
     points.add_rows(rows, attempts.false_accepts(rows))
 
 
 class _Division(SecondPass):
-    """A look that divides crowded bins: it counts scores between, and at, some of theirs."""
+    """A look that divides crowded bins: it counts scores between and at dividing scores."""
 
     def __init__(self, bins: Windows, windows: Windows, *rest: Any, **options: Any):
         super().__init__(windows, *rest, **options)
@@ -416,7 +416,7 @@ class _Division(SecondPass):
         self._counts = np.zeros(1, dtype=np.int64)
 
     def include(self, tables: PointTables) -> None:
-        """Take in what was found in some rows; the first scores are those that divide."""
+        """Include the findings in some rows; the first scores divide the bins."""
         super().include(tables)
         scores = np.sort(np.concatenate(self.kept)).astype(np.float64)
         self.kept = []
@@ -434,7 +434,7 @@ class _Division(SecondPass):
 
     @property
     def starts_with_any(self) -> bool:
-        """Whether scores that divide are still to be taken from a first block."""
+        """Whether the dividing scores are still to be taken from a first block."""
         return not len(self._edges)
 
     def fresh(self) -> Self:
@@ -444,7 +444,7 @@ class _Division(SecondPass):
         return second_pass
 
     def counts(self) -> dict[str, Any]:
-        """Return what was found, as counts of some rows that merge with those of others."""
+        """Return the findings as counts of rows, which merge with those of others."""
         return {**super().counts(), "divided": self._counts}
 
     def include_counts(self, found: dict[str, Any]) -> None:
@@ -453,7 +453,7 @@ class _Division(SecondPass):
         self._counts = found["divided"]
 
     def parts(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the upper edges, and the counts, of what each of the bins is divided into."""
+        """Yield the upper edges and the counts of the parts of each bin."""
         for low, high in self._bins:
             first, last = np.searchsorted(self._edges, [low, high])
             found = self._edges[first + 1 : last + 1], self._counts[first + 1 : last + 1]
@@ -470,7 +470,7 @@ def require_same(seen: int, counted: int) -> None:
 
 
 def _places(scores: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Return how many of some increasing scores are at most each of the ends."""
+    """Return the number of increasing scores at or below each of the ends."""
     return np.searchsorted(scores, rounded_down(ends, scores.dtype), side="right")
 
 

@@ -42,7 +42,7 @@ def check_far_targets(targets: Any) -> np.ndarray:
 
 
 def with_rare_targets(targets: np.ndarray, attempts: float) -> np.ndarray:
-    """Return FAR targets with the rare ones that so many impostor attempts support."""
+    """Return FAR targets with the rare ones that the impostor attempts support."""
     rare = [x for x in RARE_TARGETS if attempts >= 30 / x and x not in targets]
     return np.append(targets, rare)
 
@@ -111,14 +111,14 @@ class ErrorCurve:
         return _number(self.fa[i]) * self.genuine, _number(self.fr[i]) * self.impostor
 
     def first_crossed(self) -> int:
-        """Return the first point with FAR >= FRR, compared without rounding; p if none."""
+        """Return the first point with FAR >= FRR, without rounding; p if there is none."""
         attempts = self.genuine, self.impostor
         points = range(len(self.fa))
         return bisect_left(points, True, key=lambda i: crossed(self.fa[i], self.fr[i], *attempts))
 
 
 def crossed(fa: Any, fr: Any, genuine: int, impostor: int) -> bool:
-    """Say whether FAR >= FRR, without rounding."""
+    """Whether FAR >= FRR, without rounding."""
     left, right = _number(fa), _number(fr)
     return left * genuine >= right * impostor
 
@@ -129,7 +129,7 @@ def _number(x: float) -> float | int:
 
 @dataclass
 class EqualError:
-    """The equal error rate, its threshold and its bracket; NaN where it is not defined."""
+    """The equal error rate, its threshold and its bracket; NaN where undefined."""
 
     eer: float = np.nan
     eer_threshold: float = np.nan
@@ -190,7 +190,7 @@ def hull_of(far: np.ndarray, frr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def hull_equal_error(far: np.ndarray, frr: np.ndarray) -> float:
-    """Return where the hull of a ROC, :func:`hull_of`, meets the line FAR = FRR."""
+    """Return the point at which the hull of a ROC meets the line FAR = FRR."""
     x, y = hull_of(np.append(far, 1.0), np.append(frr, 0.0))
     one = int(np.argmax(x >= y))
     if one == 0:
@@ -225,7 +225,7 @@ class VerificationPoints:
     rows_fa: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def add_rows(self, thresholds: Any, false_accepts: Any) -> None:
-        """Add rows at thresholds; infinite and undefined ones are none."""
+        """Add rows at thresholds, without infinite and undefined ones."""
         rows, fa = np.append(self.rows, thresholds), np.append(self.rows_fa, false_accepts)
         finite = np.isfinite(rows)
         self.rows, first = np.unique(rows[finite], return_index=True)
@@ -233,7 +233,7 @@ class VerificationPoints:
 
     @property
     def thresholds(self) -> np.ndarray:
-        """The thresholds of the points near which scores are known, NaN left out."""
+        """The thresholds of the points that scores are kept around, without NaN."""
         own = [self.equal_error.eer_threshold, self.zero_far_threshold, self.zero_frr_threshold]
         every = np.append(own, self.threshold_at_far)
         return every[~np.isnan(every)]
@@ -260,7 +260,7 @@ def total_cost(fa: Any, fr: Any, per_accept: Fraction, per_reject: Fraction) -> 
 
 
 def cheapest(fa: np.ndarray, fr: np.ndarray, per_accept: Fraction, per_reject: Fraction) -> int:
-    """Return the first point of least cost; nearly equal ones are compared without rounding."""
+    """Return the first point of least cost; near ties are compared without rounding."""
     cost = total_cost(fa, fr, per_accept, per_reject)
     near = np.flatnonzero(cost <= cost.min() * (1 + 1e-12))
     if not 1 < len(near) <= EXACT_COSTS:
@@ -270,7 +270,7 @@ def cheapest(fa: np.ndarray, fr: np.ndarray, per_accept: Fraction, per_reject: F
 
 
 def min_costs(corners: ErrorCurve, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least cost ``p c_miss FRR + (1 - p) c_fa FAR``, and the strictest threshold.
+    """Return the least costs ``p c_miss FRR + (1 - p) c_fa FAR``, and the strictest thresholds.
 
     The rows of `costs` are (p, c_miss, c_fa), p the proportion of genuine attempts expected in use.
     """
@@ -284,7 +284,7 @@ def min_costs(corners: ErrorCurve, costs: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 class Moments(NamedTuple):
-    """Mean and standard deviation of the finite scores of a class; NaN of nothing.
+    """Mean and standard deviation of the finite scores of a class; NaN without scores.
 
     The mean is ``origin + offset``, the two kept apart: where scores differ by less than the
     spacing of floats around them can hold of a mean, their sum would lose the digits that the
@@ -309,7 +309,7 @@ class Moments(NamedTuple):
 
 
 def moment_scale(low: float, high: float) -> float:
-    """Return a power of two that brings scores in a range to differences of about 1 at most."""
+    """Return a power of two that scales differences in a range to about 1 at most."""
     spread = math.frexp(high / 2 - low / 2)[1] + 1
     # Scores apart by more than their own rounding: none overflows, however narrow the range.
     largest = math.frexp(max(abs(low), abs(high)))[1]
@@ -329,7 +329,7 @@ def moments_of(scores: np.ndarray) -> Moments:
 def moments_of_rows(
     scale: float, count: np.ndarray, origin: np.ndarray, mean: np.ndarray, squares: np.ndarray
 ) -> Moments:
-    """Return the moments of all rows, from those of each.
+    """Return the moments over all rows, from those of each row.
 
     `mean` is a difference from the origin of the row, and `squares` the sum of squared deviations;
     all are scaled.

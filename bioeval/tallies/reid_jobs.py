@@ -34,7 +34,7 @@ NODES = 32
 
 
 class RetrievalJob(InBlocks):
-    """Count of the ranks of each query's matches, under a convention.
+    """Counts the ranks of each query's matches, under a convention.
 
     For single gallery shots, `sampling` is ``"exact"`` for the mean over all galleries, or the
     number of galleries drawn for each query. With `thresholds`, increasing ones in the units of the
@@ -125,7 +125,7 @@ class RetrievalJob(InBlocks):
         )
 
     def _extra(self, low: int, rows: np.ndarray, mates: Mates) -> list[np.ndarray]:
-        """Return what a CMC over identities needs of a block of rows."""
+        """Return the facts of a block of rows that a CMC over identities needs."""
         if self.convention.cmc not in ("identity-dedup", "single-gallery-shot"):
             return []
         given = (*self.lists.groups(self.convention.removed, low, rows), mates)
@@ -152,7 +152,7 @@ class RetrievalJob(InBlocks):
 
 
 class GomJob(InBlocks):
-    """Count of the entries retrieved within each threshold, under a convention, for GOM.
+    """Counts the entries retrieved within each threshold, under a convention, for GOM.
 
     With `normalize`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are,
     or from the two distances that it is; of the variant ``"reference"``, a removed entry stays, at
@@ -235,7 +235,7 @@ class GomJob(InBlocks):
         return found["extent"].low, found["extent"].high
 
     def _scale(self) -> tuple[float, float]:
-        """Return the smallest and the largest finite distance, or those that were given."""
+        """Return the smallest and the largest finite distance, or the given ones."""
         least, most = self.ends()
         if isinstance(self.normalize, tuple):
             first, last = self.normalize
@@ -260,7 +260,7 @@ class GomJob(InBlocks):
 def matches_of_rows(
     job: RetrievalJob | GomJob, rule: str, low: int, rows: np.ndarray, found: Mates
 ) -> MatchLists:
-    """Return the ranks of the matches of a block of rows; those at all sites, where shared."""
+    """Return the ranks of the matches of a block of rows, at all sites where they share."""
     if rule not in job.shared:
         return match_lists(found)
     lists, part = job.lists, slice(low, low + len(rows))
@@ -276,7 +276,7 @@ def matches_of_rows(
 
 
 def all_matches(job: RetrievalJob | GomJob, progress: Progress | None) -> dict[str, MateLists]:
-    """Return all matches of each query, of site 0, by rule of removal."""
+    """Return all matches of each query at site 0, by rule of removal."""
     work = _AllMatches(job.lists, RowReader(job.scores))
     found_by_rule = {}
     for rule, found in _count_all(work, progress)["rules"].items():
@@ -349,7 +349,7 @@ def _count_all(
 
 
 def _counts_of(parts: Sequence[MatchLists]) -> dict[str, ConcatenatedRows]:
-    """Return matches as arrays that those of other queries follow."""
+    """Return matches as arrays to be joined with those of other queries."""
     found = MatchLists.joined(parts)
     values = {x.name: getattr(found, x.name) for x in fields(found) if x.name != "starts"}
     return {name: ConcatenatedRows.of(x) for name, x in {"counts": found.counts, **values}.items()}
@@ -363,7 +363,7 @@ def _matches_of(counts: dict[str, ConcatenatedRows]) -> MatchLists:
 
 
 def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
-    """Return the largest float64 ``x`` with ``(x - low) / span`` at most each threshold.
+    """Return for each threshold the largest float64 ``x`` with ``(x - low) / span`` at most it.
 
     Found by halving the range of all numbers: around 0 there are too many to go one by one.
     """
@@ -380,18 +380,18 @@ def unscaled(thresholds: np.ndarray, low: float, span: float) -> np.ndarray:
 
 
 def _order(x: np.ndarray) -> np.ndarray:
-    """Return whole numbers in the order of float64 numbers, consecutive for neighbours."""
+    """Return integers in the order of float64 numbers, consecutive for neighbours."""
     bits = np.asarray(x, dtype=np.float64).view(np.int64)
     return np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
 
 
 def _number(order: np.ndarray) -> np.ndarray:
-    """Return the float64 number of a place in the order."""
+    """Return the float64 number of an integer made by :func:`_order`."""
     return np.where(order < 0, order ^ np.int64(2**63 - 1), order).view(np.float64)
 
 
 def _with_guide(thresholds: np.ndarray, dtype: np.dtype) -> within_threshold.GuidedThresholds:
-    """Return thresholds in the dtype of the distances, with the guide to them."""
+    """Return thresholds in the dtype of the distances, with a guide to find them."""
     own = rounded_down(thresholds, dtype)
     finite = own[np.isfinite(own)]
     base = finite[0] if len(finite) else dtype.type(0)

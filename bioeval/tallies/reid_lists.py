@@ -36,7 +36,7 @@ class RowReader(BlockReader):
 
     @cached_property
     def gallery(self) -> Any:
-        """The column of each probe; the columns are neither reordered nor grouped."""
+        """The gallery, whose columns are neither reordered nor grouped."""
         m, n = self.scores.shape
         none = np.zeros(m, dtype=np.int64)
         return SimpleNamespace(
@@ -104,7 +104,7 @@ class Candidates:
     kept: np.ndarray
 
     def off_list(self, self_column: np.ndarray) -> np.ndarray:
-        """Return the number of columns off each query's list, the query itself not counted."""
+        """Return the number of columns not on each query's list, without the query itself."""
         count = (~self.kept).sum(axis=1)[self.which]
         itself = (self_column >= 0) & ~self.kept[self.which, self_column]
         return count - itself
@@ -125,7 +125,7 @@ class Candidates:
 
 
 def _runs(keep: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where each run of true values starts, and where it ends."""
+    """Return the start and the end of each run of true values."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], keep.view(np.int8), [0]])))
     return edges[::2].astype(np.int64), edges[1::2].astype(np.int64)
 
@@ -192,7 +192,7 @@ class Lists:
     def rows(
         self, reader: RowReader, first: int, last: int
     ) -> Iterator[tuple[int, np.ndarray, Callable]]:
-        """Yield blocks of raw distances of rows ``first:last``, with the number of their first row.
+        """Yield blocks of raw distances of rows ``first:last``, with their first row's number.
 
         The third of each is a function for checked values: these have the policy for failed
         comparisons applied; the others hold NaN for each failed comparison.
@@ -221,7 +221,7 @@ class Lists:
     def rank_checked(
         self, rule: str, low: int, rows: np.ndarray, checked: Callable
     ) -> tuple[np.ndarray, Mates]:
-        """Return a block of rows and the ranks of its matches; checked where some have failed."""
+        """Return a block of rows and the ranks of its matches, after a check for failures."""
         found = self._rank(rule, low, rows)
         if found.failed.any():
             rows = checked()
@@ -243,7 +243,7 @@ class Lists:
         return mates
 
     def groups(self, rule: str, low: int, rows: np.ndarray) -> tuple[Queries, ListedGallery]:
-        """Return a block of rows and the gallery, as the kernels take them under a rule."""
+        """Return a block of rows and the gallery under a rule, in the form that kernels take."""
         part, candidates = slice(low, low + len(rows)), self.rules[rule]
         queries = Queries(
             values=rows,
@@ -266,7 +266,7 @@ class Lists:
 
 
 def match_lists(mates: Mates) -> MatchLists:
-    """Return the matches of a block of rows without the places that were not used."""
+    """Return the matches of a block of rows, without unused places."""
     starts = np.concatenate([[0], np.cumsum(mates.found)])
     used = places_used(mates)
     return MatchLists(
@@ -277,13 +277,13 @@ def match_lists(mates: Mates) -> MatchLists:
 
 
 def places_used(mates: Mates) -> np.ndarray:
-    """Return the places of the matches of a block of rows among those that there was room for."""
+    """Return the places of the matches of a block of rows that are in use."""
     starts = np.concatenate([[0], np.cumsum(mates.found)])
     return np.repeat(mates.offsets[:-1] - starts[:-1], mates.found) + np.arange(starts[-1])
 
 
 def _has_id(codes: Codes, ids: tuple[int, ...]) -> np.ndarray:
-    """Return whether each identity is one of some numbers, as a number or as text."""
+    """Return which identities are among some numbers, written as a number or as text."""
     values = codes.values
     if not ids:
         return np.zeros(len(values), dtype=bool)

@@ -1,4 +1,4 @@
-"""Digests of the scores of each probe, made of the blocks that are counted."""
+"""Digests of the scores of each probe, made from the blocks that are counted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NONE = np.empty(0, dtype=np.uint32)
 
 
 class RowDigestJob:
-    """Adds up a digest of every attempt of a probe: its score, and the template on the other side.
+    """Adds up a digest of every attempt of a probe: its score and the other template.
 
     The sum is the same in any order of the gallery. The last digits of scores that were computed
     from embeddings depend on the block; a probe is then known by its embedding.
@@ -52,11 +52,11 @@ class RowDigestJob:
         return job
 
     def counts(self, low: int, high: int) -> dict[str, ConcatenatedRows]:
-        """Return what rows ``low:high`` have; see :mod:`bioeval.tallies.parts`."""
+        """Return the digests of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         return {x: ConcatenatedRows.of(getattr(self, x)[low:high]) for x in ("sums", "varied")}
 
     def include_counts(self, found: dict[str, ConcatenatedRows]) -> None:
-        """Take in what all rows have."""
+        """Include the digests of all rows."""
         self.sums[:], self.varied[:] = found["sums"].array(), found["varied"].array()
 
     def add(self, block: Block) -> None:
@@ -73,7 +73,7 @@ class RowDigestJob:
         columns: np.ndarray,
         block: Block | None,
     ) -> None:
-        """Add the probes from `low` on: of a block, or of raw values their `rows` and `columns`."""
+        """Add the probes from `low` on, from a block or from raw `rows` and `columns`."""
         if block is not None:
             self.add(block)
             return

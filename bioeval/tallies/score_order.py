@@ -1,4 +1,4 @@
-"""Numbers of subjects that follow from their scores, whatever their labels and places in a file."""
+"""Numbers for subjects derived from their scores, independent of labels and places."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STEP, _FIRST, _SECOND = (
 def numbers_by_scores(
     members: Sequence[np.ndarray], rows: tuple[np.ndarray, np.ndarray], people: int
 ) -> np.ndarray:
-    """Return the number of each subject, 0 to `people` - 1, from the scores of two systems alone.
+    """Return a number for each subject, 0 to `people` - 1, from two systems' scores alone.
 
     The numbers do not change where the systems, the rows or the subjects change places. Subjects
     are sorted by the sums of their rows, equal sums by digests of their rows and of those whom they
@@ -51,19 +51,19 @@ def numbers_by_scores(
 
 
 def summary(values: np.ndarray) -> tuple[int, int]:
-    """Return two numbers that tell systems apart, whatever the order of their int64 values."""
+    """Return two numbers that distinguish systems, whatever the order of their int64 values."""
     return int(values.sum()), int(values @ values)
 
 
 def ranks_among(*values: np.ndarray) -> list[np.ndarray]:
-    """Return the ranks of values among the distinct ones of all arrays, from 1; of NaN 0."""
+    """Return the ranks of values among the distinct ones of all arrays, from 1; 0 for NaN."""
     distinct = np.unique(np.concatenate(values))
     distinct = distinct[~np.isnan(distinct)]
     return [np.where(np.isnan(x), 0, np.searchsorted(distinct, x) + 1) for x in values]
 
 
 def _mixed(x: np.ndarray) -> np.ndarray:
-    """Return well-mixed bits of whole numbers, equal for equal ones."""
+    """Return well-mixed bits of integers, equal for equal integers."""
     x = (x ^ (x >> np.uint64(30))) * _FIRST
     x = (x ^ (x >> np.uint64(27))) * _SECOND
     return x ^ (x >> np.uint64(31))

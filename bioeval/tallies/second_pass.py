@@ -32,7 +32,7 @@ CELLS_A_SCORE, MOST_CELLS, WORD = 128, 1 << 22, 64
 
 
 def rank_table(genuine: np.ndarray, low: float, high: float, digits: int = 0) -> RankTable:
-    """Return the table of increasing genuine scores, for impostor scores about from low to high.
+    """Return the table of increasing genuine scores, for impostor scores from about low to high.
 
     Scores next to genuine ones are put aside too where these may be off by some last `digits`.
     """
@@ -73,20 +73,20 @@ def rank_table(genuine: np.ndarray, low: float, high: float, digits: int = 0) ->
 
 
 def _places(grid: CellGrid, scores: np.ndarray) -> np.ndarray:
-    """Return the cell of each score; the outermost ones hold those beyond."""
+    """Return the cell of each score; scores beyond the cells go to the outermost ones."""
     places = grid.places_of(scores.astype(np.float64))
     return np.clip(places, 0, grid.count - 2).astype(np.int64)
 
 
 def _bits(grid: CellGrid, places: np.ndarray) -> np.ndarray:
-    """Return a bit for each cell, set at places."""
+    """Return bits for all cells, set at the given places."""
     occupied = np.zeros(grid.count, dtype=bool)
     occupied[places] = True
     return np.packbits(occupied, bitorder="little").view("<u8").astype(np.uint64)
 
 
 def _grid_of(scores: np.ndarray, low: float, high: float) -> CellGrid:
-    """Return narrow cells over the genuine scores, with some around, in whole words."""
+    """Return narrow cells over the genuine scores, with a margin, in whole words of bits."""
     finite = scores[np.isfinite(scores)]
     ends = finite[[0, -1]].tolist() if len(finite) else [0.0, 0.0]
     low, high = (min(max(x, ends[0]), ends[1]) for x in (low, high))
@@ -115,7 +115,7 @@ Windows = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True, eq=False)
 class PointsWanted:
-    """Which operating points are wanted: at FAR targets, and those that take every score.
+    """The operating points that are wanted: at FAR targets, and those that need every score.
 
     The latter are AUC, d', the EER on the hull, optima, and the least of each row of `costs`. Of a
     tally that is to be merged, up to `keep` scores around the points are wanted as well; and the
@@ -130,7 +130,7 @@ class PointsWanted:
 
 
 class SecondPass:
-    """Impostor scores kept in windows, their pairs in order with genuine scores, and their moments.
+    """Impostor scores kept in windows, their ordered pairs with genuine scores, and their moments.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class SecondPass:
         )
 
     def keep_cells(self, grid: CellGrid) -> None:
-        """Keep scores by cells of a grid: all windows end between two of them, or are narrowed."""
+        """Keep scores by cells of a grid; windows that end within a cell are narrowed."""
         ends = grid.boundaries
         flags = np.zeros(grid.count, dtype=np.uint8)
         windows = []
@@ -216,7 +216,7 @@ class SecondPass:
         self.grid, self.flags, self.windows = grid, flags, windows
 
     def include(self, tables: PointTables) -> None:
-        """Take in what was found in some rows."""
+        """Include the findings in some rows."""
         if self.with_moments and tables.moments.size:
             number, origin, total, square = tables.moments
             mean = total / np.maximum(number, 1)
@@ -236,7 +236,7 @@ class SecondPass:
             self.kept += [x[:n] for x, n in zip(tables.kept, tables.filled, strict=True)]
 
     def include_cells(self, cells: CellCounts) -> None:
-        """Take in counts in narrower cells than those of the tally."""
+        """Include counts in narrower cells than those of the tally."""
         self.most_cells = 2 * len(cells.counts)
         self.cells = self.cells.merge(cells, most=self.most_cells)
 
@@ -263,14 +263,14 @@ class SecondPass:
             self.places += [x[:n] for x, n in zip(places, tables.filled, strict=True)]
 
     def _comparable(self, dtype: np.dtype) -> bool:
-        """Say whether scores of a dtype can be compared with the genuine ones as they are."""
+        """Whether scores of a dtype can be compared with the genuine ones without conversion."""
         if self.genuine is None:
             return True
         with np.errstate(over="ignore"):
             return bool((self.genuine.astype(dtype) == self.genuine).all())
 
     def pairs_with(self, genuine: np.ndarray) -> int | None:
-        """Return twice the pairs in order with genuine scores, as they are; None if unknown."""
+        """Return twice the ordered pairs with genuine scores; None if unknown."""
         if self.genuine is None or len(self.genuine) != len(genuine):
             return None
         if not self.digits:
@@ -335,7 +335,7 @@ class SecondPass:
         self.cells = found["cells"].cells
 
     def moments(self) -> Moments | None:
-        """Return the moments of the finite scores; None where some sum has lost its digits."""
+        """Return the moments of the finite scores; None where a sum has lost its digits."""
         if not self.with_moments:
             return None
         scale = self.rows[-1][0] if self.rows else 1.0
@@ -357,7 +357,7 @@ class SecondPass:
 
 
 def runs(values: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield where runs of equal values start and stop."""
+    """Yield the start and the stop of each run of equal values."""
     ends = np.flatnonzero(values[1:] != values[:-1]) + 1
     yield from itertools.pairwise([0, *ends.tolist(), len(values)])
 

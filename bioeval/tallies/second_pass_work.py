@@ -19,13 +19,13 @@ SecondPasses = Sequence[tuple[VerificationJob, SecondPass]]
 
 @dataclass(frozen=True, eq=False)
 class ImpostorSweep:
-    """The impostor scores of a job, in as many sweeps as are called for."""
+    """The impostor scores of a job, which can be swept several times."""
 
     job: VerificationJob
     reader: BlockReader
 
     def __call__(self) -> Iterator[ImpostorBlock]:
-        """Yield them."""
+        """Yield the scores."""
         return self.job.sweep(self.reader)
 
 
@@ -78,6 +78,6 @@ class SecondPassWork(InBlocks):
         return {str(i): second_pass.counts() for i, (_, second_pass) in enumerate(second_passes)}
 
     def include(self, found: dict[str, Any]) -> None:
-        """Take in what was seen of all rows."""
+        """Include the findings in all rows."""
         for i, (_, second_pass) in enumerate(self.second_passes):
             second_pass.include_counts(found[str(i)])

@@ -27,11 +27,11 @@ class Spread:
 
     @property
     def sd(self) -> float:
-        """The standard deviation; NaN of nothing."""
+        """The standard deviation; NaN without scores."""
         return math.sqrt(self.squares / self.number) if self.number else math.nan
 
     def add(self, values: np.ndarray) -> Spread:
-        """Return the spread with more scores, which are all finite."""
+        """Return the spread with more scores, all of them finite."""
         if not len(values):
             return self
         low, high = float(values.min()), float(values.max())
@@ -73,11 +73,11 @@ class SeveralSystems:
 
     @property
     def rows_per_block(self) -> int:
-        """The number of rows that are read together, of all systems alike."""
+        """Number of rows that are read together from all systems."""
         return min(reader.rows_per_block() for reader in self._readers)
 
     def blocks(self, every: int = 1) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the class of each cell, 0 where it is no attempt, and the scores of all systems.
+        """Yield the class of each cell, 0 without an attempt, and the scores of all systems.
 
         Of all blocks of rows, or one in `every`.
         """

@@ -1,4 +1,4 @@
-"""Mates of probes that several parts of a gallery share, and the ranks that each part counts.
+"""Mates of probes that sites with parts of a gallery share, and the ranks counted by part.
 
 The gallery is in the order of its sites, by name, and within a site of the positions in its data.
 """
@@ -61,7 +61,7 @@ class MateLists:
         place: np.ndarray,
         nearest: bool,
     ) -> MateLists:
-        """Return the lists of mates that are in no order; empty sites and places are unknown."""
+        """Return the lists of unordered mates; empty sites and places mean unknown."""
         keys = (place, site) if len(place) == len(probe) else ()
         order = np.lexsort((*keys, distance, probe))
         if nearest:
@@ -76,7 +76,7 @@ class MateLists:
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     def merge(self, other: MateLists) -> MateLists:
-        """Return the mates of both, or the nearest of either."""
+        """Return the mates of both, or only the nearest."""
         both = {
             name: np.concatenate([getattr(self, name), getattr(other, name)])
             for name in ("probe", "distance", "site", "place")
@@ -84,11 +84,11 @@ class MateLists:
         return MateLists.of(len(self.starts) - 1, **both, nearest=self.nearest)
 
     def numbered(self, numbers: np.ndarray) -> MateLists:
-        """Return the same with other numbers of the sites."""
+        """Return the same lists with other numbers of the sites."""
         return replace(self, site=numbers[self.site])
 
     def bounds(self, site: int) -> np.ndarray:
-        """Return the place below which candidates of a site are before each mate."""
+        """Return the place below which a site's candidates rank before each mate."""
         if len(self.place) < len(self.distance):
             return np.zeros(len(self.distance), dtype=np.int64)
         behind = np.where(self.site > site, BEHIND, -1)
@@ -97,13 +97,13 @@ class MateLists:
 
 @dataclass(frozen=True, eq=False)
 class SharedMates:
-    """The mates of probes at all sites, as one of the sites sees them."""
+    """The mates of probes at all sites, as seen from one of the sites."""
 
     lists: MateLists
     site: int
 
     def around(self, low: int, rows: np.ndarray, candidates: dict[str, Any]) -> MatchLists:
-        """Return the mates of the rows from `low` on, with the candidates of the rows around them.
+        """Return the mates of rows from `low` on, with the candidates around them.
 
         `candidates` are `identity`, `own`, `kept`, `which` and `place` of
         :func:`bioeval.kernels.shared_mates.count_around`.
@@ -146,7 +146,7 @@ class NearestMatesJob:
         self.found.append(found)
 
     def fresh(self) -> Self:
-        """Return the same job before it has gathered anything."""
+        """Return the same job before it has found anything."""
         job = copy(self)
         job.found = []
         return job
@@ -159,13 +159,13 @@ class NearestMatesJob:
         return {name: ConcatenatedRows.of(array) for name, array in arrays.items()}
 
     def include_counts(self, found: dict[str, Any]) -> None:
-        """Take in the mates of all rows."""
+        """Include the mates of all rows."""
         arrays = {name: joined.array() for name, joined in found.items()}
         starts = np.concatenate([[0], np.cumsum(arrays.pop("number"))])
         self.found = [MateLists(starts, **arrays, nearest=True)]
 
     def result(self) -> MateLists:
-        """Return the lists, of site 0."""
+        """Return the lists, for site 0."""
         ends = np.cumsum([0, *(part.starts[-1] for part in self.found)])
         starts = [part.starts[1:] + end for part, end in zip(self.found, ends, strict=False)]
         distance, site, place = (
@@ -225,12 +225,12 @@ class SharedRanksJob:
         }
 
     def include_counts(self, found: dict[str, Any]) -> None:
-        """Take in the facts of all rows."""
+        """Include the facts of all rows."""
         self.ranked.include_counts(found["ranked"])
         include_facts(self.facts, found["facts"])
 
     def result(self) -> IdentificationTally:
-        """Return the tally of this part of the gallery, which is of no use without the others."""
+        """Return the tally of this part of the gallery, which is incomplete without the others."""
         own, facts = self.ranked.result(), self.facts
         return replace(
             own,

@@ -25,7 +25,7 @@ from bioeval.tallies.sweep import watch_found, watched
 
 @dataclass(frozen=True)
 class Halves:
-    """The half, 0 or 1, of each probe and gallery template among its subject's, and of subjects."""
+    """The half, 0 or 1, of each probe and gallery template within its subject, and of subjects."""
 
     probes: np.ndarray
     gallery: np.ndarray
@@ -61,7 +61,7 @@ class Halves:
 
 
 def _units(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-    """Return codes of what is never divided: sessions, else the templates themselves."""
+    """Return codes of what is never divided: sessions, or the templates themselves."""
     probe, gallery = (meta.get("session") for meta in (scores.probe_meta, scores.gallery_meta))
     if probe is not None and gallery is not None:
         codes = Codes(probe, gallery, "session")
@@ -87,7 +87,7 @@ TOGETHER = 4
 
 
 class BySubject(NamedTuple):
-    """Attempts of each subject in one role, int64, and the sum of their finite distances."""
+    """Number of attempts of each subject in one role, and the sum of their finite distances."""
 
     attempts: np.ndarray
     finite: np.ndarray
@@ -96,7 +96,7 @@ class BySubject(NamedTuple):
 
 
 class HalfMeans(NamedTuple):
-    """Mean distances of each subject over two halves of its attempts that share no template.
+    """Mean distances of each subject over two halves of its attempts without common templates.
 
     NaN where a half has none. The size of the second half is its number of templates, of goats the
     number of its pairs.
@@ -160,7 +160,7 @@ def count_by_subject(
 
 
 def rows_per_chunk(scores: Scores) -> int:
-    """Return how many rows are added up in order: the shape alone decides.
+    """Return the number of rows added up in order, which depends only on the shape.
 
     Of streamed embeddings they are those of one matrix product.
     """
@@ -170,7 +170,7 @@ def rows_per_chunk(scores: Scores) -> int:
 
 
 class SubjectWork:
-    """Attempts by subject, in blocks of rows that may be counted anywhere and in any order."""
+    """Attempts by subject, counted in blocks of rows in any place and order."""
 
     def __init__(self, reader: BlockReader, threshold: float, stream: Stream, fusion: str | None):
         scores, gallery = reader.scores, reader.gallery
@@ -236,7 +236,7 @@ class SubjectWork:
         return {name: part.counts() for name, part in parts.items()}
 
     def tally(self, counts: dict[str, Any]) -> SubjectTally:
-        """Return the tally of what all rows have counted."""
+        """Return the tally from the counts of all rows."""
         single = _Sums(self.single, counts["single"])
         fused = single if self.fused is None else _Sums(self.fused, counts["fused"])
         pairs, people, columns = single.genuine(), len(self.names), self.column
@@ -293,7 +293,7 @@ class SubjectWork:
 
 
 class _Impostors:
-    """Which impostor scores are added up by row and by column.
+    """Selection of the impostor scores that are added up by row and by column.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ class _Chunk:
         self.rows.append((reduce(np.add, sums), counts.sum(axis=0)))
 
     def counts(self) -> dict[str, Any]:
-        """Return what was added; see :mod:`bioeval.tallies.parts`."""
+        """Return the sums; see :mod:`bioeval.tallies.parts`."""
         row_sums, row_counts = map(ConcatenatedRows, zip(*self.rows, strict=True))
         genuine = map(ConcatenatedRows, zip(*self.genuine, strict=True))
         return {
@@ -366,7 +366,7 @@ class _Sums:
         self.column_counts = counts["column_counts"]
 
     def genuine(self) -> tuple[np.ndarray, ...]:
-        """Return the genuine scores, which increase, with their rows and positions.
+        """Return the genuine scores in increasing order, with their rows and positions.
 
         They are added in this order, whatever the order of the templates.
         """
@@ -418,7 +418,7 @@ def _require_finite(tally: SubjectTally) -> SubjectTally:
 
 
 def _sum(values: np.ndarray, who: np.ndarray, people: int) -> np.ndarray:
-    """Return the sums by subject, in the dtype of the values, in order."""
+    """Return the sums by subject, in the dtype of the values, added in order."""
     found = np.zeros(people, dtype=values.dtype)
     np.add.at(found, who, values)
     return found
@@ -432,7 +432,7 @@ def _joined(each: BySubject, who: np.ndarray, people: int) -> BySubject:
 def _summed(
     value: np.ndarray, who: np.ndarray, people: int, threshold: float = np.nan
 ) -> BySubject:
-    """Return listed attempts, in increasing order, by subject."""
+    """Return listed attempts by subject, added in increasing order."""
     finite = np.isfinite(value)
     attempts, known, within = (
         np.bincount(x, minlength=people)

@@ -1,4 +1,4 @@
-"""One sweep for all tasks, where the scores allow it: without infinity, and with labels.
+"""One sweep for all tasks, where the scores allow it: finite, and with labels.
 
 Floats that lie in memory are swept where they are. What a mask, the metadata, or NaN leave out, and
 other dtypes, is swept in the blocks that the general kernels count. These count all else, block by
@@ -119,7 +119,7 @@ def _results(reader: BlockReader, jobs: Sequence[Any]) -> list[Any]:
 
 
 def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
-    """Say whether the one-sweep kernel can serve these jobs over these scores."""
+    """Whether the one-sweep kernel can run these jobs over these scores."""
     if are_pairs(scores) or not scores.labelled or is_small(scores):
         return False
     if scores.enrolment_times is not None:  # who is enrolled differs by probe
@@ -135,7 +135,7 @@ def _served(job: Any) -> bool:
 
 
 def _same_thresholds(jobs: Sequence[Any]) -> bool:
-    """Say whether all verification jobs count at the same given thresholds, or none does."""
+    """Whether all verification jobs count at the same given thresholds, or none does."""
     none = np.empty(0)
     given = [job.given for job in jobs if job.form == "verification"]
     grids = [none if counter is None else counter.thresholds for counter in given]
@@ -162,7 +162,7 @@ def _hand_on(
 
 
 class SweepWork(InBlocks):
-    """A sweep for some jobs, in blocks of rows that may be counted anywhere and in any order."""
+    """A sweep for some jobs, counted in blocks of rows in any place and order."""
 
     what = "counts"
 
@@ -199,7 +199,7 @@ class SweepWork(InBlocks):
         }
 
     def include(self, found: dict[str, Any]) -> None:
-        """Take in what all rows counted."""
+        """Include the counts of all rows."""
         for i, job in enumerate(self.jobs):
             job.include_counts(found["jobs"][str(i)])
         watch_found(self.reader, found["watch"])
@@ -213,7 +213,7 @@ class SweepWork(InBlocks):
 
 
 def _has_parts(scores: Scores, reader: BlockReader, jobs: Sequence[Any]) -> bool:
-    """Say whether counts of blocks of rows can be put together; raise if they would have to be."""
+    """Whether counts of blocks of rows can be merged; raise if they would have to be."""
     rows = reader.of_rows and not are_pairs(scores)
     found = rows and all(hasattr(job, "include_counts") for job in jobs)
     if not found:
@@ -231,13 +231,13 @@ def watched(reader: BlockReader, low: int, high: int) -> dict[str, Any]:
 
 
 def watch_found(reader: BlockReader, found: dict[str, Any]) -> None:
-    """Let a reader have seen what was seen in all rows."""
+    """Give a reader the sentinels that were seen in all rows."""
     for name, joined in found.items():
         setattr(reader.watch, name, joined.array())
 
 
 def by_templates(jobs: Sequence[Any]) -> tuple[list[VerificationJob], list[VerificationJob]]:
-    """Return the jobs of verification with single templates, and those with multi templates."""
+    """Return the verification jobs with single templates, and those with multi templates."""
     verification = [j for j in jobs if j.form == "verification"]
     single, multi = ([j for j in verification if j.templates == x] for x in ("single", "multi"))
     return single, multi
@@ -245,7 +245,7 @@ def by_templates(jobs: Sequence[Any]) -> tuple[list[VerificationJob], list[Verif
 
 @dataclass(frozen=True, eq=False)
 class PilotEstimate:
-    """What is known of all scores before they are swept: about where operating points fall.
+    """Facts about all scores before the sweep: about where operating points fall.
 
     The first of each two is of single, the second of multi templates.
     """
@@ -258,7 +258,7 @@ class PilotEstimate:
 
 
 class RowSweep:
-    """The arrays that the kernel needs, made once, and the jobs that its counts go to."""
+    """The arrays that the kernel needs, made once, and the jobs that receive its counts."""
 
     def __init__(
         self,
@@ -322,7 +322,7 @@ class RowSweep:
 
     @property
     def estimate(self) -> PilotEstimate:
-        """What is known of all scores before they are swept."""
+        """Facts about all scores before the sweep."""
         return PilotEstimate(self.pilot, self.room, self.expected, self.windows, self.second_passes)
 
     def rows_counted(self, first: int, last: int, progress: Progress | None = None) -> bool:
@@ -356,7 +356,7 @@ class RowSweep:
         return complete
 
     def _want_second_passes(self) -> None:
-        """Gather the genuine scores, and find about where operating points fall, by a pilot."""
+        """Gather the genuine scores, and estimate by a pilot where operating points fall."""
         mates = self._mates()
         for i, jobs in enumerate(self.verification):
             wanted = next((job.wanted for job in jobs if job.wanted is not None), None)
@@ -426,7 +426,7 @@ class RowSweep:
                     )
 
     def _scratch(self, chunks: int) -> Scratch:
-        """Return room for one row of each chunk."""
+        """Return memory for one row of each chunk."""
         groups = len(self.gallery.starts) - 1
         return scratch_of(self.dtype, chunks, self.scores.shape[1], groups)
 
@@ -449,7 +449,7 @@ class RowSweep:
         return found
 
     def _gathered(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Return scores of cells, those of a mapped file by and by."""
+        """Return scores of cells; those of a mapped file are read gradually."""
         found = np.empty(len(rows), dtype=self.dtype)
         for low in range(0, len(rows), MATES):
             some = slice(low, low + MATES)
@@ -458,7 +458,7 @@ class RowSweep:
         return found
 
     def _computed_mates(self, row: np.ndarray, column: np.ndarray) -> np.ndarray:
-        """Return scores of embeddings, computed for those of a few subjects at a time."""
+        """Return scores of embeddings, computed for a few subjects at a time."""
         found = np.empty(len(row), dtype=self.dtype)
         own = self.reader.gallery.own[row]
         order = np.argsort(own, kind="stable")
@@ -476,7 +476,7 @@ class RowSweep:
         return found
 
     def _nearest(self, mates: np.ndarray) -> np.ndarray:
-        """Return the least of the genuine scores of each row that has some."""
+        """Return the least genuine score of each row that has any."""
         starts = np.cumsum(self.own_size) - self.own_size
         return np.fmin.reduceat(mates, starts[self.own_size > 0]) if len(mates) else mates
 
@@ -562,7 +562,7 @@ class RowSweep:
         return genuine
 
     def _matrix(self, rows: np.ndarray, block: Block | None) -> Matrix:
-        """Return the matrix, and which of its rows to count."""
+        """Return the matrix and the rows of it to count."""
         if block is not None:
             values, numbers = block.values, np.arange(len(rows))
         elif self.scores.in_memory and (is_mapped(self.scores) and rows[-1] - rows[0] >= len(rows)):
@@ -590,7 +590,7 @@ class RowSweep:
         )
 
     def _copied(self, rows: np.ndarray) -> np.ndarray:
-        """Return rows from all over a mapped file, which would map what is around them as well."""
+        """Return copies of rows from all over a mapped file, which would map their neighbours."""
         found = np.empty((len(rows), self.base.shape[1]), dtype=self.dtype)
         for low in range(0, len(rows), PILOT_GROUPS):
             found[low : low + PILOT_GROUPS] = self.base[rows[low : low + PILOT_GROUPS]]
@@ -598,7 +598,7 @@ class RowSweep:
         return found
 
     def _facts(self, jobs: list[IdentificationJob], rows: slice) -> RankFacts:
-        """Return the arrays that the facts are written to: the first job's, or spare ones."""
+        """Return the arrays that the facts are written to: the first job's, or temporary ones."""
         return facts_of_rows(jobs[0].facts, rows) if jobs else empty_facts(rows.stop - rows.start)
 
     def _marked(self, i: int, counted: CellCounts) -> HistogramWithThresholds | None:
@@ -618,7 +618,7 @@ class RowSweep:
         return self.cells[i]
 
     def _counted(self, low: int, high: int) -> list[CellCounts]:
-        """Return what single- and multi-template tables hold so far, or a sample of rows holds."""
+        """Return the contents of single- and multi-template tables, so far or of a sample."""
         jobs = [jobs[0] if jobs else None for jobs in self.verification]
         counted = [UNUSED if job is None else job.cells.cells for job in jobs]
         if all(len(cells.counts) for cells in counted):
@@ -630,7 +630,7 @@ class RowSweep:
 
 
 def _sample(job: VerificationJob, block: Block) -> CellCounts:
-    """Count the impostor scores of a block in cells; of few rows, so that no kernel is compiled."""
+    """Count the impostor scores of a few rows of a block in cells, without compiling a kernel."""
     values, start, stop = block.values, block.mate_start, block.mate_stop
     if job.templates == "multi":
         values = np.fmin.reduceat(values, block.starts[:-1], axis=1)
@@ -646,7 +646,7 @@ def _sample(job: VerificationJob, block: Block) -> CellCounts:
 
 
 def _around(cells: CellCounts, dtype: np.dtype, known: CellGrid | None = None) -> CellGrid | None:
-    """Return a grid with the cells seen so far about in its middle; None if it cannot be exact.
+    """Return a grid with the cells seen so far near its middle; None if it cannot be exact.
 
     The `known` one is kept as long as it will do.
     """

@@ -1,4 +1,4 @@
-"""Symmetric matrices, in which each pair of templates is compared in both directions."""
+"""Symmetric matrices, in which both directions of a pair of templates have one score."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PAIRS_AT_ONCE = 1 << 20
 
 
 def is_symmetric(scores: Scores) -> bool:
-    """Say whether a square matrix seems symmetric: the same both ways among sampled templates.
+    """Whether a square matrix seems symmetric, judged by sampled templates.
 
     So is a list whose impostor pairs have the same scores both ways, subject by subject. Only the
     rules of support use it: in a symmetric matrix each pair of templates is counted twice, so that
@@ -81,6 +81,6 @@ def _mixed(x: np.ndarray) -> np.ndarray:
 
 @functools.lru_cache
 def _sample(n: int) -> np.ndarray:
-    """Return a few numbers below `n`, in order."""
+    """Return a few increasing numbers below `n`."""
     sample = np.random.default_rng(0).choice(n, min(n, SYMMETRY_SAMPLE), replace=False)
     return np.sort(sample)

@@ -44,7 +44,7 @@ _POINTS = {
 
 @dataclass(frozen=True)
 class Rule:
-    """How a threshold is chosen.
+    """A rule that chooses a threshold.
 
     The name is one of `RULES`, but ``"hter"``, which is a cost, or ``"none"``: no threshold is
     chosen. The values are the FAR or FRR
@@ -60,7 +60,7 @@ class Rule:
         )
 
     def as_distance(self, kind: str) -> Rule:
-        """Return the rule with its threshold, if it gives one, as a distance."""
+        """Return the rule with its given threshold, if any, as a distance."""
         if self.name != "fixed" or not larger_is_closer(kind):
             return self
         return replace(self, values=(-self.values[0],))
@@ -147,7 +147,7 @@ def rate_in(text: str) -> float:
 
 @dataclass(frozen=True)
 class ChosenThreshold:
-    """A threshold that a rule chose, and whether there were attempts to choose it on.
+    """A threshold chosen by a rule, and whether there were attempts to choose it on.
 
     It is NaN without them, and where everything is rejected although a score is -inf.
     """
@@ -156,7 +156,7 @@ class ChosenThreshold:
     defined: bool = False
 
     def counts(self, attempts: Attempts) -> tuple[int, int]:
-        """Return the false accepts and false rejects among some attempts."""
+        """Return the numbers of false accepts and false rejects among some attempts."""
         if math.isnan(self.threshold):
             return 0, attempts.genuine_attempts
         accepted = attempts.false_accepts(self.threshold)
@@ -164,7 +164,7 @@ class ChosenThreshold:
 
 
 def wanted_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
-    """Return which bins of the training part must be looked into to choose a threshold, as flags.
+    """Return, as flags, the bins of the training part that the choice of a threshold needs.
 
     `rule` holds its threshold, if it gives one, as a distance.
     """
@@ -184,7 +184,7 @@ def wanted_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
 
 
 def choose(rule: Rule, attempts: Attempts, wanted: np.ndarray) -> ChosenThreshold:
-    """Return the threshold of a rule; the attempts have looked into the :func:`wanted_bins`."""
+    """Return the threshold of a rule; the scores of the :func:`wanted_bins` must be known."""
     if rule.name == "fixed":
         return ChosenThreshold(rule.values[0], True)
     if not attempts.defined or rule == NO_RULE:
@@ -202,7 +202,7 @@ def choose(rule: Rule, attempts: Attempts, wanted: np.ndarray) -> ChosenThreshol
 
 
 def _cheap_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
-    """Return which bins may hold the cheapest point: a genuine score, or the one rejecting all.
+    """Return the bins that may hold the cheapest point: of genuine scores, and reject-all.
 
     The last genuine score of a bin is the cheapest there, but for the impostor scores between.
     """
@@ -219,7 +219,7 @@ def _cheap_bins(rule: Rule, attempts: Attempts) -> np.ndarray:
 
 
 def _weights(rule: Rule, attempts: Attempts) -> tuple[Fraction, Fraction]:
-    """Return the cost of a false accept and of a false reject, in comparable units."""
+    """Return the costs of a false accept and of a false reject, in comparable units."""
     if rule.name == "accuracy":
         return Fraction(1), Fraction(1)
     return costs_of_attempts(rule.values, attempts.genuine_attempts, attempts.impostor_attempts)

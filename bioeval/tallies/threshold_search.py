@@ -1,4 +1,4 @@
-"""The threshold search: in which bins an operating point can lie, and the point itself, exactly.
+"""The threshold search: the bins in which an operating point can lie, and the exact point.
 
 Genuine scores are known one by one, impostor scores are counted in bins. These say in which few
 bins a point can lie; with the impostor scores of those alone, the point is exact. Everything here
@@ -35,7 +35,7 @@ Objective = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def objectives(costs: np.ndarray, weights: Sequence[float]) -> Iterator[Objective]:
-    """Yield functions of FAR and FRR whose least values are optima, costs, or on the hull.
+    """Yield functions of FAR and FRR whose minima are optima, least costs, or on the hull.
 
     The hull is least where FAR has one of the `weights` and FRR the rest.
     """
@@ -77,13 +77,13 @@ def optimal_bins(attempts: Attempts, costs: np.ndarray) -> np.ndarray:
 
 
 def crossing_weight(far: np.ndarray, frr: np.ndarray) -> float:
-    """Return the weight of FAR by which the hull is least where it meets the line FAR = FRR."""
+    """Return the weight of FAR whose least cost is where the hull meets the line FAR = FRR."""
     weights, least = _supporting(far, frr)
     return float(weights[np.argmax(least)])
 
 
 def _supporting(far: np.ndarray, frr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the weights of FAR by which two corners of the hull are alike, and their cost."""
+    """Return the weights of FAR at which two corners of the hull cost the same, and that cost."""
     x, y = hull_of(np.append(far, 1.0), np.append(frr, 0.0))
     across, down = np.diff(x), -np.diff(y)
     weights = np.concatenate([[1.0], down / (down + across), [0.0]])
@@ -96,7 +96,7 @@ _LARGEST = np.finfo(np.float64).max
 
 @dataclass
 class Attempts:
-    """Attempts by class: genuine scores one by one, impostor scores counted in bins.
+    """Attempts by class: single genuine scores, and impostor scores counted in bins.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class Attempts:
 
     @classmethod
     def listed(cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0) -> Attempts:
-        """Take scores that are all known, but for NaN."""
+        """Take scores that are all known, without NaN."""
         genuine, impostor = (_increasing(scores) for scores in (genuine, impostor))
         made = cls(genuine, np.array([np.inf]), np.array([len(impostor)]), missed=missed)
         made.values, starts = runs(impostor)
@@ -139,7 +139,7 @@ class Attempts:
 
     @classmethod
     def of_cells(cls, genuine: np.ndarray, cells: CellCounts) -> Attempts:
-        """Take impostor counts in cells: the first bin is -inf alone and the last +inf alone."""
+        """Take impostor counts in cells; the first bin holds -inf only, and the last +inf only."""
         inner = cells.grid.boundaries if len(cells.counts) else np.zeros(1)
         edges = np.concatenate([[-np.inf], np.minimum(inner, _LARGEST), [_LARGEST, np.inf]])
         before, after = [cells.negative_infinite, 0], [0, cells.positive_infinite]
@@ -147,12 +147,12 @@ class Attempts:
         return cls(genuine, edges, counts)
 
     def look_into(self, values: np.ndarray, weights: np.ndarray) -> None:
-        """Take the impostor scores of the bins that were looked into, in increasing order."""
+        """Take the impostor scores of some bins, in increasing order."""
         self.values, starts = runs(values)
         self.accepted = _from_zero(weights)[np.append(starts, len(values))]
 
     def split(self, b: int, edges: np.ndarray, counts: np.ndarray) -> None:
-        """Replace a bin by several; the last of their upper edges is that of the bin."""
+        """Replace a bin by several; the last upper edge is that of the bin."""
         self.edges = np.concatenate([self.edges[:b], edges, self.edges[b + 1 :]])
         self.counts = np.concatenate([self.counts[:b], counts, self.counts[b + 1 :]])
         self.below = _from_zero(self.counts)
@@ -175,11 +175,11 @@ class Attempts:
         return self.genuine_attempts > 0 and self.impostor_attempts > 0
 
     def false_rejects(self, threshold: Any) -> Any:
-        """Return the genuine attempts that are rejected."""
+        """Return the number of genuine attempts rejected at thresholds."""
         return self.genuine_attempts - self.genuine.searchsorted(threshold, side="right")
 
     def false_accepts(self, threshold: Any) -> np.ndarray:
-        """Return the impostor attempts that are accepted, of thresholds in bins looked into."""
+        """Return the number of impostor attempts accepted at thresholds in known bins."""
         b = self.bin_of(threshold)
         stop = self.values.searchsorted(threshold, side="right")
         return self.below[b] + self.accepted[stop] - self.accepted[self.first_value(b)]
@@ -191,11 +191,11 @@ class Attempts:
         return self.edges.searchsorted(values)
 
     def first_value(self, b: Any) -> Any:
-        """Return the place among the `values` of the first one not below each bin."""
+        """Return the place of the first of `values` that is not below each bin."""
         return np.where(b == 0, 0, self.values.searchsorted(self.edges[b - 1], side="right"))
 
     def interval(self, b: int) -> tuple[float, float]:
-        """Return the ends of a bin, of which the lower one is not included (but for -inf)."""
+        """Return the ends of a bin; the lower one is excluded (except -inf)."""
         return float(self.edges[b - 1]) if b else -np.inf, float(self.edges[b])
 
     def single_valued(self) -> np.ndarray:
@@ -211,18 +211,18 @@ class Attempts:
         )
 
     def _crossed(self, accepted: Any, threshold: Any) -> bool:
-        """Say whether FAR >= FRR at a threshold, of which the false accepts are known."""
+        """Whether FAR >= FRR at a threshold whose false accepts are known."""
         attempts = self.genuine_attempts, self.impostor_attempts
         return crossed(accepted, self.false_rejects(threshold), *attempts)
 
     def bin_past(self, target: float) -> int:
-        """Return the bin of the first false accept above a FAR target; the last one if none is."""
+        """Return the bin of the first false accept above a FAR target, or the last bin."""
         allowed = allowed_errors(target, self.impostor_attempts)
         past = int(self.below[1:].searchsorted(allowed, side="right"))
         return min(past, len(self.counts) - 1)
 
     def up_to(self, b: int) -> np.ndarray:
-        """Return a bin and those down to the last one before it that has scores, as flags.
+        """Return, as flags, a bin and those before it back to the last with scores.
 
         That is where the points of the bin are, and the last point before them.
         """
@@ -246,7 +246,7 @@ class Attempts:
     # -- points
 
     def _curve(self, threshold: np.ndarray, reject_all: bool) -> ErrorCurve:
-        """Return the points at increasing scores, and reject-all where it is one.
+        """Return the operating points in increasing order of score, with reject-all if it is one.
 
         Its threshold is -inf; NaN where some score has that very value.
         """
@@ -258,7 +258,7 @@ class Attempts:
         return ErrorCurve(threshold, fa, fr, self.genuine_attempts, self.impostor_attempts)
 
     def equal_error(self) -> EqualError:
-        """Return the equal error rate; its bins were looked into."""
+        """Return the equal error rate; the scores of its bins must be known."""
         b = self.crossing_bin()
         start, stop = int(self.first_value(b)), int(self.first_value(b + 1))
         before = self.below[b] - self.accepted[start]
@@ -277,7 +277,7 @@ class Attempts:
         return equal_error(self._curve(points, i == 0))
 
     def corners(self, wanted: np.ndarray | None = None) -> ErrorCurve:
-        """Return reject-all, and the points at genuine scores, which alone can have the least cost.
+        """Return reject-all and the points at genuine scores: only they can have the least cost.
 
         Those in `wanted` bins, or in all; they were looked into.
         """
@@ -285,12 +285,12 @@ class Attempts:
         return self._curve(distinct(self.genuine[of_bins]), wanted is None or bool(wanted[0]))
 
     def pairs(self) -> int:
-        """Return twice the pairs with the genuine score below, ties once; all bins as above."""
+        """Return twice the pairs with the genuine score below, ties once; all bins known."""
         sides = (self.values.searchsorted(self.genuine, side=x) for x in ("left", "right"))
         return int(sum((self.accepted[-1] - self.accepted[place]).sum() for place in sides))
 
     def auc(self) -> float:
-        """Return the proportion of pairs with the genuine score below, ties one half."""
+        """Return the proportion of pairs with the genuine score below, ties as one half."""
         return self.pairs() / (2 * self.genuine_attempts * self.impostor_attempts)
 
     def at_far(self, target: float) -> tuple[float, float]:
@@ -332,20 +332,20 @@ def _increasing(scores: np.ndarray) -> np.ndarray:
 
 
 def _from_zero(counts: np.ndarray) -> np.ndarray:
-    """Return the sums of the counts before each place, and that of all."""
+    """Return the sums of the counts before each place, and the total."""
     sums = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=sums[1:])
     return sums
 
 
 def runs_of(wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first and the last of each run of flags that are set."""
+    """Return the first and the last place of each run of set flags."""
     steps = np.diff(wanted.astype(np.int8), prepend=0, append=0)
     return np.flatnonzero(steps == 1), np.flatnonzero(steps == -1) - 1
 
 
 def within(values: np.ndarray, edges: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the places of those values, of some that increase, that are in wanted bins."""
+    """Return the places of increasing values that are in wanted bins."""
     first, last = runs_of(wanted)
     starts = np.where(first > 0, np.searchsorted(values, edges[first - 1], side="right"), 0)
     stops = np.searchsorted(values, edges[last], side="right")
@@ -359,7 +359,7 @@ def distinct(ordered: np.ndarray) -> np.ndarray:
 
 
 def runs(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct values of an increasing array, and where each is first."""
+    """Return the distinct values of an increasing array, and the first place of each."""
     first = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     starts = np.flatnonzero(first)

@@ -1,4 +1,4 @@
-"""Thresholds: those that a user may give, and the default grid.
+"""Thresholds given by a user, and the default grid.
 
 Inside bioeval everything is a distance: similarities are negated when they are read, and their
 thresholds with them. :func:`to_internal` and :func:`to_user` are the only places that know.
@@ -25,7 +25,7 @@ MOST = 10_000_000
 
 
 def check_thresholds(thresholds: Any) -> np.ndarray | int | None:
-    """Return thresholds as None, a number of them, or an increasing float64 array."""
+    """Return thresholds as None, their number, or an increasing float64 array."""
     if thresholds is None:
         return None
     name = Argument("thresholds")
@@ -61,7 +61,7 @@ def check_thresholds(thresholds: Any) -> np.ndarray | int | None:
 
 
 def check_extra(thresholds: Any) -> np.ndarray | None:
-    """Return thresholds besides those of a grid as an increasing float64 array; None of None."""
+    """Return thresholds in addition to a grid as an increasing float64 array, or None."""
     if thresholds is None:
         return None
     name = Argument("extra_thresholds")
@@ -75,7 +75,7 @@ def check_extra(thresholds: Any) -> np.ndarray | None:
 
 
 def require_values(scores: Scores, task: str) -> None:
-    """Raise :class:`ProtocolError` where thresholds across rows mean nothing."""
+    """Raise :class:`ProtocolError` where one threshold for all rows is meaningless."""
     if scores.kind == "order":
         raise ProtocolError(
             f"{task} compares scores of different rows with one threshold, but these scores hold "
@@ -85,12 +85,12 @@ def require_values(scores: Scores, task: str) -> None:
 
 
 def to_internal(thresholds: np.ndarray, kind: str) -> np.ndarray:
-    """Turn a user's increasing thresholds into increasing distances."""
+    """Convert a user's increasing thresholds to increasing distances."""
     return -thresholds[::-1] if larger_is_closer(kind) else thresholds
 
 
 def to_user(values: Any, kind: str) -> Any:
-    """Turn a distance back into the user's units (a scalar or an array, order kept)."""
+    """Convert a distance to the user's units (a scalar or an array, order kept)."""
     # Adding 0.0 turns the other zero into plain 0.
     return 0.0 - values if larger_is_closer(kind) else 0.0 + values
 
@@ -124,7 +124,7 @@ def linear_grid(low: float, high: float, count: int) -> np.ndarray:
 
 
 def with_infinities(grid: np.ndarray, negative: bool, positive: bool) -> np.ndarray:
-    """Add the infinite thresholds where scores are infinite, or where there is no other."""
+    """Add infinite thresholds where scores are infinite, or where there are no others."""
     parts = [grid]
     if negative and not (len(grid) and grid[0] == -np.inf):
         parts.insert(0, np.array([-np.inf]))

@@ -96,7 +96,7 @@ class VerificationJob:
             self.given = ThresholdCounter(to_internal(thresholds, scores.kind))
 
     def _drawn(self, claims: Any) -> Any:
-        """Return explicit claims: those of probes who are enrolled, where they are drawn."""
+        """Return explicit claims; of drawn claims, those of enrolled probes."""
         from bioeval.partition.claims import ClaimSampler, DrawnClaims
 
         if isinstance(claims, ClaimSampler):
@@ -111,7 +111,7 @@ class VerificationJob:
 
     @property
     def drawn(self) -> list[np.ndarray]:
-        """The claims, which may be drawn at random: probes, and what they claim; empty of all."""
+        """The claims as probes and claimed groups, which may be drawn; empty for all."""
         known = [claims for claims in (self.claims, self.unenrolled_probes) if claims is not None]
         return [side for claims in known for side in claims]
 
@@ -125,7 +125,7 @@ class VerificationJob:
         return job
 
     def counts(self, low: int, high: int) -> dict[str, Any]:
-        """Return what rows ``low:high`` counted; see :mod:`bioeval.tallies.parts`."""
+        """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         return {
             "genuine": ConcatenatedRows(tuple(self.genuine)),
             "unenrolled": ConcatenatedRows(tuple(self.unenrolled)),
@@ -134,7 +134,7 @@ class VerificationJob:
         }
 
     def include_counts(self, found: dict[str, Any]) -> None:
-        """Take in what all rows counted."""
+        """Include the counts of all rows."""
         self.genuine += found["genuine"].arrays
         self.unenrolled += found["unenrolled"].arrays
         self.cells.include(found["cells"])
@@ -156,7 +156,7 @@ class VerificationJob:
     # -- what is an attempt
 
     def attempts(self, blocks: Iterable[Block]) -> Iterator[tuple[np.ndarray, list[ImpostorBlock]]]:
-        """Yield the genuine and the impostor scores of blocks; those of pairs are at hand."""
+        """Yield the genuine and the impostor scores of blocks, or of listed pairs."""
         if are_pairs(self.scores):
             yield from self.of_pairs()
             return
@@ -164,7 +164,7 @@ class VerificationJob:
             yield self.of_block(block)
 
     def of_pairs(self) -> Iterator[tuple[np.ndarray, list[ImpostorBlock]]]:
-        """Yield the attempts of fixed trials, some at a time."""
+        """Yield the attempts of fixed trials, in pieces."""
         scores = self.scores
         assert are_pairs(scores)
         done = 0
@@ -202,7 +202,7 @@ class VerificationJob:
             self.unenrolled.append(self.of_strangers(block))
 
     def of_strangers(self, block: Block) -> np.ndarray:
-        """Return the scores of drawn claims by probes who are not enrolled; NaN left out."""
+        """Return the scores of drawn claims by probes not enrolled, without NaN."""
         assert self.unenrolled_probes is not None
         if self.templates == "multi":
             block = block.fused(self.fusion)
@@ -239,7 +239,7 @@ class VerificationJob:
         )
 
     def _people(self) -> tuple[int, int] | None:
-        """Return the subjects of pairs or claims, and disjoint pairs of them; None if unknown."""
+        """Return subjects of pairs or claims, and disjoint pairs of them; None if unknown."""
         if are_pairs(self.scores):
             if not self.scores.knows_subjects:
                 return None
@@ -262,7 +262,7 @@ class VerificationJob:
         return self.of_block(block)[1]
 
     def sweep(self, reader: BlockReader) -> Iterator[ImpostorBlock]:
-        """Yield the impostor scores again, in a sweep of their own."""
+        """Yield the impostor scores again, in a separate sweep."""
         if are_pairs(self.scores):
             for _, impostors in self.of_pairs():
                 yield from impostors
@@ -282,7 +282,7 @@ def _increasing(found: list[np.ndarray]) -> np.ndarray:
 
 
 def _listed(genuine: np.ndarray, impostor: np.ndarray) -> tuple[np.ndarray, list[ImpostorBlock]]:
-    """Return listed scores as attempts: NaN left out, the impostor scores one row."""
+    """Return listed scores as attempts without NaN, impostor scores as one row."""
     genuine = genuine[genuine == genuine]
     if not len(impostor):
         return genuine, []

@@ -1,4 +1,4 @@
-"""The scalars that are averaged over folds or repeats, in the order in which they are shown."""
+"""The scalars that are averaged over folds or repeats, in the order of display."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def once(found: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
-    """Return the datasets of tasks, single- and multi-template verification that agree as one.
+    """Return the datasets of tasks, with equal single- and multi-template verification as one.
 
     They do where every subject has one template.
     """
@@ -42,7 +42,7 @@ _RANKS = (1, 5, 10)
 
 
 class Averaged(NamedTuple):
-    """One number of each fold: of a scalar, at a rank or a FAR target if it is over these."""
+    """One number of each fold: a scalar, at a rank or a FAR target where it has these."""
 
     label: str  # in the words of the view, with ", %" where it is shown in per cent
     scalar: Scalar
@@ -50,7 +50,7 @@ class Averaged(NamedTuple):
     dataset: xr.Dataset
 
     def summary(self, key: str) -> float:
-        """Return a summary such as ``mean``; NaN where there is none."""
+        """Return a summary such as ``mean``; NaN without one."""
         return self._value(f"{self.scalar.name}_{key}")
 
     def training(self) -> float:
@@ -67,7 +67,7 @@ class Averaged(NamedTuple):
 
 
 def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
-    """Return the scalars of a result over folds or repeats, a row each."""
+    """Return the scalars of a result over folds or repeats, one row each."""
     rule, translate = str(dataset.attrs.get("threshold_rule", "")), term_translator(dataset)
     order = {name: i for i, name in enumerate((*_FIRST, *POINTS))}
     shown = [scalar for scalar in AVERAGED.values() if scalar.label]
@@ -86,7 +86,7 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
 
 
 def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the label and the coordinates of each value of a scalar that has a row."""
+    """Return the label and the coordinates of each value of a scalar that is shown in a row."""
     dims = dataset[scalar.name].dims
     ranks = dataset["rank"].values.tolist() if "rank" in dims else []
     if "far_target" in dims:
@@ -104,7 +104,7 @@ def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, dict[str
 
 
 def unit_of(attrs: Any) -> str:
-    """Return what a result is over: folds, repeats of an experiment, or other partitions."""
+    """Return the unit of a result: folds, repeats of an experiment, or other partitions."""
     if "partitions" in attrs:
         return "partition"
     return "repeat" if "experiment" in attrs else "fold"

@@ -1,4 +1,4 @@
-"""The lists of one explained row as they are shown: tasks with the same list share one.
+"""The lists of one explained row as displayed; tasks with the same list share one.
 
 A long list is shortened: what decides a task stays, the rest is counted.
 """
@@ -37,7 +37,7 @@ _ROLES = {GENUINE: "open set, genuine", IMPOSTOR: "open set, impostor"}
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a shown list: an entry, or several that are not shown one by one.
+    """One line of a displayed list: an entry, or several entries that are summarised.
 
     `cells` say what it adds under each task of the list; `word` is the role in other words.
     """
@@ -56,13 +56,13 @@ class Line:
 
     @property
     def role_text(self) -> str:
-        """The role in words, with whether it is tied."""
+        """The role in words, with a note on ties."""
         return (self.word or self.role) + ", tie" * self.tied
 
 
 @dataclass(frozen=True)
 class ShownList:
-    """One list of a row, and the tasks that go by it."""
+    """One list of a row, and the tasks that use it."""
 
     tasks: tuple[TaskExplanation, ...]
     lines: tuple[Line, ...]
@@ -70,33 +70,33 @@ class ShownList:
 
     @property
     def unit(self) -> str:
-        """What an entry is."""
+        """The unit of an entry."""
         return self.tasks[0].unit
 
     @property
     def heads(self) -> tuple[str, ...]:
-        """The heads of the columns of the tasks."""
+        """The headings of the tasks' columns."""
         return tuple(head_of(task) for task in self.tasks)
 
     @property
     def accepted(self) -> int | None:
-        """The number of lines that are accepted; None without a threshold."""
+        """The number of accepted lines; None without a threshold."""
         known = [line.accepted for line in self.lines]
         return None if not known or known[0] is None else sum(bool(x) for x in known)
 
     @property
     def conditional(self) -> bool:
-        """Whether what entries add depends on a threshold that is not given."""
+        """Whether the counters of entries depend on a threshold that is not given."""
         return any(task.conditional for task in self.tasks)
 
 
 def head_of(task: TaskExplanation) -> str:
-    """Return the name of a task, with its role, in few words."""
+    """Return a short name of a task, with its role."""
     return _ROLES.get(task.role) or _HEADS[task.task]
 
 
 def lists_of(explained: RowExplanation, shorten: bool = True) -> list[ShownList]:
-    """Return the lists of a row, those in the same order joined."""
+    """Return the lists of a row; lists in the same order are joined."""
     groups: list[list[TaskExplanation]] = []
     for task in explained.tasks:
         for group in groups:
@@ -109,7 +109,7 @@ def lists_of(explained: RowExplanation, shorten: bool = True) -> list[ShownList]
 
 
 def _same_list(first: TaskExplanation, other: TaskExplanation) -> bool:
-    """Return whether a task goes by the list of another, which may hold more entries."""
+    """Whether a task uses the list of another, which may hold more entries."""
     if first.unit != other.unit or "reid" in (first.task, other.task):
         return False
     if {e.column for e in first.entries} != {e.column for e in other.entries}:
@@ -132,7 +132,7 @@ def _shown(tasks: Sequence[TaskExplanation], shorten: bool) -> ShownList:
 
 
 def _kept(rows: Sequence[tuple[Entry, ...]], tasks: Sequence[TaskExplanation]) -> list[bool]:
-    """Return which rows of a list are shown one by one."""
+    """Return which rows of a list are shown individually."""
     if len(rows) <= LONGEST:
         return [True] * len(rows)
     accepted = [row[0].accepted for row in rows]
@@ -170,7 +170,7 @@ def _kind(entry: Entry) -> tuple[str, bool | None]:
 
 
 def _joined(run: list[tuple[Entry, ...]], alone: bool) -> Iterator[Line]:
-    """Yield the line of entries that are not shown one by one."""
+    """Yield the line of entries that are not shown individually."""
     if len(run) < 3:
         yield from (_line(row, alone) for row in run)
         return
@@ -202,7 +202,7 @@ def _line(row: tuple[Entry, ...], alone: bool) -> Line:
 
 
 def _cell(entry: Entry) -> str:
-    """Return what an entry adds under one task."""
+    """Return the counters that an entry adds to under one task."""
     if entry.role == LEFT_OUT:
         return "left out"
     if entry.conditional:
@@ -222,7 +222,7 @@ def sums_text(counts: Mapping[Count, float]) -> str:
 
 
 def _left_out(task: TaskExplanation) -> Iterator[str]:
-    """Yield why entries are left out, with the entries, a sentence each reason."""
+    """Yield the reasons for leaving entries out, one sentence each, with the entries."""
     reasons: dict[str, list[str]] = {}
     for entry in task.entries:
         if entry.place is None:

@@ -1,4 +1,4 @@
-"""The words of tables and pictures for rates: the lecture's, or those of ISO/IEC 19795-1.
+"""Terms of tables and plots for rates: the lecture's, or those of ISO/IEC 19795-1.
 
 Results name their rates as the lecture does, and each name has its ISO term in
 :mod:`bioeval.base.variables`. A view of results made by :func:`in_terms` is written in ISO's.
@@ -34,7 +34,7 @@ _OF_IDENTIFICATION = re.compile(r"\b(DIR|CMS)\b")
 
 
 def in_terms(results: Results, words: str) -> Results:
-    """Return results whose tables and pictures speak in `words`, one of `TERMS`."""
+    """Return results whose tables and plots use the terms `words`, one of `TERMS`."""
     if words == "lecture":
         return results
     if hasattr(results, "map_over_datasets"):
@@ -43,7 +43,7 @@ def in_terms(results: Results, words: str) -> Results:
 
 
 def words_of(dataset: xr.Dataset) -> str:
-    """Return the words that the views of a dataset speak in."""
+    """Return the name of the terms that the views of a dataset use."""
     return str(dataset.attrs.get("terms", "lecture"))
 
 
@@ -65,26 +65,26 @@ class TermTranslator:
         self.words, self.task = words, task
 
     def __call__(self, text: str) -> str:
-        """Return the text in these words."""
+        """Return the text in these terms."""
         if self.words == "lecture":
             return text
         pattern, found = _TRANSLATED[self.task_of(text)]
         return pattern.sub(lambda match: _as_begun(found[match[0].lower()], match[0]), text)
 
     def task_of(self, text: str) -> str:
-        """Return what the rates of a text are of."""
+        """Return the task that the rates of a text are from."""
         found = _OF_IDENTIFICATION.search(text)
         return self.task or ("identification" if found else "verification")
 
     def other(self, *rates: str) -> str:
-        """Return what the other vocabulary calls rates, with its name: ``ISO: FMR and FNMR``."""
+        """Return the other vocabulary's terms for rates, with its name: ``ISO: FMR and FNMR``."""
         if self.words == "iso":
             return f"lecture: {' and '.join(rate.upper() for rate in rates)}"
         return f"ISO: {' and '.join(_RATES[self.task][rate].iso for rate in rates)}"
 
 
 def _as_begun(text: str, like: str) -> str:
-    """Return a text with a capital letter at its beginning if `like` has one."""
+    """Return a text with a capital first letter if `like` has one."""
     return text[0].upper() + text[1:] if like[0].isupper() else text
 
 
@@ -107,7 +107,7 @@ def _translation(names: Mapping[str, Name]) -> tuple[re.Pattern[str], dict[str, 
 
 
 def _either_case(words: str, abbreviation: bool) -> str:
-    """Return a pattern of an abbreviation, or of words that may begin a sentence."""
+    """Return a pattern of an abbreviation, or of words that may start a sentence."""
     if abbreviation:
         return words.upper()
     name, comma, short = words.partition(", ")
@@ -118,7 +118,7 @@ _TRANSLATED = {task: _translation(names) for task, names in _RATES.items()}
 
 
 def dictionary(datasets: Iterable[xr.Dataset]) -> str:
-    """Return, for the header of a table, what the other vocabulary calls its rates."""
+    """Return, for the header of a table, the other vocabulary's terms for its rates."""
     shown: dict[str, list[str]] = {"verification": [], "identification": []}
     words = "lecture"
     for dataset in datasets:
@@ -134,7 +134,7 @@ def dictionary(datasets: Iterable[xr.Dataset]) -> str:
 
 
 def written(shown: Mapping[str, Iterable[str]], words: str = "lecture") -> str:
-    """Return in words what each rate of each task is called in the other vocabulary."""
+    """Return in words the other vocabulary's term for each rate of each task."""
     parts: list[str] = []
     for task, names in shown.items():
         pairs = [(x.upper(), _RATES[task][x].iso) for x in _RATES[task] if x in set(names)]
@@ -148,6 +148,6 @@ def written(shown: Mapping[str, Iterable[str]], words: str = "lecture") -> str:
 
 
 def interval_method(attrs: Mapping[str, Any]) -> str:
-    """Return the method of the confidence intervals of a result, and what they are about."""
+    """Return the method of a result's confidence intervals, and their population."""
     about = attrs.get("interval_for")
     return f"{attrs['interval_method']}{f' for {about}' if about else ''}"

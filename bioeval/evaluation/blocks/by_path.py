@@ -19,7 +19,7 @@ class FileMissingOnWorker(Exception):  # noqa: N818 (no error: the rows are sent
 
 
 def place_in_file(values: Any) -> tuple[Any, ...] | None:
-    """Return from which file an array is read, as :func:`opened` takes it; None for any other."""
+    """Return the place of an array in its file, as :func:`opened` takes it; None without a file."""
     stored = isinstance(values, StoredRows)
     array = values.array if stored else values
     kind, where = type(array).__module__.partition(".")[0], None
@@ -64,7 +64,7 @@ def opened(kind: str, what: str | None, stamp: Any, *where: Any) -> Any:
 
 
 def _place_of_memmap(values: np.ndarray) -> tuple[Any, ...] | None:
-    """Return where in a file an array is that is mapped, or a view of one."""
+    """Return the place in its file of a mapped array, or of a view of one."""
     whole: Any = values
     while isinstance(whole, np.ndarray) and not isinstance(whole, np.memmap):
         whole = whole.base
@@ -80,7 +80,7 @@ def _place_of_memmap(values: np.ndarray) -> tuple[Any, ...] | None:
 
 
 def _stamp(place: Any, inner: Any) -> Any:
-    """Return size and time of a file, by which another one is noticed.
+    """Return the size and time of a file, which show whether it was replaced.
 
     Of a zarr array they are those of its metadata; at an address, the metadata themselves.
     """

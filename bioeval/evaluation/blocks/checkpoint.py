@@ -54,7 +54,7 @@ def digest_of_rows(scores: Scores, low: int, high: int) -> str:
 
 
 def digests_of(scores: Scores) -> dict[str, str]:
-    """Return what scores are, but for the values of a matrix, which rows have digests of."""
+    """Return digests of the scores but the values of a matrix, which have digests by row."""
     found = {
         "shape": " x ".join(map(str, scores.shape)),
         "dtype": scores.dtype.name,
@@ -80,13 +80,13 @@ def digests_of(scores: Scores) -> dict[str, str]:
 
 
 def _places(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-    """Return which rows and columns of its matrix some scores have."""
+    """Return the rows and columns of the matrix that some scores select."""
     rows, columns = (np.arange(x) for x in scores.shape)
     return scores.base_rows(rows), scores.base_columns(columns)
 
 
 def digest_of(*arrays: np.ndarray) -> str:
-    """Return the digest of some arrays; of any other objects, of their text."""
+    """Return the digest of arrays; of other objects, that of their text."""
     found = xxhash.xxh3_128()
     for array in arrays:
         found.update(f"{array.dtype.str}{array.shape}".encode())
@@ -130,7 +130,7 @@ _CLASSES: dict[str, Any] = {
 
 
 class DamagedPartError(CheckpointError):
-    """A file of one block that is not as it was written; the block can be counted again."""
+    """A damaged file of one block; the block can be counted again."""
 
 
 def write_file(path: Path, data: bytes) -> None:
@@ -271,7 +271,7 @@ class Checkpoint:
         self._lock = None
 
     def _open(self, manifest: dict[str, Any]) -> None:
-        """Make the folder, or see that it belongs to the same evaluation."""
+        """Create the folder, or check that it belongs to the same evaluation."""
         path = self.folder / "checkpoint.json"
         if self.folder.exists() and not self.folder.is_dir():
             raise CheckpointError(f"{self.folder}: is a file; give a new folder")
@@ -298,7 +298,7 @@ class Checkpoint:
         write_file(path, json.dumps(body, indent=1).encode())
 
     def begin(self, work: RowWork, ranges: Sequence[tuple[int, int]]) -> Pass:
-        """Return the next pass over the scores; an evaluation always makes the same ones."""
+        """Return the next pass over the scores; an evaluation always makes the same passes."""
         self.passes += 1
         scores = work.scores
         known = any(_covers(x, scores) for x in self._digested)
@@ -334,7 +334,7 @@ def finished_blocks(folder: str | os.PathLike[str]) -> int:
 
 
 class Pass:
-    """The blocks of one pass over the scores: those that are done, and those that are not."""
+    """The blocks of one pass over the scores, finished and unfinished."""
 
     def __init__(
         self,
@@ -374,7 +374,7 @@ class Pass:
             yield part
 
     def keep(self, part: RowRangeCounts) -> None:
-        """Keep the counts of a block that is done."""
+        """Keep the counts of a finished block."""
         ((low, high),) = part.rows
         write_part(self._path(low, high), part, self._digest(low, high))
 
@@ -386,7 +386,7 @@ class Pass:
 
 
 def _locked(folder: Path) -> int | None:
-    """Lock a folder until what is returned is closed; None where the system has no such locks.
+    """Lock a folder until the returned file is closed; None where the system has no such locks.
 
     Two runs would count everything twice, and remove each other's files under way.
     """
@@ -418,7 +418,7 @@ def _covers(one: Scores, other: Scores) -> bool:
 
 
 def _read_manifest(path: Path) -> dict[str, Any]:
-    """Return what a folder is the checkpoint of."""
+    """Return the manifest of a checkpoint: the evaluation that it belongs to."""
     try:
         manifest = json.loads(path.read_bytes())
         checksum = manifest.pop("checksum")

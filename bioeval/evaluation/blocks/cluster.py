@@ -68,7 +68,7 @@ class ClusterExecutor:
         self._looked = self._heard = time.monotonic()
 
     def close(self) -> None:
-        """Give the arrays free that the cluster keeps."""
+        """Release the arrays that the cluster keeps."""
         self._arrays.clear()
 
     @property
@@ -80,7 +80,7 @@ class ClusterExecutor:
     def parts(
         self, work: RowWork, ranges: Sequence[Range], *, merging: bool
     ) -> Iterator[RowRangeCounts]:
-        """Yield the counts of blocks of rows as they are done; of several at once if `merging`."""
+        """Yield the counts of blocks as they finish, of several blocks at once if `merging`."""
         packed = pack(work, by_path=self._by_path)
         size = FAN_IN if merging and not packed.matrices else 1
         groups = deque(ranges[i : i + size] for i in range(0, len(ranges), size))
@@ -124,7 +124,7 @@ class ClusterExecutor:
     # -- tasks
 
     def _send(self, packed: Packed) -> tuple[Future, list[Future]]:
-        """Send some work, and those of its large arrays that the last work had not."""
+        """Send work, with its large arrays that the last work did not have."""
         self._arrays = [
             self._task(returned, f"array-{digest}", array)
             for digest, array in packed.arrays.items()
@@ -136,7 +136,7 @@ class ClusterExecutor:
     def _submit(
         self, packed: Packed, shared: tuple[Future, list[Future]], group: Sequence[Range]
     ) -> Future:
-        """Send a group of blocks, with the rows of the matrices that workers do not read."""
+        """Send a group of blocks, with the rows of matrices that workers cannot read."""
         found = [
             self._task(
                 count_rows,
@@ -153,7 +153,7 @@ class ClusterExecutor:
         return self._task(merge_counts, f"merge-{packed.token}-{group[0][0]}", found)
 
     def _task(self, function: Callable[..., Any], name: str, *given: Any) -> Future:
-        """Send a task with all that it is given, which the scheduler keeps until it is done."""
+        """Send a task with its arguments, which the scheduler keeps until it is done."""
         import dask
 
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):
@@ -195,7 +195,7 @@ class ClusterExecutor:
         raise EngineError(f"{where}: workers counted them, but do not send the counts")
 
     def _look(self) -> None:
-        """Look at the workers, and log those that ended.
+        """Check the workers, and log those that have ended.
 
         Raises
         ------
@@ -248,7 +248,7 @@ def require_distributed() -> None:
 
 
 def require_client(client: Any) -> Client:
-    """Return a client, or raise what a user should know."""
+    """Return a client, or raise an error that says why it cannot be used."""
     require_distributed()
     from distributed import Client
 

@@ -38,13 +38,13 @@ def row_ranges(work: RowWork, workers: int = 4, rows: int | None = None) -> list
 
 
 class Executor(Protocol):
-    """What computes blocks of rows."""
+    """Interface of what computes blocks of rows."""
 
     distributes: bool
 
     @property
     def workers(self) -> int:
-        """How many blocks are computed at a time."""
+        """Number of blocks that are computed at a time."""
 
     def parts(
         self, work: RowWork, ranges: Sequence[tuple[int, int]], *, merging: bool
@@ -52,7 +52,7 @@ class Executor(Protocol):
         """Yield the counts of blocks of rows, in any order."""
 
     def close(self) -> None:
-        """Give free what was sent."""
+        """Release what was sent."""
 
 
 class LocalExecutor:
@@ -70,11 +70,11 @@ class LocalExecutor:
             yield RowRangeCounts(((low, high),), found)
 
     def close(self) -> None:
-        """Nothing was sent."""
+        """Do nothing: nothing was sent."""
 
 
 class BlockEngine:
-    """Counts blocks of rows by a executor, and merges them.
+    """Engine that counts blocks of rows with an executor and merges the counts.
 
     `rows` is how many a block has. With a checkpoint, each block that is done is kept there, and
     those that were kept before are not counted again.
@@ -87,7 +87,7 @@ class BlockEngine:
         self.distributes = executor.distributes
 
     def close(self) -> None:
-        """Give the checkpoint and what was sent free."""
+        """Release the checkpoint and what was sent."""
         self.executor.close()
         if self.checkpoint is not None:
             self.checkpoint.close()
@@ -122,7 +122,7 @@ _ASIDE = ("client", "checkpoint", "progress", "protocol", "key")
 
 
 def distributable(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a public function compute on the cluster of its `client`, and keep a `checkpoint`.
+    """Let a public function run on the cluster of its `client` and keep a `checkpoint`.
 
     Both are keyword arguments of the function, which need not look at them itself.
     """

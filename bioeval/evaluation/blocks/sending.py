@@ -99,12 +99,12 @@ def sent_rows(packed: Packed, low: int, high: int) -> Rows:
 
 
 class RowsElsewhere(Exception):  # noqa: N818 (no error: who counts reads these rows where they are)
-    """Rows are read that were not sent."""
+    """Error: rows are read that were not sent."""
 
 
 @dataclass
 class RowsHere:
-    """A matrix of which some rows (`numbers`, increasing) are at hand, read by those numbers."""
+    """A matrix of which only the rows `numbers` (increasing) are present."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
@@ -136,12 +136,12 @@ _unpacked: dict[str, tuple[RowWork, dict[str, RowsHere]]] = {}
 
 
 def returned(data: Any) -> Any:
-    """Return what was sent, so that it is the result of a task, which dask makes again if lost."""
+    """Return the argument; as the result of a task, dask computes it again if it is lost."""
     return data
 
 
 def unpack(data: bytes, arrays: Sequence[np.ndarray]) -> tuple[RowWork, dict[str, RowsHere]]:
-    """Return the work, and the matrices whose rows it is to be given."""
+    """Return the work, and the matrices whose rows are sent separately."""
     matrices: dict[str, RowsHere] = {}
     # An array lies in its message at any byte, and a product would copy it for each block.
     aligned = [np.require(array, requirements="A") for array in arrays]
@@ -163,7 +163,7 @@ def unpack(data: bytes, arrays: Sequence[np.ndarray]) -> tuple[RowWork, dict[str
 def count_rows(
     work: tuple[str, bytes], arrays: Sequence[np.ndarray], low: int, high: int, rows: Rows
 ) -> RowRangeCounts | Exception:
-    """Return the counts of rows ``low:high``, or an error that another attempt would give, too."""
+    """Return the counts of rows ``low:high``, or an error that would occur again."""
     from distributed import get_worker
 
     token, data = work

@@ -234,7 +234,7 @@ def _evaluate_transformed(
     confidence: float,
     progress: Progress | None,
 ) -> xr.Dataset:
-    """Evaluate scores that an estimator makes of scores."""
+    """Evaluate scores that an estimator has transformed."""
     system = TransformedScores(data, splitter, estimator)
     for scores in system.systems.values():
         check_task(scores, options)
@@ -306,7 +306,7 @@ def note_subjects_in_both(
     sides: SplitSides | PairSides | TrainedSystem,
     splitter: Any,
 ) -> None:
-    """Add to results how many test subjects are in training parts, too, and warn where some are.
+    """Record how many test subjects are also in training parts, and warn if any are.
 
     A splitter of this package says by its name that it divides samples; of others a
     :class:`BioevalWarning` is issued as well.

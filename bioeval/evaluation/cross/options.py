@@ -70,16 +70,16 @@ class FoldOptions:
 
     @property
     def targets(self) -> np.ndarray:
-        """The FAR targets of operating points; there are none where these are not wanted."""
+        """The FAR targets of operating points; empty where they are not wanted."""
         return np.empty(0) if self.far_targets is None else self.far_targets
 
     @property
     def distance_rule(self) -> Rule:
-        """The rule, with a threshold that it gives as a distance."""
+        """The rule, with a fixed threshold converted to a distance."""
         return self.rule.as_distance(self.kind)
 
     def with_role(self, splitter: Any, scores: Scores | None = None) -> FoldOptions:
-        """Return the options with the impostors of these scores; None for trained systems."""
+        """Return the options with the probes that are impostors; None for trained systems."""
         if isinstance(splitter, Experiment) and splitter.has_galleries:
             require_choice("impostors", self.impostors, IMPOSTORS)
             auto = self.impostors == "auto"
@@ -105,6 +105,6 @@ def parse_ranks(ranks: Any) -> np.ndarray:
 
 
 def role_in_all_parts(scores: Scores, impostors: str) -> str:
-    """Return which probes are impostors, for all parts alike: one may have no unenrolled probe."""
+    """Return which probes are impostors in every part; a part may have no unenrolled one."""
     all_enrolled = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
     return role_of(scores.layout, impostors, all_enrolled)

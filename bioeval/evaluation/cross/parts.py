@@ -38,7 +38,7 @@ Listed = dict[str, np.ndarray]
 def list_attempts(
     job: VerificationJob, reader: BlockReader, blocks: Callable[[], Iterable[Block]]
 ) -> Listed:
-    """Return the scores of all attempts of a job; `blocks` gives those of the reader, here."""
+    """Return the scores of all attempts of a job; `blocks` are those of the reader."""
     if engine() is None:
         found = _list_blocks(job, blocks())
     else:
@@ -63,7 +63,7 @@ def _list_blocks(job: VerificationJob, blocks: Iterable[Block]) -> dict[str, Con
 
 
 def _impostor_scores(blocks: list[ImpostorBlock]) -> np.ndarray:
-    """Return the impostor scores of some blocks, with NaN for those of the own subjects."""
+    """Return the impostor scores of some blocks, with NaN in place of genuine ones."""
     found = _copied([values.ravel() for values, _, _ in blocks])
     place = 0
     for values, start, stop in blocks:
@@ -111,7 +111,7 @@ class Searched:
         return np.array([int((within & (self.ranks <= k)).sum()) for k in ranks])
 
     def points(self, options: FoldOptions) -> Points:
-        """Return the operating points by themselves: EER and DIR at FAR, or the CMS at rank 1."""
+        """Return the operating points of this part: EER and DIR at FAR, or CMS at rank 1."""
         genuine = len(self.mate)
         if options.task == "closed_set":
             rate = float((self.ranks == 1).sum()) / genuine if genuine else math.nan
@@ -124,14 +124,14 @@ class Searched:
 
 
 class _PartReader(BlockReader):
-    """Reads a part, in which nothing is looked for: what the whole holds was seen in the whole."""
+    """Reader of one part, without the checks that were made on the whole."""
 
     def look(self, low: int, values: np.ndarray) -> None:
         """Do nothing."""
 
 
 class FoldSide:
-    """One part of the scores: none of them where it has no probe or no gallery.
+    """One part of the scores; without probes or without a gallery it has no scores.
 
     Blocks of a part of at most `MOST_LISTED` cells are kept, so that every task finds them read.
     """
@@ -187,7 +187,7 @@ class FoldSide:
         )  # fmt: skip
 
     def points(self, options: FoldOptions, attempts: Attempts | None) -> Points:
-        """Return the operating points of verification by themselves, of `attempts` if listed."""
+        """Return the operating points of verification of this part, from `attempts` if listed."""
         targets = options.targets
         if attempts is not None:
             if not attempts.defined:

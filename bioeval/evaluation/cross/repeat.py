@@ -178,7 +178,7 @@ def repeat(
 def _views(
     scores: Scores, splitter: Any
 ) -> tuple[Iterator[tuple[tuple[int, int], Scores | None]], tuple[int, int]]:
-    """Return the scores of each partition with its place, and the shape of the places."""
+    """Return the scores of each partition with its index, and the shape of the indices."""
     sides = SplitSides(scores)
     if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
         parts = split_samples(splitter, sides.n, sides.labels, None, sides.meta)

@@ -99,7 +99,7 @@ def fold_dataset(
     folds, at = list(found.values()), tuple(np.array(list(found)).T)
 
     def spread(values: Sequence, fill: float = 0) -> np.ndarray:
-        """Return a value of each fold at its place."""
+        """Return an array with the value of each fold at its place."""
         array = np.asarray(values)
         out = np.full((*shape, *array.shape[1:]), fill, dtype=array.dtype)
         out[at] = array
@@ -365,7 +365,7 @@ def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[str]
 
 
 def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) -> list[str]:
-    """Return how many pairs are tested in no fold, since their subjects are in two."""
+    """Return a warning of the pairs tested in no fold, whose subjects are in two folds."""
     crossing = counts["crossing_pairs"].sum() if "crossing_pairs" in counts else 0
     if not crossing:
         return []
@@ -380,7 +380,7 @@ def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) 
 
 
 def _infinite_warning(points: Mapping[str, np.ndarray]) -> list[str]:
-    """Return in how many folds the log-likelihood ratios have an infinite cost."""
+    """Return a warning of the folds whose log-likelihood ratios have an infinite cost."""
     number = int(np.isinf(points["cllr"]).sum()) if "cllr" in points else 0
     if not number:
         return []

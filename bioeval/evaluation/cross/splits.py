@@ -254,7 +254,7 @@ class SplitSides:
 
 
 class ReducedGalleries:
-    """To how many probes of each part `exclude` leaves fewer templates of their subject."""
+    """Number of probes of each part to which `exclude` leaves fewer mates than enrolled."""
 
     def __init__(self, shape: tuple[int, int]):
         self.fewer, self.none, self.probes = np.zeros(shape, dtype=np.int64), 0, 0
@@ -272,7 +272,7 @@ class ReducedGalleries:
         self.probes += view.shape[0]
 
     def added_to(self, made: xr.Dataset, variables: Mapping[str, Name]) -> xr.Dataset:
-        """Return results with these numbers, and what they mean among the warnings."""
+        """Return results with these numbers and a warning that explains them."""
         name, fewer = "reduced_galleries", int(self.fewer.sum())
         made[name] = xr.Variable(("repeat", "fold"), self.fewer, variables[name].attrs())
         if fewer:
@@ -314,7 +314,7 @@ class PairSides:
         return inside[self._ends]
 
     def size_of(self, pairs: np.ndarray) -> int:
-        """Return the number of subjects of some pairs; of pairs, where subjects are unknown."""
+        """Return the number of subjects of pairs, or of pairs where subjects are unknown."""
         if self.by_subject:
             return len(np.unique(self._ends[:, pairs]))
         if self.scores.pair_subjects is None:

@@ -252,7 +252,7 @@ def _by_subject(
 
 
 def _require_units(scores: Scores, folds: int) -> None:
-    """Raise :class:`DataError` where there are fewer subjects, or pairs, than folds of them."""
+    """Raise :class:`DataError` where there are fewer subjects, or pairs, than folds."""
     if are_pairs(scores):
         if scores.pair_folds is not None:
             return
@@ -345,7 +345,7 @@ def _missed(far: float, rule: Rule, divided: str) -> str:
 
 
 def _reach(variables: dict[str, Any], values: tuple[float, ...]) -> tuple[str, str]:
-    """Return warnings that the data cannot show the target, or leave it uncertain."""
+    """Return warnings that the data cannot support the target, or leave it uncertain."""
     if "more_for_3" not in variables:
         return "", ""
     if variables["more_for_3"][1]:

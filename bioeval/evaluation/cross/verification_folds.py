@@ -56,7 +56,7 @@ def _verify_matrix(
     options: FoldOptions,
     progress: Progress | None,
 ) -> Evaluated:
-    """Evaluate verification over a matrix, the repeats together as far as there is room."""
+    """Evaluate verification over a matrix, as many repeats together as memory allows."""
     scores = sides.scores
     judged: dict[int, list[Judged]] = {}
     coded = {repeat: _coded(plan, repeat, sides.n) for repeat in range(plan.shape[0])}
@@ -92,7 +92,7 @@ def _verify_matrix(
 
 
 def _coded(plan: SplitPlan, repeat: int, n: int) -> tuple[np.ndarray, list[tuple[Subset, Subset]]]:
-    """Return the fold of each sample, and training and test part of each fold."""
+    """Return the fold of each sample, and the training and test part of each fold."""
     if plan.codes is not None:
         code = plan.codes[repeat]
         number = plan.folds_of(repeat)

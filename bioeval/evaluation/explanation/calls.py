@@ -45,7 +45,7 @@ class Explanation(RowExplanation):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Steps(StepByStep):
-    """What :func:`step_by_step` returns: a :class:`StepByStep` that prints as text."""
+    """Result of :func:`step_by_step`: a :class:`StepByStep` that prints as text."""
 
     def __str__(self) -> str:
         from bioeval.views.tables import plain

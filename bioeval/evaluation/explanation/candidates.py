@@ -110,7 +110,7 @@ def ordered(candidates: Sequence[Candidate], ties: str) -> list[Candidate]:
 
 
 def places(facts: Sequence[int], ties: str) -> list[tuple[int, float]]:
-    """Return the ranks of a best mate with their weights.
+    """Return the possible ranks of a best mate with their weights.
 
     `facts` are: others closer, others exactly as close, those of them in earlier columns, and mates
     exactly as close, itself among them.
@@ -121,7 +121,7 @@ def places(facts: Sequence[int], ties: str) -> list[tuple[int, float]]:
 
 
 def tied_columns(candidates: Sequence[Candidate]) -> set[int]:
-    """Return the columns of the candidates as close as one of the other role."""
+    """Return the columns of candidates tied with one of the other role."""
     usable = [(c.distance, c) for c in candidates if c.distance is not None]
     own = {distance for distance, c in usable if c.own}
     others = {distance for distance, c in usable if not c.own}

@@ -1,4 +1,4 @@
-"""The comparisons of one row, and why some of them are no attempt.
+"""The comparisons of one row, and why some are not attempts.
 
 What is an attempt is read off the blocks that are counted (:class:`BlockReader`); here is said why.
 """
@@ -54,7 +54,7 @@ class Cell:
 
 
 class RowCells:
-    """Reads the comparisons of a row, as `reader` has them counted.
+    """Reads the comparisons of a row, as `reader` counts them.
 
     `given` are the scores before the `card` left out comparisons.
     """
@@ -101,7 +101,7 @@ class RowCells:
 
 
 class _Reasons:
-    """Why comparisons of a row, other than with the probe itself, are no attempt."""
+    """Reasons why comparisons of a row, other than with the probe itself, are not attempts."""
 
     def __init__(self, row: RowCells, i: int):
         self.scores, self.i = row.excluding, i
@@ -140,7 +140,7 @@ class _Reasons:
 
 
 def _ignored(scores: Scores, i: int) -> np.ndarray:
-    """Return which comparisons of a row the mask ignores."""
+    """Return which comparisons of a row the mask excludes."""
     if not scores.has_mask:
         return np.zeros(scores.shape[1], dtype=bool)
     return scores.read_mask(i, i + 1)[0] == IGNORE

@@ -23,7 +23,7 @@ OF_AP = "the list of average precision"
 
 @dataclass(frozen=True)
 class Match:
-    """A match of a query: its order among the matches, and the others before it or tied with it."""
+    """A match of a query: its place among the matches, and the non-matches before it or tied."""
 
     candidate: Candidate
     order: int
@@ -32,14 +32,14 @@ class Match:
     before: int
 
     def rank(self, ties: str) -> int:
-        """Return the rank; expected ties have no single one, and the stable rank is shown."""
+        """Return the rank; with expected ties, which have several, the stable rank is shown."""
         behind = {"pessimistic": self.tied, "optimistic": 0}.get(ties, self.before)
         return self.order + self.closer + behind
 
 
 @dataclass(frozen=True)
 class QueryRow:
-    """One query, with the lists of its convention."""
+    """One query, with the candidate lists of its convention."""
 
     row: RowCells
     i: int
@@ -51,7 +51,7 @@ class QueryRow:
         return self.lists.convention
 
     def candidates(self, rule: str) -> list[Candidate]:
-        """Return all gallery entries; those that the rule leaves out have no distance."""
+        """Return all gallery entries; excluded ones have no distance."""
         lists, i = self.lists, self.i
         scores = lists.scores
         listed = lists.rules[rule].kept[lists.rules[rule].which[i]].copy()
@@ -101,7 +101,7 @@ class QueryRow:
         return f" ({plain(meta['camera'][column])})" if "camera" in meta else ""
 
     def _unusable(self, column: int) -> str:
-        """Return why an entry that is on the list is no attempt: a mask, `exclude`, or NaN."""
+        """Return why a listed entry is not an attempt: a mask, `exclude`, or NaN."""
         cells = {cell.column: cell.why for cell in self.row.of(self.i)}
         return cells[column] or FAILED
 
@@ -121,7 +121,7 @@ def matches_of(candidates: Sequence[Candidate]) -> list[Match]:
 
 
 def precisions(matches: Sequence[Match], ties: str, form: str) -> list[float]:
-    """Return the precision at each match, in a form of average precision."""
+    """Return the precision at each match, by a form of average precision."""
     found = []
     for match in matches:
         rank, order = match.rank(ties), match.order
@@ -143,7 +143,7 @@ def precisions(matches: Sequence[Match], ties: str, form: str) -> list[float]:
 def cmc_counts(
     candidates: Sequence[Candidate], matches: Sequence[Match], convention: Convention
 ) -> dict[int, list[Count]]:
-    """Return what each match adds to the CMC, by its column."""
+    """Return the contribution of each match to the CMC, by its column."""
     ties, counts = convention.ties, convention.cmc
     first = matches[0]
     at = first.candidate.column
@@ -276,7 +276,7 @@ def _explained(query: QueryRow, rule: str, which: str) -> TaskExplanation:
 
 
 def _precision(match: Match, precision: float, convention: Convention, number: int) -> str:
-    """Return in words what a match adds to average precision."""
+    """Return in words the contribution of a match to average precision."""
     if convention.ap == "sum" and precision == precision:
         rank = match.rank(convention.ties)
         return f"match {match.order} of {number}: precision {match.order}/{rank}"
@@ -284,7 +284,7 @@ def _precision(match: Match, precision: float, convention: Convention, number: i
 
 
 def _cut(match: Match, convention: Convention, number: int) -> list[Count]:
-    """Return what a match adds to the average precision of a list cut at rank K."""
+    """Return the contribution of a match to the average precision of a list cut at rank K."""
     if convention.rank_k is None:
         return []
     over = number if convention.rank_k_over == "positives" else min(number, convention.rank_k)
@@ -295,7 +295,7 @@ def _cut(match: Match, convention: Convention, number: int) -> list[Count]:
 
 
 def _of_query(query: QueryRow, matches: Sequence[Match]) -> tuple[tuple[Count, ...], list[str]]:
-    """Return what the query adds beside its matches."""
+    """Return the contributions of the query besides those of its matches."""
     if matches:
         return (Count("queries"),), []
     gone = "its identity is not in the gallery"

@@ -79,7 +79,7 @@ def explain_verification(
 
 
 def _counted(entry: Entry, times: int, enrolled: bool) -> Entry:
-    """Return an entry with what its attempt adds."""
+    """Return an entry with the counters that its attempt adds to."""
     if entry.role == LEFT_OUT:
         return entry
     names = ("ga", "fr") if entry.role == GENUINE else ("fa", "gr")
@@ -90,7 +90,7 @@ def _counted(entry: Entry, times: int, enrolled: bool) -> Entry:
 
 
 def _claims(job: VerificationJob, i: int) -> tuple[dict[int, int] | None, bool]:
-    """Return how often row `i` claims each group, None for all once, and if it is enrolled.
+    """Return how often row `i` claims each group (None: each once), and whether it is enrolled.
 
     Of drawn claims, those of a probe who is not enrolled have counters of their own.
     """
@@ -110,7 +110,7 @@ def _of_row(claims: tuple[np.ndarray, np.ndarray], i: int) -> list[int]:
 
 
 def _notes(entries: list[Entry], unit: str) -> list[str]:
-    """Return what is missing in this row."""
+    """Return notes on what is missing in this row."""
     if any(entry.role == GENUINE for entry in entries):
         return []
     return [f"No genuine attempt in this row: no {unit} with a usable genuine comparison."]
@@ -118,7 +118,7 @@ def _notes(entries: list[Entry], unit: str) -> list[str]:
 
 @dataclass(frozen=True)
 class BestMate:
-    """The best mate of a probe: what is closer, what is tied, and its ranks with their weights."""
+    """The best mate of a probe: closer and tied candidates, and its ranks with their weights."""
 
     candidate: Candidate
     closer: int
@@ -144,7 +144,7 @@ class BestMate:
         return cls(best, closer, len(tied), found, expected)
 
     def says(self, ties: str) -> str:
-        """Return what ties do to the rank; empty without ties."""
+        """Return the effect of ties on the rank; empty without ties."""
         if not self.tied:
             return ""
         shares = ", ".join(f"{amount_text(w)} at rank {r}" for r, w in self.expected)
@@ -186,7 +186,7 @@ class SearchedRow:
 
     @property
     def unit(self) -> str:
-        """What an entry of the list is."""
+        """Unit of the list: templates or subjects."""
         return self.job.rank_unit
 
     def candidates(self) -> list[Candidate]:
@@ -203,7 +203,7 @@ class SearchedRow:
 
     @property
     def enrolled(self) -> bool:
-        """Whether the probe's subject is in the gallery when it is seen."""
+        """Whether the probe's subject is in the gallery at the time of the probe."""
         return bool(self.job.reader.enrolled[self.i])
 
 
@@ -231,7 +231,7 @@ def explain_open_set(search: SearchedRow) -> list[TaskExplanation]:
 def _list_only(
     search: SearchedRow, candidates: Sequence[Candidate], role: str, note: str
 ) -> TaskExplanation:
-    """Return the list of a row that adds nothing."""
+    """Return the list of a row that adds to no counter."""
     return TaskExplanation(
         task="open_set",
         role=role,
@@ -316,7 +316,7 @@ def _as_impostor(search: SearchedRow, candidates: Sequence[Candidate]) -> TaskEx
 
 
 def _unmated(search: SearchedRow) -> str:
-    """Return what closed-set identification does with a probe without a usable mate."""
+    """Return the outcome of a probe without a usable mate in closed-set identification."""
     unmated, layout = search.options["unmated"], search.row.scores.layout
     if unmated == "skip" or (unmated == "auto" and layout == "all-against-all"):
         return "No usable mate is left: the probe is left out of CMS, and counted."
@@ -452,7 +452,7 @@ class RowExplainer:
         )
 
     def _ties(self) -> str:
-        """Return the order of tied entries where it changes no count: that of identification."""
+        """Return the order of tied entries, as in identification, where it changes no count."""
         rules = [task.options.get("ties") for task in self.plan.tasks.values()]
         return next(filter(None, rules), "pessimistic")
 
@@ -475,7 +475,7 @@ class RowExplainer:
             self.claim = known.get(self.claim, self.claim)
 
     def _threshold(self, threshold: Any) -> tuple[float | None, str]:
-        """Return the threshold as a distance, None for none, and where it comes from."""
+        """Return the threshold as a distance (None without one), and its source."""
         if self.ordered:
             return None, "none: the scores are only the order within each row"
         rule = parse_rule("eer" if threshold is None else threshold)

@@ -18,7 +18,7 @@ MOST_LISTED = 3
 
 @dataclass(frozen=True)
 class RowThreshold:
-    """A threshold as a distance, None where there is none, and what accepts in words."""
+    """A threshold as a distance (None without one), and the rule of acceptance in words."""
 
     distance: float | None
     kind: str
@@ -29,7 +29,7 @@ class RowThreshold:
 
     @property
     def sign(self) -> int:
-        """What turns a distance into a score."""
+        """Factor that turns a distance into a score."""
         return -1 if larger_is_closer(self.kind) else 1
 
 
@@ -43,7 +43,7 @@ class Lister:
     fusion: str
 
     def entries(self, candidates: Sequence[Candidate], ties: str) -> list[Entry]:
-        """Return the list of some candidates, and then those that are left out."""
+        """Return the list of candidates, followed by those that are left out."""
         tied = tied_columns(candidates)
         found = []
         for place, candidate in enumerate(ordered(candidates, ties), start=1):
@@ -81,7 +81,7 @@ class Lister:
         )
 
     def _fused(self, candidate: Candidate) -> str:
-        """Return from which templates a fused score is."""
+        """Return the templates of which a fused score is made."""
         used = [cell for cell in candidate.cells if cell.distance is not None]
         if len(used) < 2:
             return ""
@@ -100,7 +100,7 @@ def _short(cell: Cell) -> str:
 def adding(
     entry: Entry, accepted: tuple[Count, ...], rejected: tuple[Count, ...], reason: str = ""
 ) -> Entry:
-    """Return an entry that adds to some counters, for a reason that is put before its own."""
+    """Return an entry that adds to some counters, with a reason put before its own."""
     return replace(
         entry,
         if_accepted=accepted,

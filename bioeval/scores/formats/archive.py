@@ -62,7 +62,7 @@ class Arrays:
         return key in self.headers
 
     def listing(self) -> str:
-        """Return the arrays with shape and dtype; those in folders are only counted."""
+        """Return the arrays with shape and dtype; arrays in folders are only counted."""
         keys = [key for key in self.headers if "/" not in key] or list(self.headers)
         listed = [f"{k} {self.headers[k].shape} {self.headers[k].dtype}" for k in keys[:LISTED]]
         more = len(self.headers) - len(listed)
@@ -81,7 +81,7 @@ class Arrays:
         raise NotImplementedError
 
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
-        """Return an array, left in the file where that can be, and what is still to be verified.
+        """Return an array, mapped from the file if possible, and what must still be verified.
 
         The latter is None where the array is verified already, or the format has no checksum.
         """
@@ -139,7 +139,7 @@ class Archive(Arrays):
         return array
 
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
-        """Return a large array mapped where it lies; one that is compressed, as it is inflated."""
+        """Return a large array mapped from the file; a compressed one is inflated as it is read."""
         header, what = self.headers[key], f"{self.path}: the array {key!r}"
         with guarded(self.path, f"the array {key!r}"):
             with zipfile.ZipFile(self.path) as archive:
@@ -190,7 +190,7 @@ class Archive(Arrays):
 
 
 def _size_at_most(member: zipfile.ZipInfo, file_size: int) -> int:
-    """Return how many bytes a member of a zip file can hold, whatever it claims."""
+    """Return the largest number of bytes that a member of a zip file can inflate to."""
     ratio = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: MOST_DEFLATED}.get(member.compress_type)
     if ratio is None:
         return member.file_size
@@ -210,7 +210,7 @@ def read_header(file: Any) -> Header:
 
 
 def open_array(path: Path, what: str = "a .npy matrix", as_: str = "numbers") -> np.ndarray:
-    """Memory-map a .npy array, which is `what`; of Python objects the message says `as_` what."""
+    """Memory-map a .npy array; errors call it `what`, and `as_` what if it holds Python objects."""
     with guarded(path, expected=what):
         with open(path, "rb") as file:
             header = read_header(file)
@@ -265,7 +265,7 @@ def write_npy(
 
 
 class ArchiveWriter:
-    """Writes a .npz file array by array, so that none has to be in memory as a whole."""
+    """Writes a .npz file array by array, so that no array has to be in memory as a whole."""
 
     def __init__(self, file: BinaryIO | os.PathLike[str]):
         self._zip = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
@@ -297,7 +297,7 @@ class ArchiveWriter:
             write_npy(file, shape, dtype, read)
 
     def _padding(self, name: str) -> bytes:
-        """Return an extra field after which an array lies aligned, so that it can be mapped."""
+        """Return an extra field after which an array is aligned and can be mapped."""
         before = self._zip.start_dir + _LOCAL_HEADER.size + len(name.encode()) + 4 + _ZIP64_EXTRA
         size = -before % _ALIGNMENT
         return struct.pack("<HH", _PADDING, size) + bytes(size)

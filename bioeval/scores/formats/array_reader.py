@@ -28,7 +28,7 @@ from bioeval.scores.top_k import TopKScores
 
 @dataclass(frozen=True)
 class NamedPairs:
-    """Pairs of images, each known by its subject and its number, and the line of each pair."""
+    """Pairs of images, each identified by subject and number, and the line of each pair."""
 
     path: Path
     images: list[tuple[tuple[str, int], tuple[str, int]]]
@@ -122,7 +122,7 @@ def find_pairs(
 
 
 def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
-    """Read scores, lists or embeddings, whichever the file holds or the options name."""
+    """Read scores, lists or embeddings, as the file holds them or the options name them."""
     check_schema(file)
     named = NamedArrays(file, options)
     if options.indices_key is not None or _holds_lists_alone(file, options):
@@ -245,7 +245,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
 
 
 def _gallery_size(file: Arrays, options: ReadOptions) -> int:
-    """Return the number of gallery entries, which of all arrays only their labels show."""
+    """Return the number of gallery entries, which only their labels show."""
     if options.gallery_labels is not None:
         return len(read_side(options.gallery_labels, options).label)
     side = options.gallery_labels_key or "gallery_labels"
@@ -314,12 +314,12 @@ def _templates(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
 
 
 def _of_lists(named: NamedArrays) -> tuple[str, ...]:
-    """Return the options of lists of pairs, where none is read."""
+    """Return the options that apply to lists of pairs, where no list is read."""
     return () if named.options.lists_pairs else ("keep", "unordered")
 
 
 def _attempts(pairs: PairScores, found: FoundPairs, sides: Sides, named: NamedArrays) -> PairScores:
-    """Return the pairs of a list that are attempts, as a list by names has them."""
+    """Return the pairs of a list that are attempts, by the rules of lists with names."""
     other = found.b if sides.square else found.b + sides.m
     codes = (column.astype(np.int32) for column in (found.a, other))
     pairs.templates = CodedSides(range(sides.m + sides.n), *codes)
@@ -360,7 +360,7 @@ def _pairs_to_evaluate(
 def _read_pairs(
     array: np.ndarray, what: str, m: int, n: int, itself: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Return index a, index b and whether it is the same subject (None: not said), checked.
+    """Return indices of sides a and b, and whether they are genuine (None: not stated), checked.
 
     An array of pairs, shape (p, 2 or more), has index a, index b and in the last of further
     columns 1 for the same subject; the third of four columns is the fold. In a structured array,
@@ -408,7 +408,7 @@ def _read_pairs(
 
 
 def _folds_of_pairs(array: np.ndarray) -> np.ndarray | None:
-    """Return the fold of each pair: the field ``fold``, or the third of four columns; else None."""
+    """Return the fold of each pair from ``fold`` or the third of four columns; else None."""
     if array.dtype.names:
         return array["fold"] if "fold" in array.dtype.names else None
     return array[:, 2] if array.ndim == 2 and array.shape[1] == 4 else None
@@ -418,7 +418,7 @@ def _folds_of_pairs(array: np.ndarray) -> np.ndarray | None:
 
 
 def _most_distances(options: ReadOptions) -> int:
-    """Return the bytes of distances that are made at once: none of embeddings that are kept."""
+    """Return the bytes of distances computed at once; 0 where embeddings are kept."""
     if options.keep_embeddings:
         return 1
     return min(MEMORY_LIMIT, (options.memory_limit or 4 * MEMORY_LIMIT) // 4)

@@ -20,7 +20,7 @@ _BUFFER = 1 << 20
 
 @dataclass(frozen=True)
 class Distinct:
-    """The cells of a column of words: the distinct ones, and the number of that of each row."""
+    """The cells of a column of words: the distinct words, and the code of each row."""
 
     values: list[Any]
     codes: np.ndarray
@@ -36,7 +36,7 @@ def table_writer(path: Path, suffix: str, schema: Any) -> Any:
 
 
 class ArrowTable:
-    """A table of a file, of which columns are read by their numbers.
+    """A table in a file whose columns are read by their numbers.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class ArrowTable:
         (self._file if self._parquet else self._source).close()
 
     def pieces(self, wanted: Sequence[int]) -> Iterator[list[Any]]:
-        """Yield some columns in pieces: numbers as arrays, all else by its distinct values."""
+        """Yield columns in pieces: numbers as arrays, other columns as distinct values."""
         done = 0
         for batch in self._batches(wanted):
             columns = [self._column(batch, i, done) for i in wanted]
@@ -79,7 +79,7 @@ class ArrowTable:
             yield columns
 
     def _batches(self, wanted: Sequence[int]) -> Iterator[Any]:
-        """Yield batches of so many rows as are read together, none of them empty."""
+        """Yield batches of as many rows as are read together, none of them empty."""
         piece = max(1, min(_PIECE, _CELLS // len(wanted)))
         if self._parquet:
             names = sorted({self.names[i] for i in wanted})

@@ -1,4 +1,4 @@
-"""Matrices of scores and of masks as the Biometric Evaluation Environment and OpenBR have them.
+"""Matrices of scores and masks of the Biometric Evaluation Environment and of OpenBR.
 
 Four lines of text, then the cells row by row: ``S2`` (similarities) or ``D2`` (distances), the
 names of the lists of the gallery and of the probes, and ``MF 100 20`` (rows, columns) followed by
@@ -34,7 +34,7 @@ _LAYOUT = re.compile(
 
 
 def is_bee(path: Path) -> bool:
-    """Whether a file begins as a matrix of this format does."""
+    """Whether a file begins like a matrix of this format."""
     return _LAYOUT.match(_head(path)) is not None
 
 
@@ -125,7 +125,7 @@ def _mask(path: Path, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _write(scores: Scores, path: Path) -> None:
-    """Write the matrix as float32, and beside it the mask that says which cells are genuine."""
+    """Write the matrix as float32, and beside it the mask of genuine cells."""
     scores.require_matrix()
     if isinstance(scores, PairScores | TopKScores) or scores.kind not in _KINDS.values():
         raise DataError(
@@ -148,7 +148,7 @@ def _write(scores: Scores, path: Path) -> None:
 
 
 def _mask_row(scores: Scores, row: int) -> np.ndarray:
-    """Return the bytes of the mask for a row: what is compared, and what is genuine."""
+    """Return the bytes of the mask for a row: compared cells, and genuine ones."""
     n = scores.shape[1]
     given = scores.read_mask(row, row + 1)[0] if scores.has_mask else None
     genuine = (

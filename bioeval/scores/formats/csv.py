@@ -36,7 +36,7 @@ class TextTable:
     lines: list[int] = field(repr=False)
 
     def find(self, *names: str) -> str | None:
-        """Return the column whose name, whatever its case, is the first of `names` found."""
+        """Return the first of `names` that is a column, whatever its case."""
         folded = {column.casefold(): column for column in self.columns}
         return next((folded[name] for name in names if name in folded), None)
 
@@ -47,7 +47,7 @@ class TextTable:
 
 @dataclass(frozen=True)
 class Labels:
-    """Identities and metadata of templates, as a CSV file gives them."""
+    """Identities and metadata of templates, from a CSV file."""
 
     path: Path
     label: np.ndarray
@@ -113,7 +113,7 @@ def read_table(path: str | Path, headerless: str | None = None) -> TextTable:
 
 
 def _header(path: Path, line: int, cells: list[str], headerless: str | None) -> list[str]:
-    """Return the names of the columns, which the first line has unless it is data already."""
+    """Return the names of the columns, from the first line unless that is data already."""
     if len(cells) > MOST_COLUMNS:
         raise DataError(
             f"{path}: line {line}: has {len(cells):,} columns; expected at most {MOST_COLUMNS:,} "
@@ -201,7 +201,7 @@ def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labe
 
 
 def check_cells(values: np.ndarray, what: str, named: Path) -> None:
-    """Raise where a cell of CSV would not be read back as the text it is."""
+    """Raise where a cell of CSV would not be read back as the same text."""
     for row, value in enumerate(np.asarray(values).tolist()):
         text = str(value)
         if not text or text != text.strip() or "\x00" in text or "\r" in text:

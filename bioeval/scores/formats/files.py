@@ -1,4 +1,4 @@
-"""Opening a file, with an error that names one that is not as it should be; replacing one whole."""
+"""Opening files, with errors that name the faulty file; replacing a file as a whole."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _LONGEST = 200  # characters of a library's message
 
 
 def optional(module: str, path: Path, what: str, extra: str = "formats") -> Any:
-    """Import a library that not every installation has; the error says how to install it."""
+    """Import an optional library; the error says how to install it."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -61,7 +61,7 @@ def optional(module: str, path: Path, what: str, extra: str = "formats") -> Any:
 
 
 def existing_file(path: str | os.PathLike[str], what: str = "a file") -> Path:
-    """Return `path` if it is a file that is not empty; else raise an error that says what it is."""
+    """Return `path` if it is a file that is not empty; else raise and say what it is."""
     path = Path(path)
     if path.is_dir():
         if is_zarr(path) and what == "a file":
@@ -88,7 +88,7 @@ def is_zarr(path: Path) -> bool:
 
 
 def no_folder(folder: Path, advice: str = "; make it first") -> str:
-    """Say why `folder` is not one: it does not exist, or a file has its name."""
+    """Say why `folder` is not a folder: it does not exist, or a file has its name."""
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
             return f"{place} is a file, not a folder"
@@ -96,7 +96,7 @@ def no_folder(folder: Path, advice: str = "; make it first") -> str:
 
 
 def content(path: Path) -> str:
-    """Return ``"npy"``, ``"zip"``, ``"mat"``, ``"text"`` or words for what else it looks like."""
+    """Return ``"npy"``, ``"zip"``, ``"mat"``, ``"text"``, or words for any other content."""
     if path.is_dir():
         return "a zarr store"
     try:
@@ -151,7 +151,7 @@ def guarded(path: Path, what: str = "", expected: str = "") -> Iterator[None]:
 
 
 def read_bounded(path: Path, most: int = MOST_TEXT, file: Any = None) -> bytes:
-    """Return the bytes of a file, or of an open one, read in pieces; more than `most` are refused.
+    """Return the bytes of a file, or of an open one, read in pieces; at most `most` bytes.
 
     Every text is read by this function, so that no file can take all the memory.
     """
@@ -169,7 +169,7 @@ def read_bounded(path: Path, most: int = MOST_TEXT, file: Any = None) -> bytes:
 
 
 def decode(raw: bytes, path: Path, first_line: int = 1) -> str:
-    """Return the text of bytes of a file in UTF-8, which begin with its line `first_line`."""
+    """Decode bytes of a UTF-8 file; errors count lines from `first_line`."""
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -200,7 +200,7 @@ def text_array(cells: list[str], where: str) -> np.ndarray:
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
-    """Return `path` if a file can be written there; else raise, before anything is computed."""
+    """Return `path` if a file can be written there; checked before anything is computed."""
     path = Path(path)
     if path.is_dir():
         raise DataError(f"{path}: is a folder; expected the name of a file to write")
@@ -214,13 +214,13 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 
 
 def part_of(path: Path) -> Path:
-    """Return a new name beside `path` for a file while it is written."""
+    """Return a temporary name beside `path` for a file while it is written."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
 
 
 @contextmanager
 def naming_writes(path: Path, part: Path) -> Iterator[None]:
-    """Name `path` in an error of writing to `part`, such as a full disk, which may name no file."""
+    """Name `path` in errors of writing to `part`, such as a full disk, which may name no file."""
     try:
         yield
     except OSError as error:

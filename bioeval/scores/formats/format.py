@@ -15,7 +15,7 @@ from bioeval.scores.matrix import Scores
 
 @dataclass(frozen=True)
 class Found:
-    """What is known of a file before it is read; `content` is what its first bytes show."""
+    """Facts about a file before it is read; `content` is the kind that its first bytes show."""
 
     path: Path
     content: str
@@ -28,7 +28,7 @@ class Found:
 
 
 def keeps_everything(scores: Scores) -> list[str]:
-    """Say that a file loses nothing of scores that it can hold."""
+    """Return no losses: the file keeps everything of scores that it can hold."""
     return []
 
 
@@ -43,7 +43,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Format:
-    """A format: how its files are recognised, read and written.
+    """A file format: how its files are recognised, read and written.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Format:
 
 
 def text_losses(columns: Sequence[np.ndarray], what: str) -> list[str]:
-    """Say that `what`, such as ``"labels"``, becomes text, unless all columns are text already."""
+    """Return the loss that `what`, such as ``"labels"``, becomes text, unless all are text."""
     kept = (
         column.dtype.kind == "U" or all(type(x) is str for x in column.reshape(-1).tolist())
         for column in columns

@@ -86,7 +86,7 @@ def _array_of_labels(path: Path, options: ReadOptions, meta: Mapping[str, str] |
 
 
 def labels_of_names(names: np.ndarray, names_of: str, where: str, path: Path) -> Labels:
-    """Return the identities and metadata in an array of names of images."""
+    """Return the identities and metadata that an array of image names holds."""
     require_choice("names_of", names_of, tuple(PATTERNS))
     if names.dtype.kind == "S":
         names = np.char.decode(names, "utf-8")

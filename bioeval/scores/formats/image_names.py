@@ -1,4 +1,4 @@
-"""Names of images in public data sets, which hold the identity, the camera and the frame.
+"""Names of images in public data sets, which contain the identity, camera and frame.
 
 Each data set has a pattern of names, with an example and its source; `parse_names` applies one to
 a list of names.
@@ -19,7 +19,7 @@ from bioeval.base.errors import DataError, require_choice
 
 @dataclass(frozen=True)
 class NamePattern:
-    """The form of the names of a data set's images: a regular expression whose groups are columns.
+    """The form of a data set's image names: a regular expression whose groups are columns.
 
     It matches a name without its folder; `note` says what to know of these identities.
     """
@@ -80,7 +80,7 @@ _TEXT = {"session", "image"}
 
 @dataclass(frozen=True)
 class ParsedNames:
-    """The identity and the metadata in names of images.
+    """The identity and the metadata parsed from names of images.
 
     Attributes
     ----------
@@ -184,7 +184,7 @@ def _column(key: str, texts: tuple[str, ...]) -> np.ndarray:
 
 
 def _complaint(names: list[str], matches: list[Any], pattern: str) -> str:
-    """Return the message about names of another form, with the data set they may be of."""
+    """Return the message about names of another form, with the data set they may belong to."""
     wrong = [row for row, found in enumerate(matches) if found is None]
     first = names[wrong[0]]
     text = (

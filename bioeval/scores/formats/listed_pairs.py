@@ -1,4 +1,4 @@
-"""The scores of a list whose columns are known: which pairs are genuine, of whom; their matrix."""
+"""Scores of a list with known columns: the class and subjects of each pair; their matrix."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from bioeval.scores.pairs import PairScores
 
 @dataclass(frozen=True)
 class Side:
-    """The templates of one side of a list: the number of that of each pair, names and subjects."""
+    """The templates of one side of a list: the code of each pair's, their names and subjects."""
 
     codes: np.ndarray
     names: list[str]
@@ -124,7 +124,7 @@ EXAMPLES = 3
 
 @dataclass(frozen=True)
 class _Pairs:
-    """A list of pairs: the rows kept of a table, and what is known of them."""
+    """A list of pairs: the rows kept of a table, and what is known about them."""
 
     table: Columns
     layout: PairLayout
@@ -156,7 +156,7 @@ def how_read(path: Path, layout: PairLayout, options: ReadOptions) -> dict[str, 
 
 
 def _kind(path: Path, layout: PairLayout, options: ReadOptions) -> str:
-    """Return what the scores are: what the file declares, or the option."""
+    """Return the kind of the scores, from the file's declaration or the option."""
     if layout.kind is None and options.kind is None:
         raise DataError(
             f"{path}: does not say whether its scores are distances or similarities; say "
@@ -199,7 +199,7 @@ def pairs_of_columns(
 
 
 def _rules(options: ReadOptions) -> ListRules:
-    """Return what to do with the lines of a list that are no attempts of their own."""
+    """Return the rules for lines of a list that are not attempts of their own."""
     if options.as_ == "matrix" and options.keep:
         raise DataError(
             f"{say('keep', options.keep[0])} has no meaning with {say('as_', 'matrix')}: a matrix "
@@ -230,13 +230,13 @@ def _kept_sides(pairs: _Pairs, sides: CodedSides) -> CodedSides:
 
 
 def _has_classes(pairs: _Pairs) -> bool:
-    """Whether an impostor pair is of two subjects: an attack is one on the subject it claims."""
+    """Whether an impostor pair has two subjects: an attack is on the subject it claims."""
     words = pairs.table.text.get(-1 if pairs.layout.genuine is None else pairs.layout.genuine)
     return words is None or not any(is_attack(word) for word in words.values)
 
 
 def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
-    """Find out which pairs of a table are genuine, and of whom."""
+    """Find the class and the subjects of each pair of a table."""
     path = table.path
     joined = genuine = None
     if options.trials is not None:
@@ -276,7 +276,7 @@ def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> JoinedT
 def _subjects(
     table: Columns, layout: PairLayout, options: ReadOptions
 ) -> tuple[tuple[TextColumn, TextColumn] | None, tuple[str, ...]]:
-    """Return the subjects of both sides, from columns, parts of names, or a file; and a note."""
+    """Return the subjects of both sides, from columns, parts of names or a file, and a note."""
     if options.subject_from is None and options.labels is None:
         if layout.subjects is None:
             return None, ()
@@ -305,7 +305,7 @@ def _subjects(
 
 
 def named_by(shown: dict[str, str]) -> str:
-    """Say which subjects were found in names of templates."""
+    """Return a note on which subjects were found in names of templates."""
     return "subjects from names: " + ", ".join(f"{k} -> {v}" for k, v in shown.items())
 
 
@@ -346,7 +346,7 @@ def _named_subjects(table: Columns, layout: PairLayout, number: int, pattern: st
 
 
 def _same(a: TextColumn, b: TextColumn) -> np.ndarray:
-    """Return which rows have one word in both columns."""
+    """Return which rows have the same word in both columns."""
     number = {value: i for i, value in enumerate(a.values)}
     other = np.array([number.get(value, -1) for value in b.values])
     same = np.empty(len(a.codes), dtype=bool)

@@ -70,7 +70,7 @@ class Variable:
 
 
 def variables(path: Path) -> dict[str, Variable]:
-    """Return the arrays of a MATLAB 5 file, without reading their values."""
+    """Return the arrays of a MATLAB 5 file without reading their values."""
     with guarded(path, expected="a MATLAB file"):
         return {variable.name: variable for variable in _scan(path)}
 
@@ -96,7 +96,7 @@ def read(path: Path, variable: Variable) -> np.ndarray:
 
 
 def refusal(kind: str) -> str:
-    """Return why an array of this class is not read, and what to save in its place."""
+    """Return why an array of this class cannot be read, and what to save instead."""
     advice = {
         "cell": "numbers, or names as char(x)",
         "sparse": "full(x)",
@@ -154,7 +154,7 @@ def _scan(path: Path) -> Iterator[Variable]:
 
 
 def _element(data: bytes, at: int, order: str) -> tuple[int, bytes, int]:
-    """Return the type and the bytes of the element at `at`, and where the next one begins."""
+    """Return the type and the bytes of the element at `at`, and the start of the next one."""
     (word,) = struct.unpack_from(f"{order}I", data, at)
     if word >> 16:  # a small element: type and size share one word, the data follow in four bytes
         kind, size = word & 0xFFFF, word >> 16
@@ -291,12 +291,12 @@ class MatArchive(Arrays):
 
 
 def _as_list(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape without MATLAB's second dimension where only one of two is not 1."""
+    """Return the shape without MATLAB's second dimension where only one is not 1."""
     return (math.prod(shape),) if len(shape) == 2 and 1 in shape else shape
 
 
 def _whole(array: np.ndarray) -> bool:
-    """Say whether all values are whole numbers that float64 holds exactly."""
+    """Whether all values are whole numbers that float64 holds exactly."""
     return bool(
         array.size
         and np.isfinite(array).all()
@@ -327,7 +327,7 @@ def _header(variable: mat5.Variable) -> Header:
 
 
 class Mat73:
-    """A MATLAB 7.3 file, which is HDF5; also plain HDF5, whose dimensions are as they are."""
+    """A MATLAB 7.3 file, which is HDF5; or plain HDF5, whose dimensions are kept as they are."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -402,7 +402,7 @@ def _require_numbers(item: Any) -> None:
 
 
 def _text(shape: tuple[int, ...]) -> Header:
-    """Return the header of a row of text for each row; a damaged file may claim any width."""
+    """Return the header of text rows; a damaged file may claim any width."""
     return Header(shape[:1], np.dtype(f"U{min(math.prod(shape[1:]), 1 << 16)}"))
 
 

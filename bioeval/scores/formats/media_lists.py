@@ -97,7 +97,7 @@ def _columns(shape: Shape) -> tuple[dict[str, int], bool]:
 
 @dataclass(frozen=True)
 class TemplatePairs:
-    """Pairs of templates by their place in a list, and which are genuine (None: not said)."""
+    """Pairs of templates by their place in a list, and their classes (None: not stated)."""
 
     a: np.ndarray
     b: np.ndarray

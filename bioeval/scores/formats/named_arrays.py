@@ -1,4 +1,4 @@
-"""Which array of a file is which: as an option names it, or under the layout's own name."""
+"""Roles of the arrays of a file: as an option names them, or by the layout's own names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PREFIXES = ("probe_", "gallery_")
 
 @dataclass(frozen=True)
 class Sides:
-    """The labels of both sides, their numbers of templates, and whether these are the same."""
+    """The labels of both sides, their numbers of templates, and whether both sides are the same."""
 
     probe: Labels | None
     gallery: Labels | None
@@ -38,7 +38,7 @@ class Sides:
 
 @dataclass
 class NamedArrays:
-    """The arrays of one file, found by the options; those `used` are not metadata."""
+    """The arrays of one file, found by the options; arrays in `used` are not metadata."""
 
     file: Arrays
     options: ReadOptions

@@ -1,4 +1,4 @@
-"""What lies beside a .npy file: labels in CSV files, a mask, and what the scores are.
+"""Files beside a .npy file: labels in CSV files, a mask, and settings.
 
 Beside ``x.npy`` lies ``x.labels.csv`` (all-against-all), or ``x.probe.csv`` and ``x.gallery.csv``;
 ``x.mask.npy`` where there is a mask. :func:`bioeval.save` adds ``x.json``, which holds the kind of
@@ -34,7 +34,7 @@ def sibling(path: Path, ending: str) -> Path:
 def matrix_labels(
     path: Path, options: ReadOptions, said: dict[str, Any], m: int, n: int
 ) -> tuple[Labels | None, Labels | None]:
-    """Find the labels of both sides: as given, or beside the matrix."""
+    """Find the labels of both sides, as given or beside the matrix."""
     square, probe, gallery = options.labels, options.probe_labels, options.gallery_labels
     if square and (probe or gallery):
         raise DataError(
@@ -107,7 +107,7 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def embedding_labels(path: Path, option: str, options: ReadOptions, count: int) -> Labels:
-    """Read the labels of one file: as given, or in ``x.labels.csv`` beside ``x.npy``."""
+    """Read the labels of one file, as given or in ``x.labels.csv`` beside ``x.npy``."""
     place = getattr(options, option)
     if place is None:
         place = sibling(path, "labels.csv")

@@ -69,7 +69,7 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
 
 
 def _write_embeddings(scores: Scores, sides: dict[str, np.ndarray], out: Any, path: Path) -> None:
-    """Write the embeddings that scores are computed of, and not the scores."""
+    """Write the embeddings that scores are computed from, in place of the scores."""
     if "probe_ids" in sides:
         raise DataError(
             f"{path}: some templates of this selection are on both sides, which a file of "

@@ -60,7 +60,7 @@ RESERVED = {
 
 
 def check_schema(file: Arrays) -> None:
-    """Raise unless this bioeval reads the version of the layout."""
+    """Raise unless this version of bioeval reads the layout's version."""
     header = file.headers.get("schema")
     if header is None or header.shape != () or header.dtype.kind not in "iu":
         return
@@ -73,7 +73,7 @@ def check_schema(file: Arrays) -> None:
 
 
 def is_square(scores: Scores) -> bool:
-    """Say whether both sides have the same templates in the same order, with equal metadata."""
+    """Whether both sides have the same templates in the same order, with equal metadata."""
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
     rows, columns = scores.probe_meta, scores.gallery_meta
@@ -82,5 +82,5 @@ def is_square(scores: Scores) -> bool:
 
 
 def _equal(a: np.ndarray, b: np.ndarray) -> bool:
-    """Say whether two columns are equal, missing values included."""
+    """Whether two columns are equal, missing values included."""
     return np.array_equal(a, b, equal_nan=a.dtype.kind in "fM" and b.dtype.kind in "fM")

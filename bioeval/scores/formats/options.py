@@ -1,4 +1,4 @@
-"""The options of reading: which array is which, and how to read it, for every format."""
+"""The options of reading: the roles of arrays, and how to read them, for every format."""
 
 from __future__ import annotations
 
@@ -119,13 +119,13 @@ class ReadOptions:
             )
 
     def given(self) -> dict[str, object]:
-        """Return the options given about the file, but those that hold for every format."""
+        """Return the options given about the file, without those of every format."""
         values = {name: getattr(self, name) for name in FLAGS if name not in EVERY_FORMAT}
         return {name: value for name, value in values.items() if value is not None and value != {}}
 
     @property
     def names_arrays(self) -> bool:
-        """Whether any array is named: the file is then not in bioeval's own layout."""
+        """Whether any array is named; the file is then not in bioeval's own layout."""
         return any(name.endswith("_key") for name in self.given())
 
     @property
@@ -144,7 +144,7 @@ class ReadOptions:
                 )
 
     def kind_of(self, declared: str = "", where: str = "") -> tuple[str, tuple[str, ...]]:
-        """Return what scores are, and a note where nothing says it or the option says more.
+        """Return the kind of scores, and a note where it is not stated or refined.
 
         Raises
         ------

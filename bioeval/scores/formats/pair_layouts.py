@@ -1,4 +1,4 @@
-"""Layouts of lists of pairs in text: which column is what, by its name or by the first lines."""
+"""Layouts of lists of pairs in text, found by the names of columns or by the first lines."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NUMBERED = ("subject_a", "subject_1", "template_a", "template_1")
 
 @dataclass(frozen=True)
 class PairLayout:
-    """The columns of a list of pairs by their number; None where there is none.
+    """The columns of a list of pairs by their number; None for those that it lacks.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class PairLayout:
 
     @property
     def numbers_sides(self) -> bool:
-        """Whether names such as template_a and template_b say that both sides are one set."""
+        """Whether names such as template_a and template_b show that both sides are one set."""
         return self.header and self.probe == 0
 
 
@@ -100,7 +100,7 @@ def _kept(shape: Shape, test: Callable[[str], bool]) -> list[int]:
 
 
 def _truths(shape: Shape) -> list[int]:
-    """Return the columns that say genuine or impostor, and hold no other number."""
+    """Return the columns that state genuine or impostor, and hold no other number."""
     rows = _rows(shape)
     return [
         i
@@ -110,7 +110,7 @@ def _truths(shape: Shape) -> list[int]:
 
 
 def _score_column(shape: Shape, numbers: list[int]) -> int | None:
-    """Return which of the columns of numbers has the scores; raise where two could have them."""
+    """Return the column of numbers that holds the scores; raise where several could."""
     if len(numbers) < 2:
         return numbers[0] if numbers else None
     rows = _rows(shape)
@@ -179,7 +179,7 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
 
 
 def _names_columns(shape: Shape, folded: dict[str, int]) -> bool:
-    """Whether the first line names columns, as far as the names are known."""
+    """Whether the first line names columns, so far as known names show."""
     if any(map(is_number, shape.cells[0])):
         return False
     if not folded.keys().isdisjoint(SCORE_NAMES):
@@ -246,7 +246,7 @@ def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
 
 
 def keyed(shape: Shape, options: ReadOptions) -> PairLayout | None:
-    """Return the layout of one or two names and a score, whose truth is elsewhere."""
+    """Return the layout of one or two names and a score, whose class is stated in another file."""
     numbers = _kept(shape, like_number)
     if shape.columns not in (2, 3) or not numbers:
         return None
@@ -260,7 +260,7 @@ def keyed(shape: Shape, options: ReadOptions) -> PairLayout | None:
 
 
 def only_scores(shape: Shape, options: ReadOptions) -> PairLayout | None:
-    """Return the layout of one score a line, all genuine; the impostor scores are another file."""
+    """Return the layout of one score a line, all genuine; impostor scores are in another file."""
     if shape.columns != 1 or not _kept(shape, like_number):
         return None
     return PairLayout(names=["score"], score=0)
@@ -330,7 +330,7 @@ def trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
 
 
 def unknown_layout(shape: Shape) -> DataError:
-    """Return the error of a text that is no known list."""
+    """Return the error of a text that is not a known list."""
     first = " ".join(shape.cells[0])[:80]
     return DataError(
         f"{shape.path}: no column 'score', and the first line, {first!r}, is none of a known list; "

@@ -1,4 +1,4 @@
-"""Lists of pairs as text, with a score on each line, and those that `save` writes."""
+"""Lists of pairs as text, with a score on each line; also as written by `save`."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
 
 
 def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
-    """Raise where a list in bob's layout could as well have a column of genuine."""
+    """Raise where a list in bob's layout could equally have a column of classes."""
     columns = [i for i, column in table.text.items() if all(map(is_truth, column.values))]
     score = layout.score or 0
     if np.isin(table.numbers[score], (0, 1, -1)).all():
@@ -121,7 +121,7 @@ def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
 def _two_files(
     shape: Shape, layout: PairLayout, options: ReadOptions, how: dict[str, str]
 ) -> PairScores:
-    """Read genuine scores and, of a second file, impostor scores; or their trials, in order."""
+    """Read genuine scores and, from a second file, impostor scores or trials in order."""
     if layout.genuine is not None:
         raise DataError(
             f"{shape.path}: {layout.names[layout.genuine]} says which pairs are genuine; leave out "
@@ -165,7 +165,7 @@ def _two_files(
 
 
 def _same_scores(values: np.ndarray, others: np.ndarray) -> bool:
-    """Whether two files hold the same scores, of which there are several."""
+    """Whether two files hold the same scores, and more than one."""
     return np.array_equal(values, others, equal_nan=True) and bool((values != values[0]).any())
 
 

@@ -1,4 +1,4 @@
-"""Lists of pairs as they are written: text, JSON lines, and tables of Parquet and Arrow."""
+"""Writers of lists of pairs: text, JSON lines, and tables of Parquet and Arrow."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def write_arrow(scores: Scores, path: Path) -> None:
 
 
 def _check(scores: Scores, path: Path) -> None:
-    """Raise where text would not be read back as it is."""
+    """Raise where text would not be read back the same."""
     if are_pairs(scores):
         if scores.pair_subjects is not None:
             for i, side in enumerate("ab"):
@@ -122,7 +122,7 @@ def _check(scores: Scores, path: Path) -> None:
 
 
 def _attempts(scores: Scores) -> Iterator[tuple[int, np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield each row with the columns of its attempts, their values, and which are genuine."""
+    """Yield each row with the columns of its attempts, their values and their classes."""
     m, n = scores.shape
     step = max(1, _BLOCK_CELLS // n)
     places = np.arange(n)

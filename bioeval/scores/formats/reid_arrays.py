@@ -78,7 +78,7 @@ def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
 def _with_sides(
     file: Arrays, options: ReadOptions, given: dict[str, object], found: dict[str, Any]
 ) -> ReadOptions:
-    """Add the arrays of labels and cameras."""
+    """Add the arrays of labels and cameras of both sides."""
     if "labels" in given or "labels_key" in given:
         return replace(options, **found)
     labels = _pair(file, LABELS)
@@ -103,7 +103,7 @@ def _with_sides(
 
 
 def _fits(file: Arrays, chosen: Sequence[str], options: ReadOptions) -> bool:
-    """Whether what the caller names has as many rows, or columns, as there are labels."""
+    """Whether the arrays named have as many rows, or columns, as there are labels."""
     labels = _pair(file, LABELS)
     matrix = options.scores_key
     one, other = options.embeddings_key, options.gallery_embeddings_key

@@ -1,4 +1,4 @@
-"""Files at an address: ``https://...``, or a store that fsspec knows, such as ``s3://...``.
+"""Files at an address: ``https://...``, or a store known to fsspec, such as ``s3://...``.
 
 A zarr store is read where it is, block by block. Other files are copied into the folder of
 temporary files first, and removed when the process ends.
@@ -25,7 +25,7 @@ _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+(::|://)")
 
 
 def is_address(path: Any) -> bool:
-    """Say whether a path is the address of a file, with a protocol.
+    """Whether a path is the address of a file, with a protocol.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def is_address(path: Any) -> bool:
 
 
 def without_secrets(address: str) -> str:
-    """Return an address without user, password and query, to be shown.
+    """Return an address without user, password and query, for display.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def without_secrets(address: str) -> str:
 
 
 def is_store(address: str) -> bool:
-    """Say whether an address is that of a zarr store, which is a folder."""
+    """Whether an address is that of a zarr store, which is a folder."""
     return without_secrets(address).rstrip("/").endswith(".zarr")
 
 

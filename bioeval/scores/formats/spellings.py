@@ -1,4 +1,4 @@
-"""How lists of pairs spell genuine, impostor, numbers, and the names of their scores."""
+"""Spellings of genuine, impostor and numbers in lists of pairs, and the names of scores."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def is_number(cell: str) -> bool:
 
 
 def is_truth(cell: str) -> bool:
-    """Whether a cell says genuine or impostor."""
+    """Whether a cell states genuine or impostor."""
     return cell.casefold().replace("_", "-") in TRUTH
 
 
 def is_attack(cell: str) -> bool:
-    """Whether a cell says that a presentation is an attack."""
+    """Whether a cell states that a presentation is an attack."""
     return cell.casefold() in ("spoof", "attack")
 
 

@@ -115,7 +115,7 @@ class Hdf5Arrays(_Store):
         return self._plain.read(key)
 
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
-        """Return a dataset, left in the file."""
+        """Return a dataset whose values stay in the file."""
         if self.headers[key].is_pickled or key in self._words:
             return self.read(key), None
         return self._stored(key, self._file[key]), None
@@ -143,7 +143,7 @@ class ZarrArrays(_Store):
         return text_array(cells, f"{self.path}: {key!r}").reshape(array.shape)
 
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
-        """Return an array, left in the store."""
+        """Return an array whose values stay in the store."""
         return self._stored(key, self._group[key]), None
 
 
@@ -170,7 +170,7 @@ class NetcdfArrays(_Store):
 
 
 def _joined_characters(data: np.ndarray) -> np.ndarray:
-    """Return characters, whose last dimension is their place in a word, as text."""
+    """Return arrays of characters as text; the last dimension is the place in a word."""
     rows = np.ascontiguousarray(data).reshape(-1, data.shape[-1] if data.ndim else 1)
     words = [row.tobytes().rstrip(b"\0").decode("utf-8") for row in rows]
     return text_array(words, "text").reshape(data.shape[:-1])
@@ -193,7 +193,7 @@ class SafetensorsArrays(_Store):
                 self.headers[name] = Header(tuple(part.get_shape()), np.dtype(dtype or object))
 
     def _read_text(self, written: str) -> None:
-        """Take arrays of text from the metadata, where safetensors has room for text."""
+        """Take arrays of text from the metadata, the only place for text."""
         for name, values in dict(json.loads(written)).items():
             array = np.array(values, dtype=str)
             self._words[name] = text_array(array.reshape(-1).tolist(), name).reshape(array.shape)
@@ -233,7 +233,7 @@ def _read_zarr(path: Path, options: ReadOptions, address: str | None = None) -> 
 
 
 def read_remote(address: str, options: ReadOptions) -> Scores:
-    """Return the scores of a zarr store at an address, which stay there."""
+    """Return the scores of a zarr store at an address, without copying the store."""
     library(address)
     path = Path(without_secrets(address))
     try:
@@ -244,7 +244,7 @@ def read_remote(address: str, options: ReadOptions) -> Scores:
 
 
 class _Hdf5Writer:
-    """Writes the arrays of scores into an HDF5 file, of which every byte is in some checksum.
+    """Writes the arrays of scores into an HDF5 file with checksums for every byte.
 
     HDF5 1.10 brought checksums of its own structures; arrays have them where they are in chunks.
     """
@@ -262,7 +262,7 @@ class _Hdf5Writer:
         self._file.close()
 
     def add(self, key: str, array: Any) -> None:
-        """Write a whole array; text as UTF-8 of one width, since HDF5 has words apart."""
+        """Write a whole array; text as UTF-8 of one width."""
         array = np.asarray(array)
         if array.dtype.kind == "U":
             array = np.char.encode(array, "utf-8")
@@ -325,14 +325,14 @@ class _ZarrWriter:
 
 
 def _check_zarr(path: Path) -> Path:
-    """Return `path` if a store can be written there; a store that is there may be replaced."""
+    """Return `path` if a store can be written there; an existing store may be replaced."""
     # What is said of the folder holds for a store that is there as for a new one.
     check_target(part_of(path) if is_zarr(path) else path)
     return path
 
 
 def _write_zarr(scores: Scores, path: Path) -> None:
-    """Write a store, and put it in the place of one that is there."""
+    """Write a store, and replace an existing one with it."""
     zarr = optional("zarr", path, "a zarr store")
     named = _check_zarr(path)
     part, old = part_of(named), part_of(named)

@@ -156,7 +156,7 @@ class ParquetRows:
         return self._decoded[1]
 
     def _columns(self, place: int, wanted: range) -> Iterator[np.ndarray]:
-        """Yield columns of scores of a group of rows, which are found by their places."""
+        """Yield columns of scores of a group of rows, by their places."""
         for _, columns in self._read_columns(place, wanted):
             yield from columns
 
@@ -204,7 +204,7 @@ class _RowsOfColumns:
         )
 
     def _pieces(self, rows: range) -> Iterator[range]:
-        """Yield the rows of each piece that has one of some rows."""
+        """Yield the rows of each piece that contains one of some rows."""
         first = rows.start - rows.start % self.step
         for low in range(first, rows.stop, self.step):
             yield range(low, min(low + self.step, self.shape[0]))
@@ -229,7 +229,7 @@ class _RowsOfColumns:
         self._file.seek(cell * self.dtype.itemsize)
 
     def read(self, rows: slice, columns: slice, into: np.ndarray) -> None:
-        """Read some rows, and of them some columns, into an array."""
+        """Read some rows, and some of their columns, into an array."""
         low, high, _ = rows.indices(self.shape[0])
         left, right, _ = columns.indices(self.shape[1])
         parts = [part for part in self._parts if part.start < right and left < part.stop]
@@ -264,7 +264,7 @@ Pieces = Callable[[Sequence[int]], Iterable[Sequence[Any]]]
 def _read_table(
     path: Path, names: list[str], pieces: Pieces, options: ReadOptions, lines: bool = False
 ) -> Scores:
-    """Return the scores of a table that is read in pieces, of which a row may be a line."""
+    """Return the scores of a table that is read in pieces; a row may be a line."""
     shape = Shape(path, ",", [names])
     if is_wide(names, options):
         labels = TextColumn()
@@ -311,7 +311,7 @@ def _columns(
 
 
 def _append(column: TextColumn, cells: Any) -> None:
-    """Append cells, or the distinct ones of an Arrow column and their numbers."""
+    """Append cells, or the distinct cells of an Arrow column and their codes."""
     if isinstance(cells, Distinct):
         column.append_codes(cells.codes, cells.values)
     else:
@@ -338,7 +338,7 @@ def _floats(values: Any, name: str, path: Path, before: int) -> np.ndarray:
 
 
 def _words(values: Any) -> np.ndarray:
-    """Return a column as text; whole numbers, such as 1 for genuine, without a point."""
+    """Return a column as text, with whole numbers, such as 1 for genuine, without a point."""
     array = np.asarray(values)
     if array.dtype.kind == "O":
         array = np.array([str(value) for value in array], dtype=object)
@@ -381,7 +381,7 @@ def _read_arrow(path: Path, options: ReadOptions) -> Scores:
 
 
 def _wide_parquet(path: Path, rows: ParquetRows, options: ReadOptions) -> Scores:
-    """Return the matrix of a Parquet file, whose groups of rows are read as they are counted."""
+    """Return the matrix of a Parquet file, whose row groups are read as they are counted."""
     labels = _words(rows.labels())
     rows.require_numbers()
     return wide_scores(path, labels, rows.names, StoredRows(rows, str(path)), options)

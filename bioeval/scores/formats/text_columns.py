@@ -1,4 +1,4 @@
-"""Columns of a long text or table: distinct words and their numbers, and numbers."""
+"""Columns of a long text or table: distinct words with their codes, and numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_NAMES = 1 << 20
 
 @dataclass
 class TextColumn:
-    """A column of text: the distinct values, and the number of that of each line.
+    """A column of text: the distinct values, and the code of each line's value.
 
     A column with more than `most` distinct values is given up: it holds nothing.
     """
@@ -41,7 +41,7 @@ class TextColumn:
         self.append_codes(codes, distinct.tolist())
 
     def append_codes(self, codes: np.ndarray, distinct: Iterable[object]) -> None:
-        """Append cells as the distinct ones and their numbers."""
+        """Append cells as distinct values and their codes."""
         if self.given_up:
             return
         known = self._number
@@ -56,7 +56,7 @@ class TextColumn:
             self.given_up = True
 
     def renamed(self, values: Iterable[str]) -> TextColumn:
-        """Return a column that has other words in the place of the distinct ones."""
+        """Return a column with other words in place of the distinct values."""
         found = TextColumn()
         found.append_codes(np.arange(len(self.values)), values)
         new = found.codes
@@ -67,7 +67,7 @@ class TextColumn:
 
     @property
     def codes(self) -> np.ndarray:
-        """The number of each line's value, int32."""
+        """The code of each line's value, int32."""
         return self._codes.array()
 
     def objects(self) -> np.ndarray:
@@ -88,7 +88,7 @@ class Columns:
 
     @property
     def noun(self) -> str:
-        """What a row is called in messages."""
+        """The name of a row in messages."""
         return "row" if self.first_line is None else "line"
 
     def at(self, row: int) -> str:
@@ -100,7 +100,7 @@ class Columns:
         return self.lines([row])[0]
 
     def lines(self, rows: Sequence[int]) -> list[int]:
-        """Return the lines of rows; the file is read again, since blank lines are no rows."""
+        """Return the lines of rows; the file is read again, since blank lines are not rows."""
         if self.first_line is None:
             return [*rows]
         found: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Texts of lines, compressed or not, and their columns, as the first lines show them."""
+"""Texts of lines, compressed or not, and the columns that their first lines show."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _DECIMAL_COMMA = re.compile(r"\s[+-]?\d+,\d+\s*$")
 
 
 class _Watched(io.RawIOBase):
-    """The bytes of a text: how far it is read is reported, a line without end is refused."""
+    """The bytes of a text, with progress; a line without end is refused."""
 
     def __init__(self, file: IO[bytes], path: Path, place: IO[bytes]):
         self._file, self._path, self._place = file, path, place
@@ -84,7 +84,7 @@ def _decompressed(place: IO[bytes], path: Path, found: str) -> IO[bytes]:
 
 @dataclass(frozen=True)
 class Shape:
-    """The columns of a text: what separates them, their number, and the first lines.
+    """The columns of a text: their separator, their number, and the first lines.
 
     Attributes
     ----------

@@ -35,7 +35,7 @@ def read_columns(
     digits: Collection[int] = (),
     bounded: Collection[int] = (),
 ) -> Columns:
-    """Read columns of a text; `text` and `numbers` have the name of each column that is read.
+    """Read columns of a text; `text` and `numbers` are the names of the columns to read.
 
     Of text in the columns `digits`, whole numbers may lose a sign and zeros before them. Columns
     that are `bounded` are given up where they have too many distinct names.
@@ -64,7 +64,7 @@ def read_columns(
 
 
 def _longer_line(shape: Shape, first: int) -> DataError:
-    """Return the error of the first line that has more cells than the first of the text."""
+    """Return the error of the first line with more cells than the first line of the text."""
     expected = f"expected {shape.columns}"
     with open_text(shape.path) as file:
         for number, line in enumerate(file, 1):
@@ -118,7 +118,7 @@ def _read(
 def _pieces(
     shape: Shape, first: int, numbers: list[int], text: Set[int], digits: Collection[int]
 ) -> Iterator[pd.DataFrame]:
-    """Yield the lines in pieces; without `numbers` all is text, blank lines are rows."""
+    """Yield the lines in pieces; without `numbers` all cells are text, and blank lines are rows."""
     import pandas as pd
 
     # Before 3.1, numbers were the nearest float64 only where that was said.
@@ -157,7 +157,7 @@ def _pieces(
 
 
 def _require_plain(columns: Iterable[TextColumn]) -> None:
-    """Raise where the parser of plain cells has met others: blank, or in quotes after a blank."""
+    """Raise where the parser of plain cells has met blank cells, or quotes after a blank."""
     for column in columns:
         if any(not value or value[0] == '"' for value in column.values):
             raise ValueError("a cell is blank, or in quotes")
@@ -180,7 +180,7 @@ def _is_name(cell: str) -> bool:
 
 
 def _checked(shape: Shape, first: int, piece: pd.DataFrame, names: dict[int, str]) -> pd.DataFrame:
-    """Return a piece of text without its blank lines; raise where a line has other cells."""
+    """Return a piece of text without blank lines; raise where the number of cells differs."""
     blank = (piece == "").to_numpy()
     piece, blank = piece[~blank.all(axis=1)], blank[~blank.all(axis=1)]
     columns = shape.columns
@@ -205,7 +205,7 @@ def _numbers(path: Path, first: int, cells: pd.Series, name: str) -> np.ndarray:
 
 
 def _number(cell: str, where: str, name: str) -> float:
-    """Return the number of a cell; raise where it is none, with what to do."""
+    """Return the number in a cell; raise with advice where it is not a number."""
     text = cell.strip()
     try:
         if "_" not in text and text.isascii():

@@ -75,7 +75,7 @@ def _parse(path: Path) -> np.ndarray:
 
 
 def _whole(word: str) -> int:
-    """Return a whole number in plain digits; Python itself takes others, and 1_0 for 10."""
+    """Parse a whole number in plain digits; Python's own parser also takes 1_0 for 10."""
     if "_" in word or not word.isascii():
         raise ValueError(word)
     return int(word)

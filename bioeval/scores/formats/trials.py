@@ -1,4 +1,4 @@
-"""Which pairs of a list of scores are genuine, from a second file: trials, or impostor scores."""
+"""Classes of a list of scores from a second file: trials, or impostor scores."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
 
 
 def _one_meaning(column: TextColumn, table: Columns, name: str) -> None:
-    """Raise where impostors are spelled in two ways that differ in meaning."""
+    """Raise where impostors are spelled in two ways with different meanings."""
     found = {_word(value) for value in column.values}
     meanings = [sorted(found & set(words)) for words in IMPOSTORS if not found.isdisjoint(words)]
     if len(meanings) > 1:
@@ -169,7 +169,7 @@ def _match(
 def _numbers(
     table: Columns, keys: tuple[int, ...], trials: Columns, chosen: tuple[int, ...]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a number for the names of each line, equal in both files for equal names."""
+    """Return a number for the names of each line; equal names have equal numbers in both files."""
     left = np.zeros(len(table.text[keys[0]].codes), dtype=np.int64)
     right = np.zeros(len(trials.text[chosen[0]].codes), dtype=np.int64)
     for key, other in zip(keys, chosen, strict=True):
@@ -213,12 +213,12 @@ def impostor_scores(path: Path, columns: int, options: ReadOptions) -> tuple[Col
 
 
 def in_order(trials: Path) -> str:
-    """Return the note of scores without names."""
+    """Return the note that scores without names are in the order of the trials."""
     return f"the scores are taken to be in the order of the trials of {trials.name}"
 
 
 def truth_in_order(path: Path, count: int, options: ReadOptions) -> np.ndarray:
-    """Return which of `count` scores are genuine, by a list of trials in their order."""
+    """Return the classes of `count` scores from a list of trials in the same order."""
     trials = options.trials or path
     shape = shape_of(trials)
     layout = trial_layout(shape, options)
@@ -238,7 +238,7 @@ def truth_in_order(path: Path, count: int, options: ReadOptions) -> np.ndarray:
 
 
 def lists_templates(path: Path) -> bool:
-    """Whether a text has the subjects of templates."""
+    """Whether a text lists the subjects of templates."""
     if content(existing_file(path)) != "text":
         return False
     names = {cell.casefold() for cell in shape_of(path).cells[0]}

@@ -35,7 +35,7 @@ _ROWS = 1 << 10
 
 
 def is_wide(names: Sequence[str], options: ReadOptions) -> bool:
-    """Whether columns are those of a matrix: the first names the rows, the others templates."""
+    """Whether the columns are those of a matrix: the first names the rows, the others templates."""
     return (
         len(names) > 2
         and names[0].casefold() in _ROW_NAMES
@@ -116,7 +116,7 @@ def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> np.ndarray
 
 
 def _columns(scores: Scores, path: Path, most: int) -> tuple[list[str], np.ndarray]:
-    """Return the names of the columns, and the labels of the rows; raise where they do not do."""
+    """Return the names of the columns and the labels of the rows; raise where they do not fit."""
     if scores.layout in ("pairs", "top-k"):
         raise DataError(f"{path}: is a matrix, and these scores are {scores.layout}")
     if scores.has_mask or scores.exclude or not scores.labelled:
@@ -177,7 +177,7 @@ def write_wide_arrow(scores: Scores, path: Path) -> None:
 
 
 def wide_losses(scores: Scores, kept: tuple[str, ...]) -> list[str]:
-    """List what a table cannot hold of a matrix; `kept` are the dtypes that it holds."""
+    """List what a table cannot hold of a matrix; `kept` are the dtypes that it can hold."""
     lost = text_losses([scores.probe_labels, scores.gallery_labels], "labels")
     names = sorted({*scores.probe_meta, *scores.gallery_meta})
     if names:

@@ -29,7 +29,7 @@ Tick = Callable[[int], None]
 
 
 class FoldRowReader:
-    """Reads rows of distances: of templates, or of subjects at their fused distance.
+    """Reads rows of distances to templates, or to subjects at their fused distance.
 
     While `from_memory` is set, rows are handed on as they are in memory, without looking for failed
     comparisons; set it to False where there turn out to be some.
@@ -55,7 +55,7 @@ class FoldRowReader:
         return FoldRows(fused.values, fused.mate_start, fused.mate_stop, no_self)
 
     def sweep(self, tick: Tick | None) -> Iterator[tuple[slice, FoldRows]]:
-        """Yield all rows, and which of the scores they are."""
+        """Yield all rows in blocks, with their places in the scores."""
         if self.kept:
             swept: Iterable[tuple[slice, FoldRows]] = self.kept
         elif self.from_memory:
@@ -72,13 +72,13 @@ class FoldRowReader:
         self.kept = kept
 
     def for_rows(self, low: int, high: int) -> Self:
-        """Return a reader of rows ``low:high`` that has seen none of them."""
+        """Return a reader of rows ``low:high`` that has not yet read any."""
         rows = copy(self)
         rows.reader, rows.kept = self.reader.for_rows(low, high), []
         return rows
 
     def sweep_of(self, low: int, high: int) -> Iterator[tuple[slice, FoldRows]]:
-        """Yield rows ``low:high``, of which `low` starts a block."""
+        """Yield rows ``low:high`` in blocks, where `low` is the start of a block."""
         if self.from_memory:
             return self._from_memory(low, high)
         return map(self._placed, self.reader.blocks_of(low, high))
@@ -103,7 +103,7 @@ class FoldRowReader:
         )  # fmt: skip
 
     def sample(self, number: int) -> list[FoldRows]:
-        """Return about `number` rows of all over the scores, as blocks of rows."""
+        """Return about `number` rows from all over the scores, as blocks of rows."""
         m = self.scores.shape[0]
         if self.scores.row_chunk > 1:  # rows that are stored together are read together
             return [self.of_block(self.reader.block(0, min(m, number)))]
@@ -114,7 +114,7 @@ class FoldRowReader:
 
 
 def _is_plain(scores: Scores) -> bool:
-    """Say whether the kernels can read the scores from memory as they are."""
+    """Whether the kernels can read the scores from memory directly."""
     base = scores.base
     whole = not scores.selects_columns and not scores.selects_rows
     return (
@@ -140,7 +140,7 @@ FLUSH = 1 << 30
 
 
 def cells_for(partitions: Sequence[DivisionIntoFolds]) -> int:
-    """Return how many cells each fold of some partitions has."""
+    """Return the number of cells of each fold, given the partitions."""
     most = max(x.folds for x in partitions)
     room = PAIR_ENTRIES // (most**2 * len(partitions))
     return max(LEAST_CELLS, min(MOST_CELLS, ROW_ENTRIES // most, room))
@@ -156,7 +156,7 @@ class Subset:
 
 @dataclass
 class DivisionIntoFolds:
-    """One division of the templates into folds, which count from 0.
+    """One division of the templates into folds, numbered from 0.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class DivisionIntoFolds:
     pair: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     def bare(self) -> Self:
-        """Return the division alone, without what was counted."""
+        """Return the division without its counts."""
         return type(self)(self.probe, self.gallery)
 
     @cached_property
@@ -183,11 +183,11 @@ class DivisionIntoFolds:
         return int(max(self.probe.max(), self.gallery.max())) + 1
 
     def pairs_of(self, row: np.ndarray, position: np.ndarray) -> np.ndarray:
-        """Return the folds of both templates of some scores, as one number."""
+        """Return the folds of both templates of scores, as one number."""
         return self.probe[row] * self.folds + self.gallery[position]
 
     def has(self, part: Subset, pairs: np.ndarray) -> np.ndarray:
-        """Return which pairs of folds are of a part."""
+        """Return which pairs of folds belong to a part."""
         probe, gallery = np.divmod(np.arange(self.folds**2), self.folds)
         if part.inside:
             both = (probe == part.fold) & (gallery == part.fold)
@@ -196,11 +196,11 @@ class DivisionIntoFolds:
         return both[pairs]
 
     def parts_of(self, tables: list[np.ndarray]) -> np.ndarray:
-        """Return the `counts` from those of the tables, the bins along the last axis."""
+        """Return `counts` of the parts from those of the tables, bins along the last axis."""
         return _by_part(tables)
 
     def tables(self, grid: CellGrid) -> list[FoldCounts]:
-        """Return a table by pair of folds; by each side, and within folds, where it is too big."""
+        """Return a table by pair of folds; where too big, by each side and within folds."""
         if self.folds**2 * (grid.count + 1) <= PAIR_ENTRIES:
             return [FoldCounts(self, grid)]
         return [
@@ -211,7 +211,7 @@ class DivisionIntoFolds:
 
 
 class Groups(DivisionIntoFolds):
-    """Folds of which each pair is counted: `counts` has the shape (folds, folds, bins)."""
+    """Folds whose pairs are all counted: `counts` has the shape (folds, folds, bins)."""
 
     def parts_of(self, tables: list[np.ndarray]) -> np.ndarray:
         """Return the counts of each pair of folds."""
@@ -275,7 +275,7 @@ class FoldCounts:
 
 
 def _by_part(tables: list[np.ndarray]) -> np.ndarray:
-    """Return the counts with neither side in each fold, and with both, shape (2, folds, cells)."""
+    """Return the counts with neither side, and with both sides, in each fold: (2, folds, cells)."""
     first, kind = tables[0][..., :-1], tables[0].dtype
     if len(tables) == 1:
         by_probe, by_gallery = first.sum(axis=1, dtype=kind), first.sum(axis=0, dtype=kind)

@@ -47,7 +47,7 @@ Swept = Iterable[tuple[slice, FoldRows]]
 
 
 class RowWindows(NamedTuple):
-    """Windows of scores: those of fold ``f`` are ``first[f]:first[f + 1]``."""
+    """Windows of scores; the windows of fold ``f`` are ``first[f]:first[f + 1]``."""
 
     first: np.ndarray
     above: np.ndarray
@@ -73,7 +73,7 @@ class FoldPass:
 
     @property
     def step(self) -> int:
-        """Rows that are read together."""
+        """Number of rows that are read together."""
         return self.rows.reader.rows_per_block()
 
     @property
@@ -82,13 +82,13 @@ class FoldPass:
         return [side for one in self.partitions for side in (one.probe, one.gallery)]
 
     def part(self, low: int, high: int) -> dict[str, Any]:
-        """Return what rows ``low:high`` count; see :mod:`bioeval.tallies.parts`."""
+        """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         rows = self.rows.for_rows(low, high)
         found = self.over(rows.sweep_of(low, high))
         return {**found, "watch": watched(rows.reader, low, high) if self.looks else {}}
 
     def whole(self, tick: Tick | None) -> dict[str, Any]:
-        """Return what all rows count, by the engine that is chosen."""
+        """Return the counts of all rows, made by the chosen engine."""
         chosen = engine()
         if chosen is None:
             return self.over(self.rows.sweep(tick))
@@ -105,7 +105,7 @@ class FoldPass:
         return found
 
     def over(self, swept: Swept) -> dict[str, Any]:
-        """Return what some rows count."""
+        """Return the counts of some rows."""
         raise NotImplementedError
 
 
@@ -125,7 +125,7 @@ class CountPass(FoldPass):
         self.looks = genuine  # the first of all passes
 
     def over(self, swept: Swept) -> dict[str, Any]:
-        """Return the counts of some rows: of each partition, of all, and of failed comparisons."""
+        """Return the counts of some rows: by partition, in all, and of failed comparisons."""
         tables = [one.tables(self.grid) for one in self.partitions]
         gathered: list[Found] = []
         for rows, found in swept:
@@ -186,7 +186,7 @@ class CollectPass(FoldPass):
             yield _joined([*parts, coded]) if parts else coded
 
     def over(self, swept: Swept) -> dict[str, Any]:
-        """Return the scores of some rows, joined where this makes them fewer."""
+        """Return the scores of some rows, joined where that makes them fewer."""
         kept, joined = self._collect(swept)
         if (fewer := self._fewer(kept)) is not None:
             kept = []
@@ -195,7 +195,7 @@ class CollectPass(FoldPass):
         return {"kept": _as_tree(kept), "joined": trees}
 
     def _collect(self, swept: Swept) -> tuple[list[Found], list[list[Weighted]]]:
-        """Return scores as they were found, and those of each partition that were joined."""
+        """Return scores as found, and those of each partition after joining."""
         joined: list[list[Weighted]] = [[] for _ in self.partitions]
         kept: list[Found] = []
         waiting = 0
@@ -213,7 +213,7 @@ class CollectPass(FoldPass):
         return kept, joined
 
     def _fewer(self, kept: Sequence[Found]) -> list[Weighted] | None:
-        """Return scores joined for each partition, if these are fewer bytes; else None."""
+        """Return the joined scores of each partition if they take fewer bytes; else None."""
         values = np.concatenate([np.empty(0, self.dtype), *(found[0] for found in kept)])
         bytes_kept = sum(x.nbytes for found in kept for x in found)
         of_each = np.dtype(np.float64).itemsize + 2 * np.dtype(np.int64).itemsize
@@ -224,7 +224,7 @@ class CollectPass(FoldPass):
         return joined if of_each * sum(len(x[0]) for x in joined) < bytes_kept else None
 
     def _coded(self, kept: Sequence[Found]) -> Iterator[Weighted]:
-        """Yield collected scores in increasing order for each partition, each counted once."""
+        """Yield the distinct scores collected for each partition, in increasing order."""
         none = np.empty(0, self.dtype), np.empty(0, np.int32), np.empty(0, np.int32)
         values, row, position = map(np.concatenate, zip(none, *kept, strict=True))
         order = np.argsort(values)
@@ -233,7 +233,7 @@ class CollectPass(FoldPass):
             yield values, one.pairs_of(row, position), np.ones(len(values), dtype=np.int64)
 
     def _inside(self, rows: slice, found: FoldRows) -> Found:
-        """Return the impostor scores of some rows in windows, their rows and positions."""
+        """Return the impostor scores of some rows in windows, with rows and positions."""
         windows, values, chunks = self.windows, found.values, numba.get_num_threads()
         if not len(windows.upto):
             return np.empty(0, values.dtype), *np.empty((2, 0), dtype=np.int32)
@@ -265,7 +265,7 @@ def _joined(parts: Sequence[Weighted]) -> Weighted:
 
 
 def _as_tree(found: Sequence[Found]) -> dict[str, ConcatenatedRows]:
-    """Return triples of arrays, one after the other, as counts of a block of rows."""
+    """Return triples of arrays, concatenated, as counts of a block of rows."""
     if not found:
         return {str(i): ConcatenatedRows() for i in range(3)}
     return {str(i): ConcatenatedRows.of(np.concatenate([x[i] for x in found])) for i in range(3)}
@@ -322,7 +322,7 @@ class FoldSweep:
         self.edges = np.append(self.grid.edges[:-1], np.inf)
 
     def _first_grid(self) -> CellGrid:
-        """Place the cells by a sample of the rows, with some room around it."""
+        """Place the cells by a sample of the rows, with a margin around it."""
         sample = self.rows.sample(SAMPLE_ROWS)
         ranges = [finite_range(*found[:3]) for found in sample]
         self.dtype = sample[0].values.dtype
@@ -330,7 +330,7 @@ class FoldSweep:
         return self._grid_for(low, high, 3 * self.number // 4)
 
     def _grid_for(self, low: float, high: float, number: int) -> CellGrid:
-        """Return cells of which `number` cover the range, as far as they are exact.
+        """Return cells, `number` of which cover the range, as far as they are exact.
 
         The outermost ones are open.
         """
@@ -381,7 +381,7 @@ class FoldSweep:
         )
 
     def attempts(self, partition: DivisionIntoFolds, part: Subset) -> Attempts:
-        """Return the attempts of a part, as far as they are counted."""
+        """Return the attempts of a part, as far as they have been counted."""
         inside = partition.has(part, partition.pair)
         return Attempts(
             self.genuine[inside], self.edges, partition.counts[int(part.inside), part.fold]
@@ -390,7 +390,7 @@ class FoldSweep:
     # -- collecting
 
     def narrow(self, wanted: np.ndarray) -> bool:
-        """Divide the wanted bins where too many scores would be collected; say if that was done."""
+        """Divide wanted bins with too many scores to collect; return whether any was divided."""
         most = max(REFINE, REFINE_SHARE * self.total.sum())
         if not wanted.any() or self.total[wanted].sum() <= most:
             return False
@@ -427,7 +427,7 @@ class FoldSweep:
         yield from work.collected(tick)
 
     def _windows(self, wanted: np.ndarray) -> RowWindows:
-        """Return the windows of wanted bins, which has a row for each fold of the probe, or one."""
+        """Return the windows of wanted bins, with a row for each fold of the probe, or one row."""
         ends = [runs_of(flags) for flags in wanted]
         first, last = (np.concatenate(side) for side in zip(*ends, strict=True))
         above = np.where(first > 0, self.edges[first - 1], np.nan)
@@ -440,7 +440,7 @@ class FoldSweep:
 
 
 def _divided(old: np.ndarray, new: np.ndarray, bins: slice, between: np.ndarray) -> np.ndarray:
-    """Return counts of bins, some of them divided at the ends of other bins, along the last axis.
+    """Return counts of bins along the last axis, some divided at the ends of other bins.
 
     The new counts are of all scores; `between` are the new bins that end inside the old ones.
     """

@@ -84,7 +84,7 @@ def judge_two(train: Scores, test: Scores, rule: Rule, templates: str, fusion: s
 
 
 def _counted_at(threshold: float, scores: Scores, templates: str, fusion: str) -> Attempts:
-    """Return the attempts of some scores, counted at one threshold."""
+    """Return the numbers of attempts and errors of some scores at one threshold."""
     reader = BlockReader(scores)
     job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
     job.given = ThresholdCounter(np.array([-np.inf if math.isnan(threshold) else threshold]))

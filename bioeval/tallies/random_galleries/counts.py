@@ -43,7 +43,7 @@ ENROLLED, UNENROLLED, TARGET, OWN = range(4)
 
 @dataclass
 class FixedSums:
-    """A table of sums of numbers from 0 to 1, ``(high 2**30 + low) 2**-60`` in whole numbers.
+    """A table of sums of numbers from 0 to 1 as whole numbers: ``(high 2**30 + low) 2**-60``.
 
     Floats added in another order give another last digit; integers do not. So the sums of two sets
     of probes add up to the sum over both, exactly.
@@ -87,7 +87,7 @@ class FixedSums:
 
 @dataclass
 class GalleryTally:
-    """Expected counts over random galleries; sums that merge exactly.
+    """Expected counts over random galleries, as sums that merge exactly.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class GalleryTally:
     first_unmated: int = -1
 
     def merge(self, other: GalleryTally) -> GalleryTally:
-        """Return the tally of both sets of probes, equal to the last bit to that of the whole."""
+        """Return the tally of both sets of probes, equal to that of the whole to the last bit."""
         require_alike(self, other, ("size", "ties"))
         require_same_thresholds(self, other)
         if self.di.high.shape != other.di.high.shape:
@@ -202,13 +202,13 @@ class GalleryJob:
         return job
 
     def counts(self, low: int, high: int) -> dict[str, Any]:
-        """Return what rows ``low:high`` counted; see :mod:`bioeval.tallies.parts`."""
+        """Return the counts of rows ``low:high``; see :mod:`bioeval.tallies.parts`."""
         first = self.tally.first_unmated
         found = {x: getattr(self.tally, x) for x in (*_TABLES, *_NUMBERS)}
         return {**found, "first_unmated": Extent(first) if first >= 0 else Extent()}
 
     def include_counts(self, found: dict[str, Any]) -> None:
-        """Take in what all rows counted."""
+        """Include the counts of all rows."""
         first = found["first_unmated"].low
         known = {x: found[x] for x in (*_TABLES, *_NUMBERS)}
         self.tally = replace(
@@ -281,7 +281,7 @@ class GalleryJob:
 
 
 def fewer_mates(probes: GroupedBlock, enrolled: np.ndarray, size: int) -> int:
-    """Return how many enrolled probes have usable mates, but fewer than are drawn."""
+    """Return the number of enrolled probes with usable mates, but fewer than are drawn."""
     if size < 2:
         return 0
     mates = _usable(probes)[np.arange(len(enrolled)), probes.own]
@@ -289,7 +289,7 @@ def fewer_mates(probes: GroupedBlock, enrolled: np.ndarray, size: int) -> int:
 
 
 def grouped(block: Block, rows: slice) -> GroupedBlock:
-    """Return rows of a block for the kernels."""
+    """Return the rows of a block in the form that kernels take."""
     return GroupedBlock(
         block.values[rows], block.columns[0], block.starts, block.own[rows],
         block.self_position[rows],
@@ -297,7 +297,7 @@ def grouped(block: Block, rows: slice) -> GroupedBlock:
 
 
 def _usable(probes: GroupedBlock) -> np.ndarray:
-    """Return the attempts of each row in each group, the probe itself not counted."""
+    """Return the number of attempts of each row in each group, without the probe itself."""
     values, starts, itself = probes.values, probes.starts, probes.self_position
     usable = np.tile(np.diff(starts), (len(values), 1))
     failed = np.isnan(values)
@@ -323,7 +323,7 @@ def _tiles(room: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int,
 
 @lru_cache(maxsize=8)
 def _rules(subjects: int) -> rank_chances.Rules:
-    """Return Gauss-Legendre rules on (0, 1) for up to this many tied subjects."""
+    """Return Gauss-Legendre rules on (0, 1) for up to a number of tied subjects."""
     from scipy.special import roots_legendre
 
     most = min(subjects // 2 + 1, 16 + int(6.0 * np.sqrt(subjects)))

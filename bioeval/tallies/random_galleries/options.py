@@ -43,7 +43,7 @@ class Drawn:
 
 
 def parse_drawn(gallery: Any, sampling: Any, random_state: RandomState = None) -> Drawn:
-    """Return the random gallery of a task's options, which must leave something to draw."""
+    """Return the random gallery of a task's options, which must allow a draw."""
     if isinstance(gallery, str) and gallery in ("all", "single"):
         size = 0 if gallery == "all" else 1
     else:
@@ -62,7 +62,7 @@ def parse_drawn(gallery: Any, sampling: Any, random_state: RandomState = None) -
 
 
 def require_room(repeats: int, each: int) -> None:
-    """Raise if sampled galleries, of which `each` numbers are kept, would take too much memory."""
+    """Raise if sampled galleries, with `each` numbers kept, would take too much memory."""
     if repeats * each * 8 > ROOM:
         raise DataError(
             f"sampling is {repeats:,}, which would take {repeats * each * 8 / 2**30:,.0f} GiB "
@@ -92,7 +92,7 @@ def _whole(name: str, value: Any, expected: str) -> int:
 
 
 def require_drawable(scores: Scores, drawn: Drawn, rank_unit: str, fusion: str) -> None:
-    """Raise unless the averages over such galleries can be computed.
+    """Raise unless the averages over drawn galleries can be computed.
 
     With several templates of a subject, for ranks among templates or other fusions than the
     nearest, they are no product over subjects.

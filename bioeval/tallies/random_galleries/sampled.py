@@ -20,7 +20,7 @@ CURVES = 5_000
 
 
 class SampledJob:
-    """Draws galleries for each probe, and the facts of each search in them."""
+    """Draws galleries for each probe, and records the facts of each search in them."""
 
     form = "sampled galleries"
 

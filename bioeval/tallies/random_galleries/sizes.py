@@ -1,4 +1,4 @@
-"""Averages over all galleries of fewer subjects, and the counts they are computed from."""
+"""Averages over all galleries of fewer subjects, and the counts behind them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SizeTally:
 
 
 class SizeJob:
-    """Count of ranks among subjects, and of the candidates within each threshold."""
+    """Counts the ranks among subjects, and the candidates within each threshold."""
 
     form = "gallery sizes"
 
@@ -83,7 +83,7 @@ class SizeJob:
 
 
 class Sizes:
-    """Rates over random galleries of any number of subjects, up to the last of some ranks."""
+    """Rates over random galleries of any number of subjects, up to given ranks."""
 
     def __init__(
         self, tally: SizeTally, ties: str, ranks: int, kinds: tuple[int, ...], subjects: int
@@ -120,7 +120,7 @@ class Sizes:
     def _beyond(
         self, closer: np.ndarray, model: BetaBinomial | None, known: int, size: int
     ) -> np.ndarray:
-        """Return the expected numbers at each rank of a larger gallery, by the model."""
+        """Return the expected numbers at each rank of a larger gallery, from the model."""
         if model is None:
             return np.full((len(closer), self.ranks), np.nan)
         # A probe with more closer subjects than ranks remains beyond them.
@@ -151,12 +151,12 @@ class Sizes:
         return total
 
     def far_is_exact(self, size: int) -> bool:
-        """Return whether FAR of a gallery size needs no model."""
+        """Whether FAR of a gallery size needs no model."""
         there = [kind for kind in self.kinds if self._impostors(kind)]
         return all(size <= self.population[kind] for kind in there)
 
     def _none(self, kind: int, t: int, extra: int) -> float:
-        """Return the chance that no further subject is within a threshold, if none is."""
+        """Return the chance that no additional subject is within a threshold, if none is so far."""
         model = self._far_models[kind][t]
         if model is None:
             all_within = self.tally.candidates[kind, t, 0] == 0
@@ -174,7 +174,7 @@ class Sizes:
         }
 
     def validated(self, known: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the errors of CMS and FAR as predicted from random galleries of `known` subjects.
+        """Return the errors of CMS and FAR predicted from random galleries of `known` subjects.
 
         Each is predicted less exact for the whole gallery, shapes (k,) and (t,).
         """
@@ -224,7 +224,7 @@ def none_drawn(population: int, drawn: int, count: int) -> np.ndarray:
 
 
 def _fit(weights: np.ndarray, trials: int) -> BetaBinomial | None:
-    """Fit the model, with numbers from the largest on censored."""
+    """Fit the model; counts at or above the largest are censored."""
     if trials < 1 or not len(weights):
         return None
     if len(weights) > CENSORED + 1:

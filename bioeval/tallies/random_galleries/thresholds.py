@@ -1,4 +1,4 @@
-"""Thresholds for attempts whose scores are any comparison of the matrix."""
+"""Thresholds for attempts that may have the score of any comparison of the matrix."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def grid_over(reader: BlockReader, thresholds: Any, count: int = DEFAULT_COUNT) 
 
 
 def _others(block: Block) -> list[ImpostorBlock]:
-    """Return all comparisons of a block, but of a probe with itself."""
+    """Return all comparisons of a block except those of a probe with itself."""
     position = block.self_position
     return [(block.values, np.maximum(position, 0), position + 1)]

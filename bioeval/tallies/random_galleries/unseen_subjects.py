@@ -27,7 +27,7 @@ CENSORED = 400
 
 @dataclass(frozen=True)
 class BetaBinomial:
-    """Beta distribution of chances over probes, of mean ``a / (a + b)``."""
+    """Beta distribution of chances over probes, with mean ``a / (a + b)``."""
 
     a: float
     b: float
@@ -82,7 +82,7 @@ class BetaBinomial:
         )
 
     def more_closer(self, seen: np.ndarray, trials: int, extra: int, limit: int) -> np.ndarray:
-        """Return the chance of 0, 1, ... closer subjects after `extra` more, by those seen closer.
+        """Return the chances of 0, 1, ... closer subjects among `extra`, by those seen closer.
 
         `seen` of the `trials` subjects so far were closer, and are included.
         """
@@ -97,7 +97,7 @@ class BetaBinomial:
         return np.where(possible, np.exp(logs), 0.0)
 
     def none_closer(self, trials: int, extra: int) -> float:
-        """Return the chance that none of `extra` more is closer, if none of `trials` is."""
+        """Return the chance that none of `extra` is closer, if none of `trials` is."""
         from scipy.special import betaln
 
         return float(
@@ -139,6 +139,6 @@ def _lowest(
 
 
 def _shape(point: np.ndarray) -> tuple[float, float]:
-    """Return the parameters of the beta distribution from log odds and log of their sum."""
+    """Return the parameters of the beta distribution from log odds and the log of their sum."""
     size = float(np.exp(point[1]))
     return size / (1.0 + float(np.exp(-point[0]))), size / (1.0 + float(np.exp(point[0])))

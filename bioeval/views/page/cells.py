@@ -1,4 +1,4 @@
-"""The numbers of a page: each with its text, all its digits, and what it is."""
+"""The numbers of a page: text, all digits and meaning of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ArrayStore:
         self._places: dict[bytes, dict] = {}
 
     def add(self, values: np.ndarray) -> dict:
-        """Store numbers as float64 and return where they are.
+        """Store numbers as float64 and return their place.
 
         Where few values repeat, as in rates at ranks and thresholds, each is stored once, with its
         places.
@@ -40,7 +40,7 @@ class ArrayStore:
         return {**place, "shape": list(values.shape)}
 
     def pixels(self, values: np.ndarray) -> dict:
-        """Store places in a picture, in tenths of a unit; NaN is outside of it."""
+        """Store places in a picture, in tenths of a unit; NaN becomes a place outside."""
         tenths = np.where(np.isfinite(values), np.clip(np.round(10 * values), 0, 65534), 65535)
         return {"values": self._put(tenths.ravel(), "u2"), "shape": list(values.shape)}
 
@@ -49,7 +49,7 @@ class ArrayStore:
         return base64.b64encode(zlib.compress(bytes(self._block), 9)).decode("ascii")
 
     def _put(self, values: np.ndarray, name: str) -> list:
-        """Append an array and return its type, the byte where it begins, and its length."""
+        """Append an array and return its type, its first byte and its length."""
         raw = np.ascontiguousarray(values).astype(np.dtype(_TYPES[name]).newbyteorder("<"))
         key = name.encode() + raw.tobytes()
         if key not in self._places:
@@ -69,7 +69,7 @@ LONG = 24
 
 @dataclass(frozen=True)
 class Number:
-    """A number of a part; a live one moves with the threshold or the rank."""
+    """A number on a page; a live number changes with the threshold or the rank."""
 
     part: PageItem
     variable: str
@@ -84,7 +84,7 @@ class Number:
 
     @property
     def text(self) -> str:
-        """The number as it is read."""
+        """The number as text for the reader."""
         if isinstance(self.value, str):
             return self.value
         if self.shape == "percent":
@@ -110,7 +110,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Text:
-    """A text of a page that is more than its words."""
+    """A text on a page with attributes besides its words."""
 
     text: str
     title: str = ""  # what it means at length
@@ -137,7 +137,7 @@ class Bounded:
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table of a page: heads, and rows of numbers and texts."""
+    """A table of a page: column headings, and rows of numbers and texts."""
 
     name: str  # of the file that it is saved as
     caption: str
@@ -163,12 +163,12 @@ class PageTable:
 
     @property
     def folded(self) -> bool:
-        """Whether the table is long, and shown when it is opened."""
+        """Whether the table is long, and collapsed until it is opened."""
         return self.closed or (len(self.rows) > LONG and self.folds and not self.live)
 
 
 def shape_of(part: PageItem, name: str, dtype_kind: str) -> str:
-    """Return how a variable is written."""
+    """Return the format of a variable."""
     units = str(part.dataset[name].attrs.get("units", "")) if name in part.dataset else ""
     if units != "score" and words.is_rate(name, units):
         return "percent"
@@ -176,10 +176,10 @@ def shape_of(part: PageItem, name: str, dtype_kind: str) -> str:
 
 
 def decimals_for(attempts: Any) -> int:
-    """Return as many decimals of a per cent as make one attempt visible, two to four."""
+    """Return the decimals of a per cent that make one attempt visible, two to four."""
     return min(4, max(2, len(str(int(attempts or 0))) - 2))
 
 
 def attempts_of(part: PageItem, name: str) -> int:
-    """Return the attempts that a rate is over; 0 where that is not known."""
+    """Return the number of attempts below a rate; 0 where unknown."""
     return int(part.dataset[name]) if name in part.dataset and not part.dataset[name].ndim else 0

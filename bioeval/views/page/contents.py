@@ -60,7 +60,7 @@ MOST_ENTRIES = 400
 
 
 def apart(results: Any) -> tuple[Any, list[RowExplanation]]:
-    """Return results without the explained rows among them (None if nothing is left), and these."""
+    """Return results without explained rows (None if nothing is left), and the explained rows."""
     if isinstance(results, RowExplanation):
         return None, [results]
     if not isinstance(results, Mapping) or isinstance(results, xr.Dataset | xr.DataTree):
@@ -77,7 +77,7 @@ def apart(results: Any) -> tuple[Any, list[RowExplanation]]:
 def row_section(
     explained: RowExplanation, number: int, walks: list[RowExplanation]
 ) -> dict[str, Any]:
-    """Return the section of an explained row, the one of this number of all rows of the page."""
+    """Return the section of an explained row, given its number among all rows of the page."""
     of = f" of {explained.system}" if len({one.system for one in walks}) > 1 else ""
     title = printable(f"{explained.title}{of}")
     file = f"row-{explained.probe}-{number}"
@@ -102,7 +102,7 @@ def row_section(
 
 
 def _lists(explained: RowExplanation, name: str) -> Iterator[PageTable]:
-    """Yield the lists as text and picture have them, and the whole ones of those shortened."""
+    """Yield the lists as shown in text and picture, and the full lists of those shortened."""
     for k, (shown, whole) in enumerate(
         zip(lists_of(explained), lists_of(explained, shorten=False), strict=True), start=1
     ):
@@ -115,7 +115,7 @@ def _lists(explained: RowExplanation, name: str) -> Iterator[PageTable]:
 
 
 def _list(shown: ShownList, explained: RowExplanation, name: str, note: list[str]) -> PageTable:
-    """Return a list with places, roles, what each entry adds under each task, and why."""
+    """Return a list with places, roles, the counters of each entry by task, and reasons."""
     what = "Template" if shown.unit == "template" else "By template"
     body: list[list[Any]] = []
     for line in shown.lines:
@@ -220,7 +220,7 @@ def _chosen_rates(state: LiveState, drawing: Drawing) -> list[tuple[str, int, Nu
 
 
 def _payload(state: LiveState, figures: list[Figure_contents], store: ArrayStore) -> str:
-    """Return what the script of the page reads, as JSON that cannot end its element."""
+    """Return the data for the script of the page, as JSON that cannot end its element."""
     movers = [mover for figure in figures for mover in figure.movers]
     for mover in movers:
         mover.pop("xs", None), mover.pop("ys", None)
@@ -271,7 +271,7 @@ def _task(
 
 
 def _place(figure: Figure_contents, file: str, rows: list, rank: int) -> None:
-    """Name a figure, and put its marks where they stand when the page opens."""
+    """Name a figure, and put its marks at their places when the page opens."""
     figure.file = "".join(c if c.isalnum() or c in "-_" else "-" for c in file)
     at = {live.number: (threshold, row) for live, threshold, row in rows}
     for number, mover in enumerate(figure.movers):
@@ -312,7 +312,7 @@ def _all_details(parts: list[PageItem]) -> list[str]:
 
 
 def _details(part: PageItem) -> str:
-    """Return the options of a task and what of it is independent, in words."""
+    """Return the options of a task, and its independent attempts, in words."""
     try:
         found = section(part.dataset, part.task)
     except (KeyError, ValueError, TypeError):  # of other results the tables say it
@@ -321,7 +321,7 @@ def _details(part: PageItem) -> str:
 
 
 def _control(state: LiveState) -> dict[str, Any] | None:
-    """Return the values of the controls of the page; None where nothing moves."""
+    """Return the values of the controls of the page; None if nothing is live."""
     if state.leader is None or state.chosen is None:
         return None
     low, high = state.limits
@@ -339,7 +339,7 @@ def _control(state: LiveState) -> dict[str, Any] | None:
 
 
 def _data(parts: list[PageItem]) -> list[dict[str, Any]]:
-    """Return what the systems were evaluated on, in words: what they share, then each by itself."""
+    """Return in words the data of the systems: common facts first, then each system's."""
     found: dict[str, dict[str, Any]] = {}
     for part in parts:
         if part.task != "comparison" or len(parts) == 1:  # which is of the data of its systems
@@ -360,7 +360,7 @@ def _data(parts: list[PageItem]) -> list[dict[str, Any]]:
 
 
 def _warnings(parts: list[PageItem]) -> list[dict[str, Any]]:
-    """Return warnings, doubts about whole results first, each with the results it is about."""
+    """Return warnings with the results they are about, doubts about whole results first."""
     by_path = {f"{part.system}\n{part.task}": part.dataset for part in parts}
     found = []
     for serious, groups in ((True, alarms(by_path)), (False, warnings(by_path))):
@@ -371,7 +371,7 @@ def _warnings(parts: list[PageItem]) -> list[dict[str, Any]]:
 
 
 def _warned(paths: list[str], parts: list[PageItem]) -> str:
-    """Return what a warning is about: tasks, with their systems where these are not all."""
+    """Return the tasks that a warning is about, with their systems where these are not all."""
     if len(paths) == len(parts):
         return ""
     said: dict[str, list[str]] = {}
@@ -406,7 +406,7 @@ def _remarks(parts: list[PageItem]) -> list[str]:
 
 
 def _card(parts: list[PageItem], walks: list[RowExplanation]) -> dict[str, str] | None:
-    """Return the protocol in plain words, of a card that is shipped."""
+    """Return the protocol in plain words, if its card ships with bioeval."""
     said = [str(part.dataset.attrs.get("protocol", "")) for part in parts]
     names = dict.fromkeys([*said, *(explained.protocol for explained in walks)])
     for name in filter(None, names):
@@ -433,7 +433,7 @@ def _fingerprints(parts: list[PageItem]) -> list[tuple[str, str]]:
 
 
 def _policy(style: str, script: str) -> str:
-    """Return the content security policy: no network, and no style or script but those here."""
+    """Return the content security policy: no network, and only the page's style and script."""
 
     def digest(text: str) -> str:
         raw = hashlib.sha256(text.encode("utf-8")).digest()

@@ -1,4 +1,4 @@
-"""The curves of a page as SVG: paths of what can be seen, and marks that move.
+"""The curves of a page as SVG: visible paths, and marks that move.
 
 The paths are drawn here, so that they are there on paper and without a script; the script of the
 page moves the marks to the places that are stored for each row.
@@ -45,7 +45,7 @@ class Axis:
     first: bool = False  # whether the beginning has a tick
 
     def place(self, values: np.ndarray) -> np.ndarray:
-        """Return the places of values; those below the axis are at its beginning.
+        """Return the places of values; values below the axis are put at its start.
 
         Those above are at its end; beyond normal deviates they have none.
         """
@@ -92,7 +92,7 @@ class Axis:
 
 
 def unit_axis(scale: str, floor: float, places: tuple[float, float], name: str) -> Axis:
-    """Return an axis of proportions; a logarithmic or a normal one begins at `floor`."""
+    """Return an axis of proportions; a logarithmic or a normal one starts at `floor`."""
     low, high = {"linear": (0.0, 1.0), "log": (floor, 1.0), "probit": (floor, 0.9)}[scale]
     return Axis(scale, low, high, *places, name, percent=True)
 
@@ -146,7 +146,7 @@ def path(x: np.ndarray, y: np.ndarray) -> str:
 
 
 def dense(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return points along a polyline that are as close as the words of a key."""
+    """Return points along a polyline that are dense enough to find room for the key."""
     if len(x) < 2:
         return x, y
     length = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
@@ -224,20 +224,20 @@ class Figure:
 
     @property
     def keyed(self) -> list[dict[str, Any]]:
-        """The curves that the key names; a single one needs no key."""
+        """The curves in the key; a single curve needs no key."""
         named = [curve for curve in self.curves if curve["name"]]
         return named if len(named) > 1 else []
 
     @property
     def description(self) -> str:
-        """What the picture shows, in words."""
+        """Description of the picture in words."""
         names = ", ".join(dict.fromkeys(curve["name"] for curve in self.curves))
         return f"{self.title}. {self.y.name} against {self.x.name}. Curves: {names}."
 
     def draw(
         self, name: str, hue: int, dash: int, x: np.ndarray, y: np.ndarray, kind: str = "line"
     ) -> None:
-        """Add a curve through places in the picture, thinned; none where no rate is defined."""
+        """Add a curve, thinned; nothing where no rate is defined."""
         if not (np.isfinite(x) & np.isfinite(y)).any():
             return
         self.outlines.append(dense(x, y))
@@ -277,7 +277,7 @@ def _short(name: str) -> str:
 
 @dataclass(frozen=True)
 class Drawing:
-    """What all figures of a page share: where arrays go, and whether there are several systems."""
+    """Properties shared by all figures of a page: array store, and number of systems."""
 
     store: ArrayStore
     hues: dict[str, int]
@@ -293,7 +293,7 @@ class Drawing:
 
 
 def figures_of(parts: list[LivePart], drawing: Drawing) -> list[Figure]:
-    """Return the figures of one task, all systems in each where they have an axis in common.
+    """Return the figures of one task, with all systems in one where they share an axis.
 
     A figure without a curve, such as against a FAR without impostor attempts, is left out.
     """
@@ -339,7 +339,7 @@ def _moves(
     fig: Figure, live: LivePart, hue: int, drawing: Drawing, x: np.ndarray, y: np.ndarray,
     by: str = "row",
 ) -> None:  # fmt: skip
-    """Add a mark that stands at the place of a row, or of a rank."""
+    """Add a mark that moves with a row or a rank."""
     fig.movers.append(
         {"part": live.number, "hue": hue % 7, "by": by,
          "x": drawing.store.pixels(x), "y": drawing.store.pixels(y), "xs": x, "ys": y}

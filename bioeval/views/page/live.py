@@ -1,4 +1,4 @@
-"""What moves with the threshold and the rank: the rows of each dataset, looked up by the page."""
+"""Values that change with the threshold and the rank: rows of each dataset."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ENOUGH = (30, 3)
 
 @dataclass(frozen=True)
 class LivePart:
-    """A dataset that has a row for each threshold, for each rank, or for each of both."""
+    """A dataset that has a row for each threshold, each rank, or each of both."""
 
     number: int
     part: PageItem
@@ -71,12 +71,12 @@ class LivePart:
 
     @property
     def group(self) -> tuple[str, str]:
-        """Parts of one group have one threshold: those of a system in the same units."""
+        """Name of the group of parts that share a threshold: one system, in the same units."""
         return self.part.system, self.part.units
 
     @cached_property
     def outside(self) -> int:
-        """The row of thresholds stricter than all: the strictest, if all are rejected there."""
+        """The row for thresholds stricter than all; -1 unless the strictest rejects all."""
         last = len(self.thresholds) - 1 if self.part.accepts_larger else 0
         rejected = all(
             name in self.columns and self.columns[name][last] == value
@@ -85,7 +85,7 @@ class LivePart:
         return last if rejected else -1
 
     def row(self, threshold: float) -> int:
-        """Return the row that holds at a threshold: the nearest that is not looser; -1 for none."""
+        """Return the row that applies at a threshold: the nearest not looser; -1 for none."""
         if np.isnan(threshold):
             return -1
         row = int(rows_at(self.thresholds, threshold, self.part.accepts_larger))
@@ -120,11 +120,11 @@ class LivePart:
         return self.columns[name][row].item()
 
     def has(self, name: str) -> bool:
-        """Return whether a variable moves."""
+        """Whether a variable changes with the threshold or the rank."""
         return name in self.columns or name in self.ranked or name in self.by_rank
 
     def payload(self, store: ArrayStore) -> dict[str, Any]:
-        """Return the rows as the script of the page takes them."""
+        """Return the rows as data for the script of the page."""
         return {
             "system": self.part.system,
             "task": self.part.task,
@@ -140,7 +140,7 @@ class LivePart:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The operating point that the page opens with."""
+    """The operating point at which the page opens."""
 
     threshold: float  # of the rows of the leading part
     target: float | None  # the FAR that it is chosen for; None for the equal error rate
@@ -148,7 +148,7 @@ class Chosen:
 
 
 class LiveState:
-    """The moving parts of a page, and where each stands when the page opens."""
+    """The live parts of a page, and their rows when the page opens."""
 
     def __init__(self, parts: list[PageItem]):
         found = (LivePart.of(i, part) for i, part in enumerate(parts))
@@ -177,7 +177,7 @@ class LiveState:
 
     @property
     def most_ranks(self) -> int:
-        """The largest rank of the control; 0 where nothing has ranks."""
+        """The largest rank of the control; 0 without ranks."""
         return min(MOST_RANKS, max((part.ranks for part in self.parts), default=0))
 
     def follows(self, part: LivePart) -> bool:
@@ -246,7 +246,7 @@ def _choose(leader: LivePart) -> Chosen:
 
 
 def _row_of(leader: LivePart, threshold: float) -> float:
-    """Return the threshold of the row that holds at a threshold, if that is finite."""
+    """Return the threshold of the row that applies at a threshold, if finite."""
     row = leader.row(threshold)
     found = float(leader.thresholds[row]) if row >= 0 else threshold
     return found if np.isfinite(found) else threshold

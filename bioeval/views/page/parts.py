@@ -52,7 +52,7 @@ class PageItem:
 
     @property
     def kind(self) -> str:
-        """What the scores are; of a comparison nothing is known."""
+        """The kind of the scores; unknown for a comparison."""
         return str(self.dataset.attrs.get("kind", "distance"))
 
     @property
@@ -115,7 +115,7 @@ def _found(results: Any, name: str) -> Iterator[PageItem]:
 
 
 def _split(path: str, dataset: xr.Dataset) -> tuple[str, str]:
-    """Return the system and the task of a path; of one without a task by what the dataset has."""
+    """Return the system and the task of a path, or the task that the dataset's variables show."""
     known = (*TASKS, "folds", *_OTHERS.values())
     words = [word for word in path.split("/") if word]
     first = next((i for i, word in enumerate(words) if word in known), len(words))

@@ -1,4 +1,4 @@
-"""Plots that do not move, as SVG files in a page: those of matplotlib."""
+"""Static plots as SVG in a page: those of matplotlib."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _SIDE = 128
 
 @dataclass(frozen=True)
 class Images:
-    """A metadata column of image files, and the folder that they are in."""
+    """A metadata column of image files, and their folder."""
 
     column: str
     folder: str | os.PathLike[str] = "."
 
     def heads(self, part: PageItem, dimension: str = "pair") -> list[str]:
-        """Return the variables of the column over a dimension: of pairs, or of suspects."""
+        """Return the image variables over a dimension: of pairs, or of suspects."""
         sides = ("probe", "gallery") if dimension == "pair" else (dimension,)
         names = [f"{side}_meta_{self.column.replace('/', '_')}" for side in sides]
         missing = [name for name in names if name not in part.dataset]
@@ -48,14 +48,14 @@ class Images:
     def columns(
         self, part: PageItem, dimension: str, rows: int
     ) -> Iterator[tuple[str, list[Thumbnail]]]:
-        """Yield each heading over a dimension and the images of the first rows."""
+        """Yield each column heading over a dimension, and the images of the first rows."""
         for name in self.heads(part, dimension):
             files = part.dataset[name].values[:rows]
             head = f"{name.partition('_')[0].capitalize()} image"
             yield head, [self.thumbnail(str(file)) for file in files]
 
     def thumbnail(self, name: str) -> Thumbnail:
-        """Return the image of a file; without a source where it cannot be read."""
+        """Return the thumbnail of a file; without a source where it cannot be read."""
         try:
             with Image.open(Path(self.folder) / name) as image:
                 image.draft("RGB", (2 * _SIDE, 2 * _SIDE))
@@ -86,7 +86,7 @@ MOST = 12
 
 
 def pictures_of(parts: list[PageItem]) -> Iterator[dict[str, Any]]:
-    """Return every plot that does not move: its name, its title, and its SVG as a data address."""
+    """Return every static plot: its name, title and SVG as a data address."""
     results: dict[str, dict[str, Any]] = {}
     titles = {}
     for part in parts:
@@ -118,7 +118,7 @@ def pictures_of(parts: list[PageItem]) -> Iterator[dict[str, Any]]:
 
 
 def as_address(figure: Figure) -> tuple[str, bool]:
-    """Return a figure as a data address of SVG, and whether it takes the width of two."""
+    """Return a figure as a data address of SVG, and whether it takes two columns."""
     with tempfile.TemporaryDirectory() as folder:
         raw = save(figure, Path(folder) / "plot.svg").read_bytes()
     width, height = figure.get_size_inches()

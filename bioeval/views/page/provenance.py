@@ -1,4 +1,4 @@
-"""What a page was made from: versions, files with their digests, and the command."""
+"""Provenance of a page: versions, files with their digests, and the command."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PIECE = 1 << 22  # bytes of a file that are read at a time
 
 @dataclass(frozen=True)
 class Provenance:
-    """What a page was made from."""
+    """Provenance of a page."""
 
     files: Sequence[tuple[str, str]] = ()  # the name of each file, and its digest
     command: str = ""
@@ -29,7 +29,7 @@ class Provenance:
 
     @classmethod
     def of(cls, files: Iterable[str | os.PathLike[str]], command: str = "") -> Provenance:
-        """Read files for their digests."""
+        """Read files to compute their digests."""
         found = [
             (printable(Path(os.fspath(file)).name), digest(file)) for file in dict.fromkeys(files)
         ]

@@ -106,7 +106,7 @@ def _of_studies(own: list[tuple[int, PageItem]]) -> Iterator[Sentence]:
 
 
 def _rates(live: LivePart, threshold: float, row: int) -> Sentence:
-    """Say how many impostors are accepted and how many genuine attempts are rejected.
+    """Return the sentence on impostors accepted and genuine attempts rejected.
 
     The threshold is that of the row, whose counts they are.
     """
@@ -124,7 +124,7 @@ def _rates(live: LivePart, threshold: float, row: int) -> Sentence:
 
 
 def _bracketed(*lists: list[Any]) -> list[Any]:
-    """Return lists in brackets, with semicolons between them; nothing of empty ones."""
+    """Return lists in brackets, with semicolons between them; empty lists are left out."""
     given = [part for part in lists if part]
     inside = [x for i, part in enumerate(given) for x in ([*(["; "] if i else []), *part])]
     return [" (", *inside, ")"] if inside else []
@@ -159,7 +159,7 @@ def _of_counts(live: LivePart, count: str, attempts: str, row: int) -> list[Any]
 
 
 def _opened(state: LiveState, chosen_on: str) -> Sentence:
-    """Say what the threshold is that the page opens with."""
+    """Return the sentence on the threshold at which the page opens."""
     chosen = state.chosen
     assert chosen is not None
     said: Sentence = ["The threshold that this page opens with, ", _score(chosen.threshold), ", "]
@@ -185,7 +185,7 @@ def _is_study(part: PageItem) -> bool:
 
 
 def _on_new_people(study: PageItem | None) -> Sentence:
-    """Say what to expect of new people, from folds of subjects, or that it is not known."""
+    """Return the sentence on rates with new people, from folds of subjects, or unknown."""
     if study is None:
         return [
             "What to expect of new people was not estimated here: ",
@@ -247,7 +247,7 @@ def _between(study: PageItem, name: str) -> list[Any]:
 
 
 def _ranks(live: LivePart, rank: int) -> Sentence:
-    """Say how often the right person is found among the first."""
+    """Return the sentence on how often the right person is among the first."""
     name = next((n for n in ("cms", "cmc") if n in live.by_rank), "")
     if not name:
         return []
@@ -418,7 +418,7 @@ def _verdict(part: PageItem, state: LiveState, short: bool) -> Sentence:
 
 
 def _others(part: PageItem) -> Iterator[Sentence]:
-    """Say what a comparison, groups or the zoo found."""
+    """Return sentences on the findings of a comparison, of groups or of the zoo."""
     ds = part.dataset
     if "value_a" in ds:
         lines = str(ds.attrs.get("conclusions", "")).splitlines()

@@ -21,7 +21,7 @@ def doubts_of_systems(parts: list[PageItem]) -> list[dict[str, Any]]:
 
 
 def _attempts(parts: list[PageItem]) -> Iterator[tuple[PageItem, str]]:
-    """Say which systems made other numbers of attempts than the first."""
+    """Return a warning of systems whose numbers of attempts differ from the first's."""
     first: dict[str, tuple[str, list[int]]] = {}
     for part in sorted(parts, key=lambda part: part.place):
         if not all(name in part.dataset and not part.dataset[name].ndim for name in _CLASSES):

@@ -236,7 +236,7 @@ def _known(name: str) -> bool:
 
 
 def _figures(dataset: Any) -> list[str]:
-    """Return the figures that have a row: not the ends of intervals, not means over folds."""
+    """Return the scalars shown in rows, without confidence limits and means over folds."""
     names = [str(k) for k, v in dataset.data_vars.items() if not v.ndim]
     names = [name for name in names if dataset[name].dtype.kind in "iufb"]
     stems = {f"{STEMS.get(name, name)}{end}" for name in names for end in _ENDS}
@@ -274,13 +274,13 @@ _SUMMARIES = {
 
 
 def _means(dataset: Any) -> list[str]:
-    """Return what has a mean over folds or repeats."""
+    """Return the scalars with a mean over folds or repeats."""
     names = [str(k) for k, v in dataset.data_vars.items() if not v.ndim]
     return [name.removesuffix("_mean") for name in names if name.endswith("_mean")]
 
 
 def mean_table(parts: list[PageItem], several: bool) -> PageTable | None:
-    """Return means over folds or repeats with their intervals, a row each."""
+    """Return means over folds or repeats with their intervals, one row each."""
     body = []
     for part in parts:
         for stem in _means(part.dataset):
@@ -305,7 +305,7 @@ def mean_table(parts: list[PageItem], several: bool) -> PageTable | None:
 
 
 def target_table(parts: list[PageItem], several: bool) -> PageTable | None:
-    """Return what holds at each FAR target, with a warning where the data cannot support it."""
+    """Return the values at each FAR target, with a warning where the data cannot support it."""
     body, names = [], ("frr_at_far", "dir_at_far")
     for part in parts:
         rate = next((name for name in names if name in part.dataset), "")
@@ -350,7 +350,7 @@ def _target_row(part: PageItem, rate: str, i: int, target: float, several: bool)
 
 
 def support(expected: float) -> str:
-    """Return what a number of expected false accepts supports, by the rules of 30, 3 and 1."""
+    """Return the evidence in a number of expected false accepts, by the rules of 30, 3 and 1."""
     if np.isnan(expected) or expected >= 30:
         return ""
     if expected >= 3:
@@ -361,7 +361,7 @@ def support(expected: float) -> str:
 
 
 def rank_table(parts: list[PageItem], several: bool) -> PageTable | None:
-    """Return what holds at each reported rank."""
+    """Return the values at each reported rank."""
     body: list[list[Any]] = []
     heads: list[str] = []
     for part in parts:
@@ -406,7 +406,7 @@ def _head(name: str) -> str:
 
 
 def other_tables(part: PageItem, systems: int, images: Images | None = None) -> Iterator[PageTable]:
-    """Return the values over folds, groups, subjects and the like, a table for each."""
+    """Return the values over folds, groups, subjects and others, one table each."""
     dataset, several, most = part.dataset, systems > 1, max(50, MOST_ROWS // systems)
     found: dict[tuple[str, ...], list[str]] = {}
     for name, values in dataset.data_vars.items():

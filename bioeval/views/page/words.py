@@ -74,7 +74,7 @@ for _scalar in _all_scalars():
 
 
 def label(name: str) -> str:
-    """Return the label of a variable; its name where nothing shorter is known."""
+    """Return the label of a variable, or its name where there is no shorter one."""
     scalar = SCALARS.get(name)
     if name not in _LABELS and scalar is not None and scalar.label and "{" not in scalar.label:
         return scalar.label
@@ -83,13 +83,13 @@ def label(name: str) -> str:
 
 
 def has_label(name: str) -> bool:
-    """Return whether a variable has a label of its own, and is shown among the first."""
+    """Whether a variable has its own label, and is shown among the first."""
     scalar = SCALARS.get(name)
     return name in _LABELS or (scalar is not None and bool(scalar.label))
 
 
 def is_rate(name: str, units: str = "1") -> bool:
-    """Return whether a variable is a proportion, which is shown in per cent."""
+    """Whether a variable is a proportion, which is shown in per cent."""
     for end in _ENDS:
         stem = name.removesuffix(end)
         if stem != name and (stem in SCALARS or stem in _LABELS):
@@ -102,24 +102,24 @@ def is_rate(name: str, units: str = "1") -> bool:
 
 
 def digits(value: Any) -> str:
-    """Return a number with all its digits: as ``data-value`` has it."""
+    """Return a number with all its digits, as in ``data-value``."""
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
     return str(value) if isinstance(value, int | str) else repr(float(value))
 
 
 def fixed(value: float, decimals: int) -> str:
-    """Return a number with decimals; of halves the one farther from 0, as a browser does."""
+    """Return a number with decimals, halves rounded away from 0 as in a browser."""
     return str(Decimal(value).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP))
 
 
 def significant(value: float, figures: int) -> float:
-    """Return a number rounded to so many figures, halves as in :func:`fixed`."""
+    """Return a number rounded to significant digits, halves as in :func:`fixed`."""
     return float(Context(prec=figures, rounding=ROUND_HALF_UP).create_decimal(Decimal(value)))
 
 
 def percent(value: float, decimals: int = 2) -> str:
-    """Return a proportion in per cent; what is not quite 0 or 1 is never written so."""
+    """Return a proportion in per cent; only exact 0 and 1 are written as 0 % and 100 %."""
     if math.isnan(value):
         return "n/a"
     text, least = fixed(100 * value, decimals), 10.0**-decimals
@@ -138,7 +138,7 @@ def score(value: float) -> str:
 
 
 def count(value: float) -> str:
-    """Return a count with its thousands set apart; an expected one with two decimals."""
+    """Return a count with thousands separators; an expected count with two decimals."""
     if not math.isfinite(value):
         return "n/a"
     if value == int(value):

@@ -1,4 +1,4 @@
-"""Write results as one HTML file that needs nothing else."""
+"""Write results as one self-contained HTML file."""
 
 from __future__ import annotations
 

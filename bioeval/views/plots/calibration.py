@@ -19,7 +19,7 @@ _ODDS = "Prior log odds of a genuine attempt (natural)"
 
 
 class ReliabilityDisplay(CurvesDisplay):
-    """Reliability; ``x`` of a curve is the posterior that is claimed, ``y`` the one observed."""
+    """Reliability; ``x`` of a curve is the stated posterior, ``y`` the observed one."""
 
     spec = CurveSpec(
         "reliability", "Reliability", x_label="Probability of a genuine attempt, as claimed",
@@ -53,7 +53,7 @@ class ReliabilityDisplay(CurvesDisplay):
 
 
 def _claimed(system: System, number: int, shift: float) -> Curve:
-    """Return the posteriors of the ends of the blocks, and those that the blocks should have."""
+    """Return the stated posteriors at the ends of the blocks, and the calibrated ones."""
     dataset = system.dataset
     ends, pooled = ("pav_low", "pav_high"), dataset["pav_llr"].values[::-1]
     claimed = np.stack([dataset[end].values[::-1] for end in ends], axis=1).ravel()
@@ -69,7 +69,7 @@ def _posterior(log_odds: np.ndarray) -> np.ndarray:
 def reliability(
     data: Any, ax: Axes | None = None, *, prior: float = 0.5, **style: Any
 ) -> ReliabilityDisplay:
-    """Draw the reliability of log-likelihood ratios: posterior claimed and posterior observed.
+    """Draw the reliability of log-likelihood ratios: stated against observed posteriors.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def tippett(data: Any, ax: Axes | None = None, **style: Any) -> TippettDisplay:
 
 
 def _up_to_worst(display: CurvesDisplay) -> tuple[float, float]:
-    """Return the limits of errors, which hold 1, that of the prior alone."""
+    """Return axis limits for errors that include 1, the value of the prior alone."""
     worst = [c.y[np.isfinite(c.y)].max(initial=0.0) for c in display.defined]
     return 0, min(2.0, 1.05 * max([1.0, *worst]))
 

@@ -1,4 +1,4 @@
-"""What a plot says it shows: its task, attempts and subjects, conventions and ISO terms."""
+"""Captions of plots: task, attempts and subjects, conventions and ISO terms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def title_of(what: str, systems: Sequence[System]) -> str:
 
 
 def over(systems: Sequence[System]) -> list[str]:
-    """Return the attempts and subjects of the rates, one line per system where they differ."""
+    """Return the attempts and subjects behind the rates, one line for each system that differs."""
     people = {_people(system.dataset.attrs) for system in systems}
     shared = people.pop() if len(people) == 1 else ""
     counts = [
@@ -126,12 +126,12 @@ def identification_details(systems: Sequence[System]) -> list[str]:
 
 
 def in_words(systems: Sequence[System]) -> TermTranslator:
-    """Return what puts a text into the words of the systems' views."""
+    """Return the function that puts a text into the terms of the systems' views."""
     return term_translator(systems[0].dataset)
 
 
 def other_term(systems: Sequence[System], *rates: str) -> str:
-    """Return what the other vocabulary calls rates, where it is the same for all systems."""
+    """Return the other vocabulary's term for rates, where it is the same for all systems."""
     terms = {term_translator(system.dataset).other(*rates) for system in systems}
     return terms.pop() if len(terms) == 1 else ""
 
@@ -144,7 +144,7 @@ def scalar(dataset: xr.Dataset, name: str) -> float:
 
 
 def undefined(dataset: xr.Dataset, variable: str) -> str:
-    """Return why all values of a variable are NaN; empty if some are defined."""
+    """Return why all values of a variable are NaN; empty if any is defined."""
     if not np.isnan(np.asarray(dataset[variable], dtype=float)).all():
         return ""
     if variable == "cmc":
@@ -192,7 +192,7 @@ def kind_of(systems: Sequence[System], plot: str) -> str:
 
 
 def score_label(kind: str) -> str:
-    """Return the label of an axis of scores, with the closer ones."""
+    """Return the label of an axis of scores, with the direction of closer scores."""
     noun = "order within the row" if kind == "order" else noun_of(kind)
     return f"{look.sentence(noun)} ({'larger' if larger_is_closer(kind) else 'smaller'} is closer)"
 

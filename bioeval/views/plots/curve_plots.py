@@ -1,4 +1,4 @@
-"""Plots that are curves and little else: what each draws is its spec."""
+"""Plots that are curves, each described by a spec."""
 
 from __future__ import annotations
 
@@ -246,7 +246,7 @@ class LorenzDisplay(CurvesDisplay):
 
 
 def lorenz(data: Any, ax: Axes | None = None, **style: Any) -> LorenzDisplay:
-    """Draw Lorenz curves of errors: how few subjects make how many of them.
+    """Draw Lorenz curves of errors: how few subjects cause most of the errors.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def _matched(system: System, x: str, y: str, name: str) -> Curve:
 
 
 def _with_mean(curve: Curve, several: bool) -> str:
-    """Return the label of a curve; of several trackers, HOTA alone has one."""
+    """Return the label of a curve; with several trackers, only HOTA has a label."""
     measure = curve.name.rpartition(", ")[2]
     if several and measure != "HOTA":
         return ""
@@ -295,7 +295,7 @@ def _with_mean(curve: Curve, several: bool) -> str:
 
 
 def _of_boxes(systems: Sequence[System]) -> list[str]:
-    """Return the boxes compared; of several systems the ground truth, if all have the same."""
+    """Return the boxes compared; for several systems the ground truth, if it is the same."""
     said = []
     for system in systems:
         truth, result = (
@@ -430,7 +430,7 @@ class GomDisplay(CurvesDisplay):
 
 
 def _details(display: GomDisplay, lacking: list[str]) -> list[str]:
-    """Return the convention and the numbers of queries, as far as all systems agree."""
+    """Return the convention and the numbers of queries, so far as all systems agree."""
     said = [
         agreed(display.systems, "convention"),
         agreed(display.systems, "budget", "B = {}"),

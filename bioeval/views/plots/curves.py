@@ -66,7 +66,7 @@ def curve_of(
 def curves_at_ranks(
     systems: Sequence[System], x: str, y: str, ranks: Sequence[int]
 ) -> list[tuple[Curve, int]]:
-    """Return one curve per system and rank, with its rank; of the default ranks, those there are.
+    """Return one curve per system and rank, with its rank; by default at known ranks.
 
     Of one system each rank has its colour, of several each system.
     """
@@ -87,13 +87,13 @@ def curves_at_ranks(
 
 
 def on_unit_axes(_: CurvesDisplay) -> Mapping[str, Any]:
-    """Return the limits of two rates."""
+    """Return the axis limits for two rates."""
     return {"xlim": (-0.015, 1.015), "ylim": (-0.015, 1.015)}
 
 
 @dataclass(frozen=True)
 class CurveSpec:
-    """A plot of curves as data: what is drawn of each system, on which axes, in which words.
+    """A plot of curves as data: the variables drawn, the axes and the words.
 
     A display that draws more has a method `plot` of its own, for which `limits` and `reference`
     mean nothing.
@@ -204,7 +204,7 @@ class CurvesDisplay(Display):
 
     @property
     def why_empty(self) -> str:
-        """Why no curve has values; empty where one has."""
+        """Why no curve has values; empty if any has."""
         reasons = dict.fromkeys(curve.why_not for curve in self.curves.values())
         return "" if self.defined else "; ".join(reasons)
 
@@ -224,7 +224,7 @@ class CurvesDisplay(Display):
         self, curve: Curve, x: np.ndarray, y: np.ndarray, style: Mapping[str, Any],
         marked: bool | None = None,
     ) -> None:  # fmt: skip
-        """Draw one curve in steps; its points are marked if they are few, or as `marked` says."""
+        """Draw one curve in steps; few points are marked, unless `marked` says otherwise."""
         given = {
             "color": look.colour(curve.hue),
             "linestyle": look.dash(curve.dash),
@@ -246,13 +246,13 @@ class CurvesDisplay(Display):
             self._band(curve)
 
     def _reference(self, x: np.ndarray, y: np.ndarray, **style: Any) -> Labelled:
-        """Draw a thin line to compare the curves with, which their labels avoid."""
+        """Draw a thin reference line, which the labels of curves avoid."""
         given = {"linewidth": 0.8, "linestyle": ":", **style}
         self.ax_.plot(x, y, color=look.RULE, zorder=1, **given)
         return Labelled("", look.RULE, x, y)
 
     def _band(self, curve: Curve, shown: np.ndarray | None = None, floor: float = -np.inf) -> None:
-        """Draw the confidence limits of a curve, in steps as its line is, at the points `shown`.
+        """Draw the confidence limits of a curve, in steps like its line, where `shown`.
 
         Smaller `x` than `floor` are drawn there, for a logarithmic axis.
         """
@@ -279,7 +279,7 @@ class CurvesDisplay(Display):
             self.ax_.plot(x, y, **{**given, **style})
 
     def _finish(self, **drawn: Any) -> Self:
-        """Write the title, what the rates are over, the axes' names and the lines' labels.
+        """Write the title, the sample sizes, the axis labels and the labels of lines.
 
         Fields of the plot's spec may be given anew. Curves that cannot be seen are named with the
         reason: in the middle of the axes if there are no others.
@@ -348,7 +348,7 @@ def numbered(curves: Sequence[Curve]) -> list[Curve]:
 
 
 def corners(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
-    """Return the corners of a line as it is drawn, steps included."""
+    """Return the corners of a line as drawn, including steps."""
     x, y = (np.asarray(v, dtype=float) for v in line.get_data(orig=False))
     steps = line.get_drawstyle()
     if not len(x) or steps == "default":
@@ -358,7 +358,7 @@ def corners(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
 
 
 def thinned(x: np.ndarray, y: np.ndarray, log: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Return a curve without points that make no corner, and with at most MAX_CORNERS.
+    """Return a curve without points that are not corners, with at most MAX_CORNERS.
 
     For drawing only. A point in the middle of a run of equal values is left out.
     """

@@ -189,7 +189,7 @@ class DirSurfaceDisplay(Display):
 
 
 def _crowded(place: float, taken: list[float], x: np.ndarray) -> bool:
-    """Return whether a label at `place` would overlap another, or the frame."""
+    """Whether a label at `place` would overlap another, or the frame."""
     width = abs(x[-1] - x[0])
     at_edge = min(abs(place - x[0]), abs(place - x[-1])) < 0.5 * ROOM * width
     return at_edge or any(abs(place - other) < ROOM * width for other in taken)
@@ -198,7 +198,7 @@ def _crowded(place: float, taken: list[float], x: np.ndarray) -> bool:
 def _staircase(
     x: np.ndarray, y: np.ndarray, reached: np.ndarray, kind: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the edge between the cells that have `reached` a level (ranks, thresholds) and others.
+    """Return the edge between the cells that have `reached` a level and the others.
 
     From the last rank down; empty where there is no such edge. `x` and `y` are edges of cells.
     """
@@ -216,7 +216,7 @@ def _staircase(
 
 
 def _threshold_edges(t: np.ndarray, kind: str) -> np.ndarray:
-    """Return the edges of cells in which DIR is what it is at a threshold."""
+    """Return the edges of the cells in which DIR is constant over the threshold."""
     if len(t) == 1:
         half = max(abs(t[0]), 1.0) / 100
         return np.array([t[0] - half, t[0] + half])

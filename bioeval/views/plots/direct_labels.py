@@ -1,4 +1,4 @@
-"""Names written beside their curves, where there is room for them.
+"""Labels written beside their curves, where there is room.
 
 Labels are placed when the figure is drawn, so that they fit its size, the limits of its axes and
 the resolution.
@@ -49,7 +49,7 @@ class Labelled:
 
 
 class _Page(NamedTuple):
-    """The axes while labels are placed, in pixels."""
+    """The axes in pixels, while labels are placed."""
 
     frame: np.ndarray  # left, lower, right and upper end of the axes
     point: float  # pixels of a point of type
@@ -58,7 +58,7 @@ class _Page(NamedTuple):
 
 
 class DirectLabels(Artist):
-    """Labels beside the curves of one axes, none over a curve or over another label.
+    """Labels beside the curves of one axes, not over a curve or another label.
 
     A curve that coincides with others, or has no room beside it, is named in a key in the emptiest
     place; `in_key` has the labels there when the figure was drawn last.
@@ -87,7 +87,7 @@ class DirectLabels(Artist):
 
     @property
     def texts(self) -> list[Text]:
-        """The labels; they get their positions when the figure is drawn."""
+        """The labels, whose positions are set when the figure is drawn."""
         return list(self._named.values())
 
     def get_children(self) -> list[Artist]:
@@ -96,7 +96,7 @@ class DirectLabels(Artist):
 
     @allow_rasterization  # type: ignore[untyped-decorator]
     def draw(self, renderer: Any) -> None:
-        """Find the places and draw."""
+        """Find the positions of the labels, and draw them."""
         if not self.get_visible() or not self._named:
             return
         self.place(renderer)
@@ -104,7 +104,7 @@ class DirectLabels(Artist):
             artist.draw(renderer)
 
     def place(self, renderer: Any) -> None:
-        """Give each text its position, or make it a row of the key."""
+        """Set the position of each label, or make it a row of the key."""
         ax: Any = self.axes
         point = renderer.points_to_pixels(1.0)
         box = ax.get_window_extent(renderer)
@@ -191,7 +191,7 @@ def _samples(ax: Axes, curve: Labelled, frame: np.ndarray, spacing: float) -> np
 def _beside(
     curve: np.ndarray, at: float, half: np.ndarray, others: _Coverage, page: _Page
 ) -> np.ndarray | None:
-    """Return the best centre of a label; None where there is no room beside the curve."""
+    """Return the best centre of a label; None without room beside the curve."""
     frame, point, boxes = page.frame, page.point, page.boxes
     single = len(curve) <= 2
     alone = others.inside(curve - _APART * point, curve + _APART * point) == 0

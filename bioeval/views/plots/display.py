@@ -1,4 +1,4 @@
-"""The base of all displays: where a plot was drawn."""
+"""Base class of displays, which hold the arrays and axes of a plot."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from bioeval.views.plots.select_datasets import as_plot_text, pick_one
 
 
 class Display:
-    """The arrays of a plot, with the axes and the figure where they were drawn last."""
+    """The arrays of a plot, with the axes and the figure of its last drawing."""
 
     ax_: Axes
     figure_: Figure
 
     @property
     def why_empty(self) -> str:
-        """Why there is nothing to draw; empty where there is."""
+        """Why there is nothing to draw; empty if there is something."""
         return ""
 
     def _repr_html_(self) -> str:
@@ -55,13 +55,13 @@ class OneResultDisplay(Display):
         return cls(pick_one(data, cls._plot).dataset)
 
     def _titled(self, title: str, name: str | None, lines: Iterable[str]) -> None:
-        """Write the title with the name of the system, its own unless given."""
+        """Write the title with the given name of the system, or its own."""
         name = name or as_plot_text(self._dataset.attrs.get("system", ""))
         look.titled(self.ax_, f"{title}: {name}" if name else title, lines)
 
 
 def picture_of(figure: Figure) -> str:
-    """Return a figure as part of a page; nothing while pyplot has it, and shows it itself."""
+    """Return a figure as part of a page; nothing where pyplot shows the figure."""
     import matplotlib.pyplot as plt
 
     if plt.fignum_exists(getattr(figure, "number", None) or -1):

@@ -84,7 +84,7 @@ class FoldsDisplay(OneResultDisplay):
     def _point(
         self, v: dict[str, float], value: str, limits: str, label: str, **style: Any
     ) -> None:
-        """Draw FAR and FRR of several folds with their intervals, as far as there are any."""
+        """Draw the mean FAR and FRR of folds with their intervals, if any."""
         bars: list[Any] = []
         for rate in ("far", "frr"):
             middle = v[value.format(rate)]
@@ -115,7 +115,7 @@ class FoldsDisplay(OneResultDisplay):
         )  # fmt: skip
 
     def _target(self) -> bool:
-        """Draw the FAR target, named at the top; return whether it is in the way of a legend."""
+        """Draw the FAR target, named at the top; return whether it crosses the legend."""
         name, _, value = str(self._dataset.attrs.get("threshold_rule", "")).partition("=")
         if name != "far" or not value:
             return False
@@ -169,7 +169,7 @@ class ThresholdStudyDisplay(FoldsDisplay):
 
 
 def limits_in_words(attrs: Any) -> str:
-    """Return what the intervals of a result over folds are, from its attributes."""
+    """Return in words the intervals of a result over folds, from its attributes."""
     confidence = f"{100 * float(attrs['confidence']):g} %"
     if attrs.get("interval_method") == "quantile":
         return f"intervals: the middle {confidence} of the {unit_of(attrs)}s"
@@ -180,7 +180,7 @@ def limits_in_words(attrs: Any) -> str:
 
 
 def _estimate(attrs: Any) -> str:
-    """Return of which of its summaries a result has the interval."""
+    """Return the name of the summary that a result has the interval of."""
     spread = attrs.get("interval_method", "quantile") in ("nadeau-bengio", "quantile")
     return "mean" if spread else "pooled"
 
@@ -259,7 +259,7 @@ class Band(NamedTuple):
 
 
 def _folds(system: System) -> np.ndarray | None:
-    """Return the rates of the test part of each fold, a row each; None of other partitions."""
+    """Return the rates of the test part of each fold, one row each; None for other partitions."""
     dataset = system.dataset
     rate = next((rate for rate in ("cms", "dir") if f"train_{rate}_mean" in dataset), None)
     return None if rate is None else dataset[rate].values.reshape(-1, dataset.sizes["rank"])
@@ -365,7 +365,7 @@ class RepeatedDisplay(CurvesDisplay):
 
 
 def repeated(data: Any, ax: Axes | None = None, **style: Any) -> RepeatedDisplay:
-    """Draw the mean curve over many partitions, with their band.
+    """Draw the mean curve over many partitions, with its band.
 
     Parameters
     ----------
@@ -490,7 +490,7 @@ class SpreadDisplay(OneResultDisplay):
         self, x: float, y: float, row: Averaged, values: list[float], side: str, colour: str,
         **style: Any,
     ) -> None:  # fmt: skip
-        """Write a value, or the two ends of an interval."""
+        """Write a value, or the two limits of an interval."""
         digits = row.scalar.decimals
         texts = [f"{100 * v:.2f}" if row.scalar.percent else f"{v:.{digits}f}" for v in values]
         text = texts[0] if len(texts) == 1 else f"[{texts[0]}, {texts[1]}]"
@@ -500,7 +500,7 @@ class SpreadDisplay(OneResultDisplay):
 
 
 def _limits(attrs: Any) -> str:
-    """Return what mean and interval are, for a result of `cross_evaluate` or of `repeat`."""
+    """Return in words the mean and the interval of a result of `cross_evaluate` or `repeat`."""
     if "band" not in attrs:
         return f"point: mean; {limits_in_words(attrs)}"
     confidence = f"{100 * float(attrs['confidence']):g} %"

@@ -120,7 +120,7 @@ class GroupsDisplay(OneResultDisplay):
         look.labelled(ax, translate("False reject rate, FRR"), "", translate.other("frr"))
 
     def _pairs(self) -> None:
-        """Draw FAR of each pair of groups, logarithmic; 0 and what is undefined apart."""
+        """Draw FAR of each pair of groups, logarithmic; 0 and undefined rates differ."""
         ax, ds, far = self.far_ax_, self._dataset, self.far
         ax.grid(False)
         positive = far[far > 0]
@@ -153,7 +153,7 @@ class GroupsDisplay(OneResultDisplay):
             look.bar_labelled(bar, ax, translate("False accept rate, FAR"), translate.other("far"))
 
     def _name_groups(self, ax: Axes, subjects: bool = False) -> None:
-        """Name the groups along the axes of FAR, or on the left of FRR with their subjects."""
+        """Name the groups along the axes of FAR, or beside FRR with their subjects."""
         number = len(self.groups)
         shown = np.arange(0, number, -(-number // NAMED))
         names = [as_plot_text(cut(str(self.groups[i]), 18)) for i in shown]

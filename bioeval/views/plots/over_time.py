@@ -1,4 +1,4 @@
-"""Rates over time, and the ageing of templates: panels one below the other."""
+"""Rates over time, and the ageing of templates, in panels one below another."""
 
 from __future__ import annotations
 

@@ -201,7 +201,7 @@ class GallerySizeDisplay(CurvesDisplay):
         return self._finish(details=lambda _: details, others=others, keep_free=keep_free)
 
     def _extrapolated(self, curve: Curve, start: int, exact: int) -> Labelled:
-        """Draw the modelled part, hollow and dotted, from the last exact point on."""
+        """Draw the modelled part, hollow and dotted, after the last exact point."""
         x, y = curve.x[start:], curve.y[start:]
         self.ax_.plot(
             x, y, linestyle=":", linewidth=1.1, color=look.colour(curve.hue), marker="o",

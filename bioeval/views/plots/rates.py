@@ -63,7 +63,7 @@ class FarCurvesDisplay(CurvesDisplay):
 
 
 def _chance(display: CurvesDisplay) -> Labelled:
-    """Draw the line of a system that decides by chance, on axes of one scale."""
+    """Draw the line of a system that decides at random, if both axes have one scale."""
     ends = np.array([0, 1])
     display.ax_.set_aspect("equal")
     return display._reference(ends, ends)
@@ -95,7 +95,7 @@ class DirFarDisplay(FarCurvesDisplay):
 
 
 def by_far(far: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points of a curve in the order of FAR, without those that repeat another.
+    """Return the points of a curve in the order of FAR, without repeated points.
 
     Nothing is known between two points: a step to the right keeps the rate attained at the
     smaller FAR.
@@ -109,7 +109,7 @@ def by_far(far: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return a curve for a logarithmic FAR axis, which has no place for FAR 0.
+    """Return a curve for a logarithmic FAR axis, which cannot show FAR 0.
 
     The rate attained at FAR 0 is attained at the floor as well, one of the impostor attempts: the
     curve starts there, with the best rate attained up to it.
@@ -122,7 +122,7 @@ def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, 
 
 
 def floor_of(system: System, role: str = "impostor") -> float:
-    """Return one of the attempts of a class, the smallest rate above 0; NaN without any."""
+    """Return the smallest rate above 0 of a class, one of its attempts; NaN without any."""
     count = attempts(system.dataset, role)
     return 1.0 / count if count else float("nan")
 
@@ -130,7 +130,7 @@ def floor_of(system: System, role: str = "impostor") -> float:
 def shade_below_floor(
     ax: Axes, floors: Mapping[str, float], translate: TermTranslator
 ) -> list[Any]:
-    """Shade the FAR below one of the impostor attempts; return the text that says so."""
+    """Shade FAR below one of the impostor attempts; return the text about it."""
     known = [f for f in floors.values() if f == f]
     if not known:
         return []
@@ -290,7 +290,7 @@ class DetDisplay(CurvesDisplay):
         return self._finish(unseen=unseen, texts=texts, others=others)
 
     def _limits(self) -> tuple[float, float, float]:
-        """Return the lower limits of both axes, and the upper one, which they share."""
+        """Return the lower limits of both axes, and their common upper limit."""
         # The worst point on which both rates agree must be well inside.
         worst = max((float(np.fmin(c.x, c.y).max()) for c in self.defined), default=0.0)
         high = next((t for t in TICKS if t >= max(0.4, 1.6 * worst)), TICKS[-1])
@@ -300,7 +300,7 @@ class DetDisplay(CurvesDisplay):
 
 
 def _least(rate: np.ndarray, other: np.ndarray, high: float, floor: float) -> float:
-    """Return the smallest rate to show, of the points whose other rate is shown."""
+    """Return the smallest rate to show, among points whose other rate is shown."""
     shown = rate[other <= high]
     return max(float(shown.min()), floor) if len(shown) else floor
 
@@ -420,7 +420,7 @@ class ErrorRatesDisplay(CurvesDisplay):
         )  # fmt: skip
 
     def _limit(self) -> list[str]:
-        """Leave off the axis what is far from where the rates change, and say so."""
+        """Limit the axis to where the rates change, and say what is left out."""
         ends, xs = [], []
         for curve in self.defined:
             known = np.isfinite(curve.x)
@@ -463,7 +463,7 @@ class ErrorRatesDisplay(CurvesDisplay):
 def error_rates(
     data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any
 ) -> ErrorRatesDisplay:
-    """Draw FAR and FRR against the threshold, with the EER where the result holds it.
+    """Draw FAR and FRR against the threshold, with the EER where the result has it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The table of plots: what each draws, where it is defined and what its files are called.
+"""The registry of plots: the variables, module and file names of each.
 
 Read by :mod:`bioeval.plot`, by ``save_all``, by the page, and by the messages that name the plot
 for a result.

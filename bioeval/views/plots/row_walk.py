@@ -1,4 +1,4 @@
-"""One row of scores as a picture: its ordered list, the threshold, and what each entry adds."""
+"""One row of scores as a picture: its ordered list, the threshold, and the counters."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class RowWalkDisplay(Display):
             )  # fmt: skip
 
     def _words(self, ax: Axes, shown: ShownList) -> None:
-        """Write the columns of words on the right: the role, and what each task counts."""
+        """Write the columns of words on the right: role, and counters by task."""
         given: dict[str, Any] = {"ha": "left", "annotation_clip": False, "linespacing": 1.2}
         for head, texts, at in _columns(shown):
             rows = head.replace(", ", "\n")
@@ -217,7 +217,7 @@ def _names(shown: ShownList) -> list[str]:
 
 
 def _columns(shown: ShownList) -> list[tuple[str, list[str], float]]:
-    """Return the columns of words: head, texts, and where they begin, in points."""
+    """Return the columns of words: heading, texts, and start in points."""
     found = [("role", [line.role_text for line in shown.lines], _GAP)]
     texts = [(head, [x.cells[k] for x in shown.lines]) for k, head in enumerate(shown.heads)]
     if any(line.reason for line in shown.lines):
@@ -250,7 +250,7 @@ def _wrapped(text: str) -> list[str]:
 def row_walk(
     data: RowExplanation, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
 ) -> RowWalkDisplay:
-    """Draw one row: its ordered list with roles, the threshold, and what each entry adds.
+    """Draw one row: its ordered list with roles, the threshold, and the counters.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Plots of scores: how those of each class are distributed, and the matrix as a picture."""
+"""Plots of scores: the distributions of both classes, and the matrix as a picture."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _outline(
 
 
 def _peak(x: np.ndarray, y: np.ndarray, log: bool) -> float:
-    """Return how far along its outline, measured on a square plot, a histogram has its peak."""
+    """Return the place of the peak along a histogram's outline, measured on a square plot."""
     corner = int(np.argmax(y)) + 1
     height = np.log(np.fmax(y, 0.5 * y[y > 0].min())) if log else y
     wide, tall = np.ptp(x) or 1.0, np.ptp(height) or 1.0
@@ -227,7 +227,7 @@ class MatrixDisplay(Display):
         return self
 
     def _states(self, picture: dict[str, Any]) -> None:
-        """Colour the pixels without a score, and say in the corner what the colours mean."""
+        """Colour the pixels without a score, and explain the colours in the corner."""
         ax = self.ax_
         colours = ListedColormap([colour for _, colour in _STATES.values()])
         if self.state.any():
@@ -283,7 +283,7 @@ def _short(name: Any) -> str:
 
 
 def _runs(labels: np.ndarray) -> tuple[np.ndarray, list[Any]]:
-    """Return where the runs of equal labels begin and end, and the label of each."""
+    """Return the start, the end and the label of each run of equal labels."""
     changed = np.array([True, *(labels[1:] != labels[:-1])]) if len(labels) else np.zeros(0, bool)
     starts = np.nonzero(changed)[0]
     return np.append(starts, len(labels)), labels[starts].tolist()

@@ -1,4 +1,4 @@
-"""Which datasets a plot shows, and what each of them is called."""
+"""Selection of the datasets that a plot shows, and their names."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def pick_one(data: Any, plot: str) -> System:
 
 
 def drawable(data: Any, plot: Plot) -> Any:
-    """Return the part of `data` that a plot draws; None where there is none."""
+    """Return the part of `data` that a plot can draw; None if there is none."""
     if not plot.needs:
         return None
     needs = needs_of(data, plot)
@@ -73,7 +73,7 @@ def drawable(data: Any, plot: Plot) -> Any:
 
 
 class PlotFile(NamedTuple):
-    """A file of a plot: its stem, the system it shows alone, if any, and what its display takes."""
+    """A file of a plot: its stem, the single system it shows (if any), and its display's data."""
 
     stem: str
     system: str
@@ -99,18 +99,18 @@ def plot_files(data: Any, plots: Iterable[Plot]) -> Iterator[PlotFile]:
 
 
 def needs_of(data: Any, plot: Plot) -> Needs:
-    """Return the first of a plot's alternatives that some dataset has, else the first of all."""
+    """Return the first of a plot's alternatives that some dataset has, or the first of all."""
     found = (needs for needs in plot.needs if any(_fits(ds, needs) for ds in _datasets(data)))
     return next(found, plot.needs[0])
 
 
 def as_plot_text(name: object) -> str:
-    """Return a name as it is drawn: short, printable, and not read as a formula between dollars."""
+    """Return a name for a plot: short, printable, and not read as a formula between dollars."""
     return without_formula(short_name(str(name)))
 
 
 def without_formula(text: str) -> str:
-    """Return printable text that is drawn as it is, and not read as a formula between dollars."""
+    """Return printable text that matplotlib does not read as a formula between dollars."""
     return re.sub(r"(?<!\\)\$", r"\\$", text)
 
 
@@ -133,7 +133,7 @@ def _datasets(data: Any) -> Iterator[xr.Dataset]:
 
 
 def _fits(dataset: xr.Dataset, needs: Needs) -> bool:
-    """Return whether a dataset has all the variables, over the same dims."""
+    """Whether a dataset has all the variables, over the same dims."""
     return all(
         name in dataset and set(dataset[name].dims) == {*dims} for name, dims in needs.items()
     )
@@ -212,7 +212,7 @@ def _of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
 
 
 def _names(paths: list[list[str]]) -> list[tuple[str, str]]:
-    """Name nodes by the parts of their paths: the system, and what differs in the task."""
+    """Name nodes by the parts of their paths: the system, and the parts in which tasks differ."""
     names = []
     for path in paths:
         group = [part for part in path if part not in _WORDS]

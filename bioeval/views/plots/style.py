@@ -1,4 +1,4 @@
-"""How every plot looks: colours, axes, titles, ticks and notes.
+"""Style of all plots: colours, axes, titles, ticks and notes.
 
 Matplotlib's global settings stay as they are; each artist is styled by itself.
 """
@@ -52,7 +52,7 @@ SQUARE = (5.8, 6.0)
 
 
 def colour(number: int) -> tuple[float, float, float]:
-    """Return the colour of a curve by its number; past the palette, greyer ones."""
+    """Return the colour of a curve by its number; numbers beyond the palette get greyer ones."""
     turn, place = divmod(number, len(PALETTE))
     rgb = np.array(to_rgb(PALETTE[place]))
     rgb = 0.5 + (rgb - 0.5) * 0.45**turn
@@ -83,7 +83,7 @@ def luminance(rgb: Any) -> float:
 
 
 def axes_for(ax: Axes | Figure | None, size: tuple[float, float] = SIZE) -> Axes:
-    """Return `ax`; the axes of a new figure of `size` where none is given, or of a given one."""
+    """Return `ax`, or axes in a given figure, or in a new figure of `size`."""
     if ax is None:
         import matplotlib.pyplot as plt
 
@@ -103,7 +103,7 @@ def axes_for(ax: Axes | Figure | None, size: tuple[float, float] = SIZE) -> Axes
 
 
 def stacked(ax: Axes, number: int) -> list[Axes]:
-    """Divide the place of `ax` into axes one below the other; it keeps the first place."""
+    """Divide the place of `ax` into axes one below another; `ax` keeps the top place."""
     figure, place = ax.figure, ax.get_subplotspec()
     if place is None:
         left, low, wide, high = ax.get_position().bounds
@@ -145,7 +145,7 @@ def _fits(text: str, size: float, length: float) -> bool:
 
 
 def _wrapped(text: str, columns: int) -> list[str]:
-    """Break a line, after semicolons if that is enough."""
+    """Break a line, at semicolons if possible."""
     parts = "; ".join(part.replace(" ", "\u00a0") for part in text.split("; "))
     rows = textwrap.wrap(parts, columns, break_long_words=False)
     if max(map(len, rows), default=0) > columns:
@@ -156,7 +156,7 @@ def _wrapped(text: str, columns: int) -> list[str]:
 def titled(
     ax: Axes, title: str, over: Iterable[str] = (), share: float = 1.0, gap: float = 0.0
 ) -> None:
-    """Write the title and, small below it, what the plot is over.
+    """Write the title and, small below it, the sample sizes of the plot.
 
     `share` is the fraction of the width that a colour bar leaves to the axes, `gap` the points
     between the axes and the text, besides the usual ones.
@@ -182,7 +182,7 @@ def titled(
 
 
 def labelled(ax: Axes, x: str, y: str, term_x: str = "", term_y: str = "") -> None:
-    """Name both axes, with the other vocabulary's terms in small where there is room.
+    """Label both axes, with the other vocabulary's terms in small where there is room.
 
     A name such as "False accept rate, FAR" is cut to "FAR" where there is little room.
     """
@@ -199,7 +199,7 @@ def _name(text: str, length: float, size: float) -> str:
 
 
 def _beside(ax: Axes, label: Any, term: str, length: float) -> None:
-    """Write the other vocabulary's term behind a label of an axis."""
+    """Write the other vocabulary's term after the label of an axis."""
     size = label.get_fontsize() - 2.5
     taken = len(label.get_text()) * label.get_fontsize() * 0.56 + 7
     if not term or not _fits(term, size, 1.1 * length - taken):
@@ -224,7 +224,7 @@ def bar_labelled(bar: Any, ax: Axes, text: str, term: str = "") -> None:
 
 
 def empty(ax: Axes, lines: Iterable[str]) -> None:
-    """Write in the middle of empty axes why they are empty."""
+    """Write in the middle of empty axes why nothing is drawn."""
     columns = max(16, int(0.8 * room(ax)[0] / (LABEL_SIZE * 0.52)))
     text = "\n".join(row for line in lines for row in textwrap.wrap(line, columns))
     for line in ax.lines:
@@ -237,7 +237,7 @@ def empty(ax: Axes, lines: Iterable[str]) -> None:
 
 
 def sentence(text: str) -> str:
-    """Return a text with a capital letter at its beginning."""
+    """Return a text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
@@ -296,7 +296,7 @@ def rank_axis(ax: Axes, which: str, last: int, log: bool, first: float = 1) -> N
 
 
 def rate_limits(low: float) -> tuple[float, float]:
-    """Return the limits of a linear axis of rates of which `low` is the smallest.
+    """Return the limits of a linear axis of rates whose smallest value is `low`.
 
     From 0, or from a round number if all lie in the upper half and some below 1.
     """

@@ -115,7 +115,7 @@ class ZooDisplay(Display):
         return self
 
     def _name_worst(self, ax: Axes) -> None:
-        """Ring the worst subjects and write their names beside them, away from the middle."""
+        """Circle the worst subjects and write their names beside them, facing outwards."""
         x, y = self.genuine[self.worst], self.impostor[self.worst]
         ax.scatter(x, y, s=46, facecolors="none", edgecolors=look.TEXT, linewidth=1.0, zorder=4)
         ax.autoscale_view()
@@ -147,7 +147,7 @@ class ZooDisplay(Display):
             self.labels_.append(text)
 
     def _name_corner(self, ax: Axes, animal: str, text: str, colour: Any) -> None:
-        """Write the name of an animal into its corner of the axes."""
+        """Write the name of an animal in its corner of the axes."""
         by_genuine, by_impostor = ANIMALS[animal]
         right = (by_genuine == "best") == (self.better > 0)
         top = (by_impostor == "best") == (self.better < 0)

@@ -1,4 +1,4 @@
-"""Results as a table for the terminal: values of the datasets, never computed.
+"""Results as a table for the terminal, from the values of the datasets.
 
 ``rows`` selects them, ``numbers`` formats them, and :class:`ResultTable` lays them out. Each row
 has its sample size: the attempts of each class and the subjects that made them.
@@ -126,7 +126,7 @@ class ResultTable:
         yield from self._warnings()
 
     def _layout(self, width: int) -> tuple[int, int]:
-        """Return the number of columns that fit, 0 for stacked rows, and the gap between them."""
+        """Return the number of columns that fit (0: stacked rows) and the gap between them."""
         for gap in _GAPS:
             if _INDENT + sum(self._widths) + gap * (len(self._heads) - 1) <= width:
                 return len(self._heads), gap
@@ -138,7 +138,7 @@ class ResultTable:
     def _rows(
         self, part: TableSection, cells: list[tuple[str, ...]], count: int, gap: int
     ) -> Table:
-        """Lay out the rows of a section, the columns of all sections alike."""
+        """Lay out the rows of a section, with the same columns in all sections."""
         table = plain_table(gap=gap)
         for i in range(count):
             if i == 0:
@@ -215,7 +215,7 @@ def _style(row: Row) -> str:
 
 
 def _named(lines: Iterable[tuple[str, str]], width: int) -> Iterator[Any]:
-    """Lay out lines with their names beside them, or above them where it is narrow."""
+    """Lay out lines with their names beside them, or above them in a narrow terminal."""
     if width >= _LEAST_LINE:
         yield grid(lines)
         return
@@ -235,7 +235,7 @@ def _stacked(part: TableSection, cells: list[tuple[str, ...]]) -> Iterator[Any]:
 
 
 def with_joined_targets(text: str) -> str:
-    """Join successive FAR targets that have the same reason."""
+    """Join successive FAR targets for the same reason."""
     before = ""
     while text != before:
         before, text = text, _SAME_REASON.sub(r"FAR \1, \3 (\2)", text)
@@ -243,7 +243,7 @@ def with_joined_targets(text: str) -> str:
 
 
 def _cells(row: Row, fraction: int, bracket: int) -> tuple[str, ...]:
-    """Return a row as text, its value aligned at the point, its interval `bracket` wide."""
+    """Return a row as text, its value aligned at the decimal point, its interval `bracket` wide."""
     interval = f" {numbers.ends(row).ljust(bracket)}" if bracket else ""
     return (
         row.measure,

@@ -1,4 +1,4 @@
-"""Blocks of a study as a table: by rich, or as plain lines of a fixed width."""
+"""Blocks of a study as a table, by rich or as plain lines of a fixed width."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class StudyReport:
             yield self._translate(reword(text))
 
     def _said(self, table: Table) -> tuple[list[str], list[list[str | None]]]:
-        """Return heads and rows in the words of the view."""
+        """Return headings and rows in the terms of the view."""
         heads, rows = list(table.heads), [list(row) for row in table.rows]
         if table.said == "heads":
             heads = [self._translate(head) for head in heads]
@@ -137,7 +137,7 @@ class StudyReport:
 def _lines(
     heads: Iterable[str], rows: Iterable[Iterable[str | None]], widths: Iterable[int]
 ) -> list[str]:
-    """Return a table as lines; without `widths` as wide as its cells, the first flush left."""
+    """Return a table as lines; without `widths`, columns are as wide as their cells."""
     texts = [[cell or "" for cell in row] for row in (heads, *rows)]
     if not widths:
         first, *others = (max(map(len, column)) for column in zip(*texts, strict=True))

@@ -1,4 +1,4 @@
-"""One row of scores as tables: its ordered lists, and what each entry adds to which counter."""
+"""One row of scores as tables: its ordered lists, and the counters of each entry."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LEGEND = {
 
 
 def legend(walks: Iterable[RowExplanation]) -> Iterator[str]:
-    """Yield what the counters of the tasks mean."""
+    """Yield the meanings of the counters of the tasks."""
     there = {task.task.partition("/")[0] for explained in walks for task in explained.tasks}
     yield from (text for task, text in _LEGEND.items() if task in there)
 
@@ -63,7 +63,7 @@ class ExplanationTable:
 
 
 def about(explained: RowExplanation) -> Iterator[tuple[str, str]]:
-    """Yield what the row is of, and where its threshold comes from."""
+    """Yield the description of the row, and the source of its threshold."""
     system = f"{explained.system}, " if explained.system else ""
     yield "data", f"{system}{explained.layout}, {counted(explained.probes, 'probes')}"
     yield "protocol", explained.protocol
@@ -75,12 +75,12 @@ def about(explained: RowExplanation) -> Iterator[tuple[str, str]]:
 
 
 def acceptance(kind: str) -> str:
-    """Return when a score is accepted."""
+    """Return the rule by which a score is accepted."""
     return f"{noun(kind)} {'>=' if larger_is_closer(kind) else '<='} threshold"
 
 
 def noun(kind: str) -> str:
-    """Return what a score is called."""
+    """Return the noun for a score."""
     return "order" if kind == "order" else noun_of(kind)
 
 
@@ -89,7 +89,7 @@ def _threshold(value: float) -> str:
 
 
 def body(explained: RowExplanation, width: int) -> Iterator[Any]:
-    """Yield the lists of a row; in a narrow terminal the tasks of a list one below the other."""
+    """Yield the lists of a row, with the tasks one below another in a narrow terminal."""
     tasks = next((n for n, least in _TASKS_IN.items() if width >= least), 1)
     for shown in lists_of(explained):
         yield Text("")
@@ -153,7 +153,7 @@ def _list(shown: ShownList, explained: RowExplanation, tasks: Sequence[int]) -> 
 
 
 def _sums(explained: RowExplanation) -> Table:
-    """Return what the row adds to the counters of each task, and why."""
+    """Return the contributions of the row to the counters of each task, with reasons."""
     table = Table.grid(padding=(0, 2))
     table.add_column(overflow="fold")
     table.add_column(overflow="fold", style="bold")
@@ -164,7 +164,7 @@ def _sums(explained: RowExplanation) -> Table:
 
 
 def adds(task: TaskExplanation) -> str:
-    """Return what a row adds to the counters of a task."""
+    """Return the contributions of a row to the counters of a task."""
     if task.conditional:
         return "depends on the threshold"
     hidden = ("genuine_attempts", "impostor_attempts", "attempts", "queries")
@@ -173,14 +173,14 @@ def adds(task: TaskExplanation) -> str:
 
 
 def _complete(task: str, counts: Mapping[Count, float]) -> dict[Count, float]:
-    """Return counts in their order, of verification with those that are 0."""
+    """Return counts in their order; for verification including those that are 0."""
     always = _ALWAYS.get(task.partition("/")[0], ())
     found = {Count(name, None, 0): counts.get(Count(name, None, 0), 0) for name in always}
     return found | dict(counts)
 
 
 def why(task: TaskExplanation) -> str:
-    """Return what decides in a row."""
+    """Return the reason for the outcome of a row."""
     decides = [e for e in task.entries if e.if_accepted or e.if_rejected]
     if task.task in ("open_set", "closed_set") and decides:
         entry = decides[0]
@@ -190,7 +190,7 @@ def why(task: TaskExplanation) -> str:
 
 
 def notes(explained: RowExplanation) -> list[str]:
-    """Return what happens in a row, with the tasks that it happens in, and what is left out."""
+    """Return the notes on a row, with the tasks that they are about, and entries left out."""
     said = [(task.title, note) for task in explained.tasks for note in task.notes]
     joined: dict[str, list[str]] = {}
     for title, note in said:
@@ -231,7 +231,7 @@ class StepsTable:
 
 
 def _so_far(explained: RowExplanation, sums: Mapping[str, Mapping[Count, float]]) -> Table:
-    """Return what a step adds to each task, and the sums after it."""
+    """Return the contributions of a step to each task, and the sums after it."""
     table = plain_table()
     for head in ("", "this probe adds", "so far"):
         table.add_column(head, overflow="fold")
@@ -244,7 +244,7 @@ def _so_far(explained: RowExplanation, sums: Mapping[str, Mapping[Count, float]]
 
 
 def _rates(sums: Mapping[str, Mapping[Count, float]]) -> Table:
-    """Return the rates with the sums that they are made of."""
+    """Return the rates with the sums that they are computed from."""
     table = Table.grid(padding=(0, 2))
     for _ in range(4):
         table.add_column(overflow="fold")

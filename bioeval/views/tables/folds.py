@@ -28,7 +28,7 @@ _GIVEN = {
 
 
 def has_folds(tree: xr.DataTree | xr.Dataset) -> bool:
-    """Return whether these are results over folds."""
+    """Whether these are results over folds."""
     return any("fold" in dataset.dims for _, dataset in datasets(tree))
 
 
@@ -173,7 +173,7 @@ def _rates(dataset: xr.Dataset, narrow: bool) -> Table:
 
 
 def _of_given_folds(dataset: xr.Dataset) -> bool:
-    """Return whether the folds are those of listed pairs, of which a standard error is reported."""
+    """Whether the folds are of listed pairs, for which a standard error is reported."""
     return str(dataset.attrs["splitter"]).startswith("PredefinedPairFolds")
 
 

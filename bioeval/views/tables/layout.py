@@ -1,4 +1,4 @@
-"""Rows, numbers and plain tables, which all tables share."""
+"""Rows, numbers and plain tables for all tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bioeval.results.words import NOT_DEFINED, threshold_text
 
 @dataclass(frozen=True)
 class SampleSize:
-    """Sample size of a result: attempts of each class, None for a class that it does not use.
+    """Sample size of a result: attempts of each class, None for a class that is not used.
 
     `subjects` is the number of subjects whose probes made these attempts; 0 if unknown.
     """
@@ -37,7 +37,7 @@ class SampleSize:
 
 @dataclass(frozen=True)
 class Classes:
-    """Sample sizes of a task: both classes of attempts, and each by itself."""
+    """Sample sizes of a task: both classes of attempts together, and each alone."""
 
     both: SampleSize
     genuine: SampleSize
@@ -83,7 +83,7 @@ NOT_KNOWN = "-"
 
 
 def fraction_digits(row: Row) -> int:
-    """Return the number of digits behind the point of a per cent."""
+    """Return the number of digits after the decimal point of a per cent."""
     return row.decimals if row.unit == "%" and row.is_defined else 0
 
 
@@ -94,7 +94,7 @@ def with_shared_decimals(rows: Sequence[Row]) -> list[Row]:
 
 
 def value(row: Row, fraction: int) -> str:
-    """Return the value, with blanks behind so that points stand below each other.
+    """Return the value, padded so that decimal points are aligned.
 
     What is not quite 0 or 1 is never written as 0 or 1.
     """
@@ -106,7 +106,7 @@ def value(row: Row, fraction: int) -> str:
 
 
 def ends(row: Row) -> str:
-    """Return the interval of a value as text: ``[1.01, 1.50]``; nothing where there is none."""
+    """Return the interval of a value as text: ``[1.01, 1.50]``; empty without one."""
     if row.ends is None or not row.is_defined:
         return ""
     scale = 100 if row.unit == "%" else 1
@@ -115,7 +115,7 @@ def ends(row: Row) -> str:
 
 
 def _rounded(value: float, decimals: int, whole: float | None) -> str:
-    """Return a number; near 0 or near `whole`, never rounded to them."""
+    """Return a rounded number that reaches 0 or `whole` only if it is exactly that."""
     number, least = float(f"{value:.{decimals}f}"), 10.0**-decimals
     if whole is not None and number == 0 and value > 0:
         return f"< {least:.{decimals}f}"
@@ -136,7 +136,7 @@ def score(value: float) -> str:
 
 
 def count(value: int | None) -> str:
-    """Return a count with its thousands set apart."""
+    """Return a count with thousands separators."""
     return "" if value is None else f"{value:,}"
 
 
@@ -146,12 +146,12 @@ def known(value: int) -> str:
 
 
 def indented(renderable: Any) -> Padding:
-    """Return a renderable that is set in by two columns."""
+    """Return a renderable indented by two columns."""
     return Padding(renderable, (0, 0, 0, 2))
 
 
 def grid(rows: Iterable[tuple[str, str]], gap: int = 2, style: str = "dim") -> Table:
-    """Return names and the texts that belong to them, side by side."""
+    """Return names and their texts, side by side."""
     table = Table.grid(padding=(0, gap))
     table.add_column(no_wrap=True, style=style)
     table.add_column(overflow="fold")
@@ -166,7 +166,7 @@ def listed(texts: Iterable[str]) -> Padding:
 
 
 def warned(texts: Iterable[str]) -> Iterator[Any]:
-    """List warnings under their head, each once; nothing without any."""
+    """List warnings under their heading, each once; nothing without any."""
     found = list(dict.fromkeys(filter(None, texts)))
     if found:
         yield Text("")
@@ -188,7 +188,7 @@ class _WholeWords(Table):
 
 
 def plain_table(heads: Iterable[str] = (), gap: int = 2) -> Table:
-    """Return a table without lines; columns with a head are set flush right."""
+    """Return a table without lines; columns with a heading are right-aligned."""
     table = _WholeWords(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="dim")
     for head in heads:
         table.add_column(head, justify="right" if head else "left")

@@ -103,7 +103,7 @@ def _of(count: int, what: str, subjects: int) -> str:
 
 
 def left_out(found: Mapping[str, xr.Dataset]) -> str:
-    """Return the tasks of the card of the layout that the scores do not support, and why."""
+    """Return the tasks that the card has and the scores do not support, with reasons."""
     if not found:
         return ""
     attrs = next(iter(found.values())).attrs
@@ -123,14 +123,14 @@ def left_out(found: Mapping[str, xr.Dataset]) -> str:
 
 
 def has_chosen(dataset: xr.Dataset) -> bool:
-    """Return whether there are rates at thresholds selected on the evaluated data."""
+    """Whether there are rates at thresholds selected on the evaluated data."""
     return "chosen_on" not in dataset.attrs and any(
         name in dataset for name in ("eer", "frr_at_far", "dir_at_far")
     )
 
 
 def differs_by_rank(dataset: xr.Dataset) -> bool:
-    """Return whether a FAR target has other thresholds at other ranks."""
+    """Whether a FAR target has different thresholds at different ranks."""
     limits = dataset.get("threshold_at_far")
     if limits is None or "rank" not in limits.dims:
         return False
@@ -171,7 +171,7 @@ def alarms(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
 
 
 def warnings(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:
-    """Return each warning with the paths of its tasks; without the alarms."""
+    """Return each warning with the paths of its tasks, without the alarms."""
     said: dict[str, list[str]] = {}
     for path, dataset in found.items():
         for line in str(dataset.attrs.get("warnings", "")).splitlines():

@@ -1,4 +1,4 @@
-"""The rows of a task: which values of its dataset are shown, and over how many attempts."""
+"""The rows of a task: the values of its dataset that are shown, and their attempts."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
 
 
 def precision_of_queries(dataset: xr.Dataset) -> xr.DataArray:
-    """Return the average precision of each query; of top-K lists, that of the cut list."""
+    """Return the average precision of each query; for top-K lists, of the cut lists."""
     names = ("average_precision", "rank_k_average_precision")
     return dataset[next(name for name in names if name in dataset)]
 
@@ -186,7 +186,7 @@ def precision_of_queries(dataset: xr.Dataset) -> xr.DataArray:
 
 
 def _of_scalar(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]:
-    """Return the row of a scalar, or its rows at FAR targets or costs, and those of bounds."""
+    """Return the row of a scalar, its rows at FAR targets or costs, or those of its bounds."""
     yield from _bounds(dataset, scalar, over)
     if scalar.name not in dataset:
         return
@@ -214,7 +214,7 @@ def _at_target(scalar: Scalar, target: float) -> str:
 
 
 def _bounds(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]:
-    """Return the rows of bounds that are known in place of a scalar."""
+    """Return the rows of the bounds of a scalar that is not known exactly."""
     names = {end: f"{scalar.name}_{end.replace(' ', '_')}" for end in ("at least", "at most")}
     if any(name not in dataset for name in names.values()):
         return
@@ -240,7 +240,7 @@ def _row(
     label: str = "",
     over_class: SampleSize | None = None,
 ) -> Row:
-    """Return a row as the scalar describes it; over both classes unless one is given."""
+    """Return a row as the scalar describes it, over both classes unless one is given."""
     decimals = scalar.decimals
     if not isinstance(decimals, int):
         decimals = _decimals(getattr(over.both, decimals))
@@ -259,7 +259,7 @@ def _row(
 
 
 def _costs(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]:
-    """Return the least cost at each prior but one half, over that of accepting or rejecting all."""
+    """Return the least cost at each prior except one half, over that of a fixed decision."""
     names = ("min_cost", "min_cost_threshold", "cost_prior", "cost_miss", "cost_false_accept")
     for least, threshold, prior, miss, false in zip(
         *(dataset[name].values.tolist() for name in names), strict=True
@@ -274,7 +274,7 @@ def _costs(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]:
 
 
 def _value_at(dataset: xr.Dataset, name: str, **at: int) -> float:
-    """Return one value; by numpy, since xarray takes long, and may load dask, to find it."""
+    """Return one value, by numpy, since xarray takes long and may load dask to find it."""
     variable = dataset[name].variable
     return float(variable.values[tuple(at.get(str(dim), slice(None)) for dim in variable.dims)])
 
@@ -289,7 +289,7 @@ def _ends(dataset: xr.Dataset, stem: str, **at: int) -> tuple[float, float] | No
 
 
 def _targets(dataset: xr.Dataset, name: str) -> Iterator[tuple[float, float, float | None]]:
-    """Return target, rate and threshold at each FAR target; at rank 1, where there are ranks."""
+    """Return target, rate and threshold at each FAR target, at rank 1 where there are ranks."""
     if name not in dataset:
         return
     if {*dataset[name].dims, "rank"} != {"far_target", "rank"}:
@@ -312,12 +312,12 @@ def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[tuple[int, fl
 
 
 def _decimals(attempts: int | None) -> int:
-    """Return as many decimals of a per cent as make one attempt visible, two to four."""
+    """Return the decimals of a per cent that make one attempt visible, two to four."""
     return min(4, max(2, len(str(attempts)) - 2))
 
 
 def _classes(dataset: xr.Dataset) -> Classes:
-    """Return the numbers of attempts and of the subjects whose probes made them.
+    """Return the numbers of attempts, and of the subjects whose probes made them.
 
     Genuine attempts are those of subjects that are in the gallery. In verification every probe
     makes impostor attempts; in open set, those that the option ``impostors`` says.

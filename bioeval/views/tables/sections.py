@@ -121,7 +121,7 @@ def _drawn(gallery: str, sampling: str) -> str:
 
 
 def _searched(attrs: Mapping[str, Any]) -> str:
-    """Return the size of the gallery in words; impostors may have one subject less."""
+    """Return the size of the gallery in words; impostors may search one subject fewer."""
     genuine = attrs["genuine_gallery_subjects"]
     impostor = attrs.get("impostor_gallery_subjects", genuine)
     if not int(genuine):
@@ -135,7 +135,7 @@ def _searched(attrs: Mapping[str, Any]) -> str:
 
 
 def _independent(dataset: xr.Dataset) -> Iterator[str]:
-    """Return in words what of the attempts is independent."""
+    """Return in words the number of independent attempts."""
     if "disjoint_pairs" not in dataset:
         return
     pairs, subjects = (int(dataset[name]) for name in ("disjoint_pairs", "subjects"))
@@ -147,7 +147,7 @@ def _independent(dataset: xr.Dataset) -> Iterator[str]:
 
 
 def _worst(dataset: xr.Dataset) -> Iterator[str]:
-    """Return the worst queries in words, if there are values of each."""
+    """Return the worst queries in words, if each query has a value."""
     if "probe" not in dataset.dims:
         return
     found = precision_of_queries(dataset).dropna("probe")

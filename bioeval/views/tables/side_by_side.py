@@ -21,7 +21,7 @@ from bioeval.views.terms import term_translator
 
 
 class SideBySideTable:
-    """Verification results of several systems, or those over the same folds, for rich to print."""
+    """Verification results of systems, or over the same folds, for rich to print."""
 
     def __init__(self, title: str, found: Mapping[str, xr.Dataset], naming: Naming):
         self.title, self.found, self._naming = title, dict(found), naming

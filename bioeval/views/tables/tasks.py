@@ -13,7 +13,7 @@ TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid", "g
 
 
 def datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
-    """Return the path and the dataset of each task, in the order in which they are shown."""
+    """Return the path and the dataset of each task, in the order of display."""
     if isinstance(tree, xr.Dataset):
         yield "", tree
         return
@@ -38,7 +38,7 @@ def system_of(path: str) -> str:
 
 
 def report_ranks(dataset: xr.Dataset) -> list[int]:
-    """Return the ranks to show: those of the protocol card, as far as the results reach them."""
+    """Return the ranks to show: those of the protocol card that the results reach."""
     if "rank" not in dataset.coords:
         return []
     said = [int(word) for word in str(dataset.attrs.get("report_ranks", "")).split()]

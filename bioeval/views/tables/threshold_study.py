@@ -1,4 +1,4 @@
-"""A threshold study as a table: what to install, what to expect, how far the data reach."""
+"""A threshold study as a table: threshold to install, rates to expect, support of the data."""
 
 from __future__ import annotations
 
