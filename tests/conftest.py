@@ -6,6 +6,7 @@ import gc
 import os
 import secrets
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,8 @@ import pytest
 from hypothesis.internal.conjecture import providers
 
 CI = os.environ.get("CI", "").lower() not in ("", "0", "false", "no")
+_BEGUN = time.monotonic()
+_session: list[pytest.Session] = []
 ROOT = Path(__file__).resolve().parents[1]
 
 matplotlib.use("Agg")
@@ -64,6 +67,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all", action="store_true", help="run the tests marked slow as well (as where CI is set)"
     )
+    parser.addoption(
+        "--seconds", type=float, default=0, help="begin no test after so long (0: no limit)"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -73,6 +79,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(skip)
+
+
+def pytest_runtest_logfinish() -> None:
+    """Begin no other test when the time of ``--seconds`` is up."""
+    if _session and 0 < _session[0].config.option.seconds < time.monotonic() - _BEGUN:
+        _session[0].shouldstop = "the time is up: the tests after this one were not run"
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    _session.append(session)
 
 
 def pytest_collection_finish() -> None:

@@ -7,6 +7,7 @@ change adds, it takes away elsewhere, or the change says why the house must grow
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import subprocess
 import sys
@@ -47,9 +48,14 @@ def tokens(path: Path) -> int:
 
 def nodes(kind: type | tuple[type, ...]) -> Iterator[tuple[Path, ast.AST]]:
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path)):
             if isinstance(node, kind):
                 yield path, node
+
+
+@functools.cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def test_modules_lines_and_tokens():

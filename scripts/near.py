@@ -1,0 +1,120 @@
+"""The tests nearest to some files, chosen by what the tests name; `scripts/test --near` runs them.
+
+In this order, and until the time is up:
+
+1. a test file: itself;
+2. a module: the examples in its docstrings, the test file of the same name, then the tests that use
+   a name imported from it;
+3. the tests that run over every format, plot, command, splitter, scalar or card, for one of these;
+4. the limits that every module keeps (imports, lengths);
+5. tests that use one of its public names (``be.zoo``), or the name of the command or the card.
+
+A test uses a name if its function, or a definition of its file that it uses, has the name in it.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TESTS = sorted(path for path in (ROOT / "tests").rglob("test_*.py"))
+
+#: What lists all files of a folder, as tests import it or name it.
+REGISTRIES = {
+    "protocols": r"\bavailable\(",
+    "bioeval/cli": r"\bCOMMANDS\b",
+    "bioeval/partition": r"\bSPLITTERS\b|bp\.__all__",
+    "bioeval/scores/formats": r"registry\.(FORMATS|written_formats)",
+    "bioeval/views/plots": r"\bPLOTS\b",
+    "bioeval/base/scalars.py": r"\b(OPTIMA|RATES_OF|COMPARED|VERIFICATION_\w+)\b",
+}
+GUARDS = ("test_layers.py::test_imports_go_downward", "test_house.py")
+
+
+def tests_using(path: Path, words: str) -> list[str]:
+    """Return the tests of a file in which the pattern occurs, or in what they use of the file."""
+    text = path.read_text(encoding="utf-8")
+    if not re.search(words, text):
+        return []
+    parts: dict[str, str] = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            parts[node.name] = "\n".join(map(ast.unparse, [*node.decorator_list, node]))
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            parts[node.targets[0].id] = ast.unparse(node)
+    found: set[str] = set()
+    while new := {k for k, part in parts.items() if k not in found and re.search(words, part)}:
+        found |= new
+        words = "|".join([words, *(rf"\b{name}\b" for name in new if not name.startswith("test"))])
+    where = path.relative_to(ROOT)
+    return [f"{where}::{name}" for name in parts if name in found and name.startswith("test")]
+
+
+def imported(path: Path, module: str) -> str:
+    """Return a pattern of the names that a test file imports from a module; empty for none."""
+    package, _, stem = module.rpartition(".")
+    names = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            taken = [x.asname or x.name for x in node.names]
+            names += taken if node.module == module else []
+            names += [stem] if node.module == package and stem in taken else []
+    return "|".join(rf"\b{name}\b" for name in names)
+
+
+def near(file: Path) -> Iterator[tuple[str, Iterable[str]]]:
+    """Yield why tests are near a file, and these tests."""
+    inside = file.relative_to(ROOT)
+    if inside.parts[0] == "tests":
+        yield "the file itself", [str(inside)]
+        return
+    if inside.suffix == ".py":
+        module = ".".join(inside.with_suffix("").parts).removesuffix(".__init__")
+        yield "its examples", [f"tests/test_docstrings.py::test_examples[{module}]"]
+        same = [str(p.relative_to(ROOT)) for p in TESTS if p.stem == f"test_{file.stem}"]
+        yield "the same name", same
+        for path in TESTS:
+            if words := imported(path, module):
+                yield "imports it", tests_using(path, words)
+    names = [re.escape(f'"{file.stem.replace("_", "-")}"')]
+    if inside.suffix == ".py":
+        public = re.findall(r"^(?:def|class) ([A-Za-z]\w*)", file.read_text("utf-8"), re.MULTILINE)
+        plots = "plots" in inside.parts
+        names += [rf"\b{'plot' if plots else '(be|bp)'}\.{x}\b" for x in public]
+    registry = REGISTRIES.get(str(inside)) or REGISTRIES.get(str(inside.parent))
+    if registry:
+        for path in TESTS:
+            yield "covers all of its kind", tests_using(path, registry)
+    if inside.suffix == ".py":
+        yield "limits of every module", [f"tests/{guard}" for guard in GUARDS]
+    for path in TESTS:
+        yield "uses its public name", tests_using(path, "|".join(names))
+
+
+def main(files: list[str]) -> None:
+    """Print the nearest tests and why, and run them."""
+    chosen: dict[str, None] = {}
+    for name in files:
+        file = Path(name).resolve()
+        if not file.is_file() or not file.is_relative_to(ROOT):
+            raise SystemExit(f"{name}: no file of this repository")
+        print(f"Near {file.relative_to(ROOT)}:")
+        for why, tests in near(file):
+            new = [x for x in tests if x not in chosen and x.partition("::")[0] not in chosen]
+            chosen |= dict.fromkeys(new)
+            for path in dict.fromkeys(x.partition("::")[0] for x in new):
+                count = sum(x.startswith(f"{path}::") for x in new)
+                print(f"  {path}{f' ({count})' if count else ''}: {why}")
+    sys.stdout.flush()
+    os.chdir(ROOT)
+    few = ["-q", "--seconds=40", "-k", "not test_a_call_loads_few_lines", "-p", "no:cacheprovider"]
+    os.execvp(sys.executable, [sys.executable, "-m", "pytest", "-n", "0", *few, *chosen])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
