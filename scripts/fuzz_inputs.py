@@ -477,15 +477,12 @@ _TEXT: tuple[Callable[[random.Random, bytes], bytes], ...] = (
 
 #: A command that works, for each command, to which odd options are added.
 WORKING = {
-    "run": ["s.npz"],
-    "check": ["s.npz"],
     "explain": ["s.npz", "--probe", "2"],
     "threshold": ["s.npz", "--folds", "3", "--repeats", "2"],
     "compare": ["s.npz", "s.npz", "--replicates", "100"],
     "report": ["s.npz", "--out", "new", "--interval", "none", "--folds", "0"],
     "gom": ["s.npz", "--protocol", "viper"],
     "zoo": ["s.npz", "--permutations", "9"],
-    "gallery-size": ["s.npz"],
     "over-time": ["s.npz", "--meta", "seen_at=camera"],
     "groups": ["s.npz", "--by", "g", "--meta", "g=labels"],
     "epc": ["--dev", "s.npz", "--test", "s.npz"],
@@ -512,7 +509,8 @@ def working_commands(valid: list[Input]) -> dict[str, Input]:
     files = {name: known[name] for name in names}
     files |= {"s.npz": valid[0].files["s.npz"], "t.txt": b"1\n2\n"}
     return {
-        name: Input(f"options of {name}", files, [name, *args]) for name, args in WORKING.items()
+        name: Input(f"options of {name}", files, [name, *WORKING.get(name, ["s.npz"])])
+        for name in COMMANDS
     }
 
 

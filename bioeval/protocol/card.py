@@ -52,41 +52,67 @@ class Source(Section):
     url: str | None = card_field("where to read it", default=None)
 
 
-_BY = {
-    "subject-folds": "folds of subjects: each is tested once while the others are trained on; no "
-    "subject is in two. Pairs must name their subjects",
-    "sample-folds": Choice(
-        "folds of templates, with the same number of each subject's, within one; subjects "
-        "are on both sides",
-        SEARCHABLE,
-    ),
-    "given-folds": "the folds that come with the data: of each pair, or of each template in the "
-    "metadata column that 'column' names",
-    "dev-eval": "two parts of subjects, drawn anew in each repeat: development, on which the "
-    "threshold is chosen, and evaluation, on which it is judged",
-    "experiment": Choice(
-        "the lecture's whole experiment, drawn anew in each repeat: training, validation and test "
-        "by subject; gallery and probes by template; enrolled and unenrolled by subject",
-        (SQUARE,),
-    ),
-}
+@dataclass(frozen=True, kw_only=True)
+class PartitionKind(Choice):
+    """A way to divide the data: a splitter of ``bioeval.partition``, made from fields of the card.
 
-#: Fields of an experiment alone.
+    `arguments` names the field of the ``[partition]`` section that gives each argument of the
+    splitter; the other fields have no effect.
+    """
+
+    splitter: str
+    arguments: Mapping[str, str]
+
+
+_FOLDS = {"n_splits": "folds", "n_repeats": "repeats", "random_state": "seed"}
+#: The parts of an experiment, which are arguments and fields of the same name.
 EXPERIMENT = (
     *("train", "validation", "gallery_templates", "unenrolled", "enrolled", "probe_templates"),
     "too_few",
 )
 
-#: Fields without effect, by the kind of partition.
-NOT_BY: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "subject-folds": ("test_size", "column", *EXPERIMENT),
-        "sample-folds": ("test_size", "column", *EXPERIMENT),
-        "dev-eval": ("folds", "column", *EXPERIMENT),
-        "given-folds": ("folds", "repeats", "seed", "test_size", "stratify", *EXPERIMENT),
-        "experiment": ("folds", "test_size", "stratify", "column"),
-    }
-)
+#: The kinds of partition: a new splitter has its card side here.
+PARTITIONS = {
+    "subject-folds": PartitionKind(
+        doc="folds of subjects: each is tested once while the others are trained on; no subject is "
+        "in two. Pairs must name their subjects",
+        splitter="RepeatedSubjectKFold",
+        arguments={**_FOLDS, "stratify": "stratify"},
+    ),
+    "sample-folds": PartitionKind(
+        doc="folds of templates, with the same number of each subject's, within one; subjects "
+        "are on both sides",
+        layouts=SEARCHABLE,
+        splitter="RepeatedSampleKFold",
+        arguments={**_FOLDS, "stratify": "stratify"},
+    ),
+    "given-folds": PartitionKind(
+        doc="the folds that come with the data: of each pair, or of each template in the metadata "
+        "column that 'column' names",
+        splitter="PredefinedFolds",
+        arguments={"fold_of_sample": "column"},
+    ),
+    "dev-eval": PartitionKind(
+        doc="two parts of subjects, drawn anew in each repeat: development, on which the threshold "
+        "is chosen, and evaluation, on which it is judged",
+        splitter="SubjectShuffleSplit",
+        arguments={
+            "n_splits": "repeats",
+            "random_state": "seed",
+            "test_size": "test_size",
+            "stratify": "stratify",
+        },
+    ),
+    "experiment": PartitionKind(
+        doc="the lecture's whole experiment, drawn anew in each repeat: training, validation and "
+        "test by subject; gallery and probes by template; enrolled and unenrolled by subject",
+        layouts=(SQUARE,),
+        splitter="Experiment",
+        arguments={
+            **{name: name for name in EXPERIMENT}, "repeats": "repeats", "random_state": "seed",
+        },
+    ),
+}  # fmt: skip
 
 
 _of_experiment = partial(card_field, layouts=(SQUARE,), default=None)
@@ -101,7 +127,7 @@ class Partition(Section):
         "the test part; pairs of one and the other are used by neither. Of a list of pairs that is "
         "divided by subject, both subjects."
     )
-    by: str = card_field("how the data are divided", choices=_BY)
+    by: str = card_field("how the data are divided", choices=PARTITIONS)
     folds: int = card_field(
         "the number of folds (not with given folds, dev-eval or an experiment)",
         interval=NumberRange(2),
@@ -169,7 +195,19 @@ class Partition(Section):
     @property
     def unused(self) -> tuple[str, ...]:
         """The fields without effect on this kind of partition."""
-        return NOT_BY[self.by]
+        return unused_by(self.by)
+
+    def options(self) -> dict[str, Any]:
+        """Return the arguments of the splitter, from the fields of the card."""
+        return {name: self[field] for name, field in PARTITIONS[self.by].arguments.items()}
+
+
+def unused_by(kind: str) -> tuple[str, ...]:
+    """Return the fields without effect on a kind of partition; none for an unknown word."""
+    if kind not in PARTITIONS:
+        return ()
+    used = {"by", *PARTITIONS[kind].arguments.values()}
+    return tuple(name for name in fields_of(Partition) if name not in used)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,15 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from bioeval.base.errors import CardError, nearest_name
-from bioeval.protocol.card import HEAD, LAYOUTS, NOT_BY, SCHEMA_VERSION, SECTIONS, TASKS, Protocol
+from bioeval.protocol.card import (
+    HEAD,
+    LAYOUTS,
+    SCHEMA_VERSION,
+    SECTIONS,
+    TASKS,
+    Protocol,
+    unused_by,
+)
 from bioeval.protocol.fields import SEARCHABLE, Field, fields_of, matches_choice
 from bioeval.protocol.tasks import Retrieval
 from bioeval.protocol.toml import Place, locate, read, read_file, shorten, write_key
@@ -191,7 +199,7 @@ def _check_in_folds(values: Mapping[str, Values], layout: str | None, problems: 
     """Refuse options that folds would silently ignore."""
     given = values["partition"]
     by = str(given.get("by"))
-    unused = {"partition": (NOT_BY.get(by, ()), f'with by = "{by}"')}
+    unused = {"partition": (unused_by(by), f'with by = "{by}"')}
     unused |= {name: (keys, "in folds") for name, keys in _NOT_IN_FOLDS.items()}
     for name, (keys, why) in unused.items():
         for key in keys:

@@ -713,10 +713,7 @@ def test_the_explanation_of_other_choices():
 
 def test_the_page_on_cards_has_the_fields_of_the_table():
     page = (ROOT / "docs" / "protocol-cards.md").read_text(encoding="utf-8")
-    assert reference() in page, (
-        "docs/protocol-cards.md is not what the table says; put the output of "
-        "`.venv/bin/python scripts/card_reference.py` into its reference"
-    )
+    assert reference() in page, "run: .venv/bin/python scripts/page_tables.py"
 
 
 def test_the_cards_of_the_page_are_valid():

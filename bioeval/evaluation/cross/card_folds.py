@@ -7,20 +7,13 @@ from typing import Any
 
 import xarray as xr
 
+from bioeval import partition
 from bioeval.base.errors import Argument, DataError, ProtocolError, bad_choice
 from bioeval.evaluation.cross.evaluation import evaluate_tasks
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
 from bioeval.evaluation.cross.splits import SplitSides
-from bioeval.partition import (
-    ClaimSampler,
-    Experiment,
-    PredefinedFolds,
-    PredefinedPairFolds,
-    RepeatedSampleKFold,
-    RepeatedSubjectKFold,
-    SubjectShuffleSplit,
-)
-from bioeval.protocol.card import EXPERIMENT, Protocol, Threshold, Uncertainty
+from bioeval.partition import ClaimSampler, PredefinedFolds, PredefinedPairFolds
+from bioeval.protocol.card import PARTITIONS, Protocol, Threshold, Uncertainty
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
@@ -36,21 +29,12 @@ def splitter_of(card: Protocol, scores: Scores) -> Any:
         raise ProtocolError(f"protocol {card.name} has no [partition], so there are no folds")
     if given.by == "given-folds":
         return _predefined(card.name, given.column, scores)
+    options = given.options()
     if given.by == "experiment":
-        parts: dict[str, Any] = {name: given[name] for name in EXPERIMENT}
-        parts["gallery_templates"] = _enrolled(given.gallery_templates, scores)
-        return Experiment(**parts, repeats=given.repeats, random_state=given.seed)
-    if given.by == "dev-eval":
-        return SubjectShuffleSplit(
-            given.repeats,
-            test_size=given.test_size,
-            random_state=given.seed,
-            stratify=given.stratify,
-        )
-    options: dict[str, Any] = {"n_repeats": given.repeats, "random_state": given.seed}
+        options["gallery_templates"] = _enrolled(given.gallery_templates, scores)
     if given.by == "sample-folds":
-        return RepeatedSampleKFold(given.folds, stratify=given.stratify or "subject", **options)
-    return RepeatedSubjectKFold(given.folds, stratify=given.stratify, **options)
+        options["stratify"] = given.stratify or "subject"
+    return getattr(partition, PARTITIONS[given.by].splitter)(**options)
 
 
 def _enrolled(templates: Any, scores: Scores) -> Any:

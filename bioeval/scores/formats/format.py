@@ -49,6 +49,9 @@ class Format:
     ----------
     name, holds : str
         Its name in the documentation (the suffix, or other words), and what such a file holds.
+    recognised_by, cannot_hold : str
+        The same for the second table of the documentation: what shows that a file has this format,
+        and what is lost of scores that are written to it.
     looks, expected : str
         What the bytes are, as ``"a zip file"``, and what to call the file where one was
         expected, as ``"a .npz file"``.
@@ -80,12 +83,14 @@ class Format:
     holds: str
     looks: str
     expected: str
+    recognised_by: str
     recognise: Callable[[Found], bool]
     read: Callable[[Path, ReadOptions], Scores]
     options: Sequence[str]
     suffixes: tuple[str, ...] = ()
     needs: str = ""
     written: str = ""
+    cannot_hold: str = ""
     written_as: tuple[str, ...] = ()
     otherwise: tuple[Written, ...] = ()
     write: Callable[[Scores, Path], None] = lambda scores, path: None

@@ -524,6 +524,10 @@ FORMAT = Format(
     holds="what a `.npz` file holds, and the usual layout of re-identification features",
     looks="a MATLAB file",
     expected="a MATLAB file",
+    recognised_by="its first bytes (MATLAB 5 to 7.3)",
+    cannot_hold=(
+        "lists of pairs with subjects that are text; arrays of 2 GiB; float16 becomes float32"
+    ),
     recognise=_recognise,
     read=_read,
     options=ARRAYS,

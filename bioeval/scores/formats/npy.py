@@ -331,6 +331,8 @@ FORMAT = Format(
     holds="a matrix of scores, memory-mapped; or embeddings. Labels are in CSV files beside it",
     looks="a NumPy array",
     expected="a .npy file",
+    recognised_by="its first bytes",
+    cannot_hold="lists; labels and metadata become text; templates of a selection on both sides",
     recognise=lambda found: found.content == "npy",
     read=_read,
     options=tuple(dict.fromkeys((*_MATRIX, *_ALL_EMBEDDINGS, "trials", "genuine_key"))),

@@ -138,6 +138,7 @@ FORMAT = Format(
     holds="scores, pairs, embeddings or top-K lists, with labels and metadata",
     looks="a zip file",
     expected="a .npz file",
+    recognised_by="the first bytes of a zip file",
     recognise=lambda found: found.content == "zip",
     read=_read,
     options=ARRAYS,

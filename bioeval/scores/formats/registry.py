@@ -1,17 +1,18 @@
 """The registry of formats: every file that is read into scores, and those that are written.
 
-A new format is one file beside this one that defines a ``FORMAT``, and one line in `FORMATS`.
+A new format is one file beside this one that defines a ``FORMAT``, and one line in `_HOMES`.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from bioeval.base.errors import DataError, nearest_name, printable, require_choice
-from bioeval.scores.formats import bee, mat, npy, npz, pair_lists, remote, stores, tables, top_k
+from bioeval.scores.formats import bee, remote, stores, tables
 from bioeval.scores.formats.csv import matrix_advice
 from bioeval.scores.formats.files import content, existing_file, guarded
 from bioeval.scores.formats.format import Format, Found
@@ -20,16 +21,20 @@ from bioeval.scores.formats.text_shape import COMPRESSED, shape_of
 from bioeval.scores.formats.trials import lists_templates
 from bioeval.scores.matrix import Scores
 
-#: All formats. Where several recognise a file, the first one reads it.
-FORMATS: tuple[Format, ...] = (
-    npz.FORMAT,
-    npy.FORMAT,
-    mat.FORMAT,
-    *stores.FORMATS,
-    *tables.FORMATS,
-    bee.FORMAT,
-    top_k.FORMAT,
-    pair_lists.FORMAT,
+#: The files of formats. Where several formats recognise a file, the first one reads it.
+_HOMES = (
+    "npz",
+    "npy",
+    "mat",
+    "stores",
+    "tables",
+    "bee",
+    "top_k",
+    "pair_lists",
+)
+_MODULES = [importlib.import_module(f"bioeval.scores.formats.{name}") for name in _HOMES]
+FORMATS: tuple[Format, ...] = tuple(
+    form for module in _MODULES for form in getattr(module, "FORMATS", None) or (module.FORMAT,)
 )
 
 #: Every suffix that promises a format, in the order of the registry.

@@ -444,6 +444,11 @@ FORMATS = (
         holds="a list of pairs, or a matrix, as a table of Parquet or Arrow (Feather)",
         looks="a Parquet or Arrow file",
         expected="a Parquet or Arrow file",
+        recognised_by="its first bytes",
+        cannot_hold=(
+            "metadata, the policy for failed comparisons; a matrix becomes its single "
+            "comparisons; a `.wide.parquet` file: lists, masks, metadata, the kind"
+        ),
         recognise=lambda found: found.content in ("a Parquet file", "an Arrow (Feather) file"),
         read=_read_arrow,
         options=TEXT.options,
@@ -458,6 +463,10 @@ FORMATS = (
         holds="a list of pairs, a JSON object a line",
         looks="lines of JSON",
         expected="lines of JSON",
+        recognised_by="its suffix",
+        cannot_hold=(
+            "metadata, the policy for failed comparisons; a matrix becomes its single comparisons"
+        ),
         recognise=_is_json,
         read=_read_json,
         options=TEXT.options,

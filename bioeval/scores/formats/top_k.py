@@ -109,6 +109,7 @@ FORMAT = Format(
     holds="top-K lists, one query a line; labels of both sides are given as files",
     looks="text",
     expected="a text file, which is read as top-K lists",
+    recognised_by="`--probe-labels` and `--gallery-labels`",
     recognise=_recognise,
     needs=f"top-K lists need {say('probe_labels')} and {say('gallery_labels')}",
     read=_read,
