@@ -163,13 +163,9 @@ def save_all(
     Returns
     -------
     list of Path
-        The files written: ``roc``, ``roc-log``, ``det``, ``error-rates``, ``dir-far``,
-        ``dir-far-log``, ``dir-surface``, ``cmc``, ``precision-recall``, ``gom``,
-        ``gallery-size``, ``over-time``, ``ageing``, ``repeated``, ``spread``, ``folds``,
-        ``threshold_study``, ``groups``, ``epc``, ``error-discard``, ``zoo``, ``lorenz``,
-        ``reliability``, ``tippett``, ``empirical-cross-entropy``, ``bayes-error``,
-        ``score-distributions`` and ``matrix``, those whose results are given; one in which no
-        rate is defined is left out. The name of a plot of one system ends in the system's.
+        The files written, each named after its plot, such as ``roc`` and ``roc-log``: one for
+        every plot whose result is given. A plot in which no rate is defined is left out. The name
+        of a plot of one system ends in the system's.
 
     Examples
     --------

@@ -6,17 +6,7 @@ The splitters have scikit-learn's form, ``split(X, y, groups)``, and work inside
 subject of each sample. The same seed gives the same partition on every platform and with every
 version of NumPy.
 
-======================== ====================================================================
-training and test        :class:`SubjectKFold`, :class:`RepeatedSubjectKFold`,
-                         :class:`SampleKFold`, :class:`RepeatedSampleKFold`,
-                         :class:`SubjectShuffleSplit`, :class:`SampleShuffleSplit`
-and validation           :class:`TrainValidationTest`
-gallery and probes       :class:`ProbeGallerySplit`, :class:`EnrolledSplit`
-all of these at once     :class:`Experiment`
-claims of verification   :class:`ClaimSampler`
-folds as given           :class:`PredefinedFolds`, :class:`PredefinedPairFolds`
-the test fold of each    :func:`fold_codes`, :func:`repeated_fold_codes`
-======================== ====================================================================
+``docs/partitions.md`` says which to use; ``__init__.pyi`` lists them.
 """
 
 from bioeval.base.lazy import lazy_names

@@ -945,8 +945,3 @@ def test_the_page_on_partitions(root):
     with np.printoptions(legacy=False):
         failed, ran = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
     assert failed == 0 and ran > 20
-
-
-def test_the_page_names_every_splitter(root):
-    text = (root / "docs" / "partitions.md").read_text(encoding="utf-8")
-    assert [name for name in bp.__all__ if f"`{name}" not in text] == []

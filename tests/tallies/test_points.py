@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from sklearn.metrics import roc_auc_score, roc_curve
 
 import bioeval as be
+from bioeval.base.scalars import RATES_OF, VERIFICATION_SCALARS
 from bioeval.tallies import point_search as refinement
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -314,3 +315,29 @@ def test_rounding_does_not_choose_among_equal_costs():
     flags = [1, 1, 1, 0, 0, 0, 1, 1, 0, 1, 0, 0]
     ds = be.verification(be.Scores.from_pairs(scores, flags))
     assert ds.min_cost_threshold.item() == 0.0
+
+
+OF_RATES = [x for x in (*VERIFICATION_SCALARS, *RATES_OF["folds"]) if x.of_rates is not None]
+
+
+@pytest.mark.parametrize("scalar", dict.fromkeys(OF_RATES), ids=lambda scalar: scalar.name)
+def test_a_function_of_far_and_frr(scalar):
+    """It is monotone in each rate, within its bounds, and the same in every result that has it."""
+    far, frr = np.meshgrid(np.linspace(0, 1, 21), np.linspace(0, 1, 21))
+    values = scalar.of_rates(far, frr)
+    assert values.min() >= scalar.bounds[0] and values.max() <= scalar.bounds[1]
+    for axis in (0, 1):
+        steps = np.diff(values, axis=axis)
+        assert (steps >= -1e-12).all() or (steps <= 1e-12).all()
+    scores = be.simulate(12, 3, random_state=5)
+    if "folds" in scalar.results:
+        ds = be.cross_evaluate(scores, be.partition.SubjectKFold(3))
+        expected = scalar.of_rates(ds.far.values, ds.frr.values)
+        np.testing.assert_allclose(ds[scalar.name], expected)
+    if scalar.best:
+        own = scores.probe_labels[:, None] == scores.gallery_labels
+        genuine = scores.values[own & ~np.eye(len(own), dtype=bool)].tolist()
+        points = naive.roc_points(genuine, scores.values[~own].tolist(), "distance")
+        found = [float(scalar.of_rates(float(x.far), float(x.frr))) for x in points]
+        best = max(found) if scalar.best == "max" else min(found)
+        same(be.verification(scores)[scalar.name], best)
