@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.progress import report
-from bioeval.scores.formats.files import optional
+from bioeval.scores.formats.files import content, optional
 
 # The most rows, and cells, that are read together.
 _PIECE, _CELLS = 1 << 17, 1 << 20
@@ -32,7 +33,16 @@ def table_writer(path: Path, suffix: str, schema: Any) -> Any:
     if suffix == ".parquet":
         parquet = optional("pyarrow.parquet", path, what)
         return parquet.ParquetWriter(str(path), schema, write_page_checksum=True)
-    return optional("pyarrow", path, what).ipc.new_file(str(path), schema)
+    ipc = optional("pyarrow", path, what).ipc
+    return (ipc.new_stream if suffix == ".arrows" else ipc.new_file)(str(path), schema)
+
+
+def _require_end(path: Path) -> None:
+    """Raise where a stream lacks the mark of its end: whole groups of rows may be cut off."""
+    with open(path, "rb") as file:
+        file.seek(-4, os.SEEK_END)
+        if file.read() != bytes(4):
+            raise ValueError("the stream has no end")
 
 
 class ArrowTable:
@@ -47,8 +57,7 @@ class ArrowTable:
     def __init__(self, path: Path):
         what = "a Parquet or Arrow file"
         self._arrow, self._path = optional("pyarrow", path, what), path
-        with open(path, "rb") as file:
-            self._parquet = file.read(4) == b"PAR1"
+        self._parquet = content(path) == "a Parquet file"
         if self._parquet:
             # Pages are read as they are needed: a group of rows may be the whole file.
             parquet = optional("pyarrow.parquet", path, what)
@@ -59,7 +68,11 @@ class ArrowTable:
             self._rows = self._file.metadata.num_rows
         else:
             self._source = self._arrow.memory_map(str(path))
-            self._file = self._arrow.ipc.open_file(self._source)
+            self._is_stream = content(path) == "an Arrow stream"
+            if self._is_stream:
+                _require_end(path)
+            ipc = self._arrow.ipc
+            self._file = (ipc.open_stream if self._is_stream else ipc.open_file)(self._source)
             self.names = list(self._file.schema.names)
             self._rows = 0
 
@@ -75,7 +88,7 @@ class ArrowTable:
         for batch in self._batches(wanted):
             columns = [self._column(batch, i, done) for i in wanted]
             done += batch.num_rows
-            report(done, self._rows)
+            report(done, max(done, self._rows))
             yield columns
 
     def _batches(self, wanted: Sequence[int]) -> Iterator[Any]:
@@ -86,8 +99,8 @@ class ArrowTable:
             some = len(set(self.names)) == len(self.names)
             read = self._file.iter_batches(piece, columns=names if some else None)
         else:
-            groups = self._file.num_record_batches
-            read = map(self._batch, range(groups))
+            groups = 0 if self._is_stream else self._file.num_record_batches
+            read = iter(self._next, None) if self._is_stream else map(self._batch, range(groups))
         for number, batch in enumerate(read, 1):
             if not self._parquet:
                 batch.validate(full=True)
@@ -95,9 +108,12 @@ class ArrowTable:
             for low in range(0, batch.num_rows, piece):
                 yield batch.slice(low, piece)
 
-    def _batch(self, number: int) -> Any:
+    def _next(self) -> Any:
+        return self._batch(None)
+
+    def _batch(self, number: int | None) -> Any:
         try:
-            return self._file.get_batch(number)
+            return next(self._file, None) if number is None else self._file.get_batch(number)
         except MemoryError:  # of a damaged file, more likely: batches are written small
             raise ValueError("a batch claims more bytes than there is memory for") from None
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.scores.formats.files import check_target
+from bioeval.scores.formats.files import COMPRESSED, check_target
 from bioeval.scores.formats.options import ReadOptions
 from bioeval.scores.matrix import Scores
 
@@ -25,6 +25,11 @@ class Found:
     def suffix(self) -> str:
         """The suffix of the file in lower case."""
         return self.path.suffix.lower()
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is text, or a compressed file, which bioeval reads where it holds text."""
+        return self.content == "text" or self.content in COMPRESSED
 
 
 def keeps_everything(scores: Scores) -> list[str]:
@@ -61,6 +66,8 @@ class Format:
     read : callable
         Reads a file. It may raise anything on damaged bytes; the registry turns it into a
         :class:`bioeval.DataError` that names the file.
+    first_line : callable
+        Whether the first line of a text names this format, which then decides whatever the suffix.
     options : sequence of str
         The fields of :class:`ReadOptions` with a meaning for it.
     suffixes : tuple of str
@@ -70,7 +77,7 @@ class Format:
     written : str
         What is written, as ``"everything in one"``; empty where the format is only read.
     written_as : tuple of str
-        The suffixes of files to write; `suffixes` unless given.
+        How the names of files to write end; `suffixes` unless given.
     otherwise : tuple of Written
         Other ways to write it, by longer endings of the name.
     write, losses, files, check : callable
@@ -87,6 +94,7 @@ class Format:
     recognise: Callable[[Found], bool]
     read: Callable[[Path, ReadOptions], Scores]
     options: Sequence[str]
+    first_line: Callable[[Found], bool] = lambda found: False
     suffixes: tuple[str, ...] = ()
     needs: str = ""
     written: str = ""

@@ -195,6 +195,9 @@ def pairs_of_columns(
         scores = listed if keep is None else listed.taking(keep)
     scores.remarks += tuple(notes)
     scores.reading = pairs.reading
+    if layout.genuine is not None and layout.names[layout.genuine] == "y_true":
+        said = f"genuine from 'y_true', scores from {layout.names[layout.score or 0]!r}"
+        scores.reading = (said, *scores.reading)
     return scores
 
 

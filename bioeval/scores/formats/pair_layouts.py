@@ -7,30 +7,18 @@ from dataclasses import dataclass, field
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.formats.spellings import SCORE_NAMES, is_number, is_truth, like_number
+from bioeval.scores.formats.spellings import (
+    SCORE_NAMES,
+    SUBJECT_NAMES,
+    TEMPLATE_NAMES,
+    TRUTH_NAMES,
+    folded,
+    is_number,
+    is_truth,
+    like_number,
+)
 from bioeval.scores.formats.text_shape import Shape
 
-_TRUTH_NAMES = (
-    *("genuine", "target", "is_target", "match", "mated", "same", "is_genuine", "label"),
-    *("targettype", "target_type"),
-)
-
-#: Names of the two sides, in the order in which a list has them: subjects, then templates. The
-#: probe is the second, but for names that only number the sides, where it is the first.
-_SUBJECT_NAMES = (
-    ("subject_a", "subject_1", "enrol", "claimed_id", "gallery_subject", "bio_ref_subject_id"),
-    ("subject_b", "subject_2", "test", "real_id", "probe_subject", "probe_subject_id"),
-)
-_TEMPLATE_NAMES = (
-    (
-        *("template_a", "template_1", "model", "model_label", "gallery", "bio_ref_template_id"),
-        *("modelid", "model_id"),  # NIST's evaluations of speakers
-    ),
-    (
-        *("template_b", "template_2", "probe", "probe_label", "probe_template_id", "probe_key"),
-        *("segmentid", "segment_id", "segment"),
-    ),
-)
 #: The most columns of a list without their names: ASVspoof 2021 has 8.
 _MOST_COLUMNS = 12
 
@@ -85,10 +73,6 @@ def _fraction(cell: str) -> bool:
     return like_number(cell) and not cell.lstrip("+-").isalnum()
 
 
-def _folded(cell: str) -> str:
-    return cell.casefold().replace("-", "_").replace(" ", "_")
-
-
 def _rows(shape: Shape) -> list[list[str]]:
     return [row for row in shape.cells if len(row) == shape.columns]
 
@@ -138,60 +122,70 @@ def two_readings(shape: Shape, columns: list[int], hold: str, so: str) -> DataEr
 def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of a list whose first line names its columns."""
     cells = shape.cells[0]
-    folded = {_folded(cell): i for i, cell in reversed([*enumerate(cells)])}
-    named = _names_columns(shape, folded)
+    places = {folded(cell): i for i, cell in reversed([*enumerate(cells)])}
+    named = _names_columns(shape, places)
     if not named and {options.scores_key, options.genuine_key}.isdisjoint(cells):
         return None
     for number, name in enumerate(cells, 1):
         if not name:
-            raise DataError(f"{shape.path}: line 1: column {number} has no name in the header")
+            raise DataError(
+                f"{shape.path}: line {shape.skipped + 1}: column {number} has no name in the header"
+            )
         if name in cells[: number - 1]:
-            raise DataError(f"{shape.path}: line 1: two columns are called {name!r}")
+            raise DataError(
+                f"{shape.path}: line {shape.skipped + 1}: two columns are called {name!r}"
+            )
 
     def column(key: str | None, names: tuple[str, ...], option: str = "") -> int | None:
         if key is not None and key in cells:
             return cells.index(key)
-        several = [cell for cell in cells if _folded(cell) in names]
+        several = [cell for cell in cells if folded(cell) in names]
         if option and key is None and len(several) > 1:
             raise DataError(
-                f"{shape.path}: line 1: {' and '.join(map(repr, several))} could each be the "
-                f"column of {option.removesuffix('_key')}; say {say(option, several[0])}"
+                f"{shape.path}: line {shape.skipped + 1}: {' and '.join(map(repr, several))} could "
+                f"each be the column of {option.removesuffix('_key')}; "
+                f"say {say(option, several[0])}"
             )
-        return None if key else next((folded[name] for name in names if name in folded), None)
+        return None if key else next((places[name] for name in names if name in places), None)
 
     def sides(names: tuple[tuple[str, ...], tuple[str, ...]]) -> tuple[int, int] | None:
         a, b = (column(None, side) for side in names)
         return None if a is None or b is None else (a, b)
 
     score = column(options.scores_key, tuple(SCORE_NAMES), "scores_key")
-    first = sides(_TEMPLATE_NAMES) or sides(_SUBJECT_NAMES)
+    first = sides(TEMPLATE_NAMES) or sides(SUBJECT_NAMES)
     return PairLayout(
         names=cells,
         score=score,
-        genuine=column(options.genuine_key, _TRUTH_NAMES, "genuine_key"),
+        genuine=column(options.genuine_key, TRUTH_NAMES, "genuine_key"),
         fold=column(None, ("fold",)),
-        subjects=sides(_SUBJECT_NAMES),
-        templates=sides(_TEMPLATE_NAMES),
-        probe=0 if first and _folded(cells[first[0]]) in _NUMBERED else 1,
-        kind=None if score is None else SCORE_NAMES.get(_folded(cells[score])),
+        subjects=sides(SUBJECT_NAMES),
+        templates=sides(TEMPLATE_NAMES),
+        probe=0 if first and folded(cells[first[0]]) in _NUMBERED else 1,
+        kind=None if score is None else SCORE_NAMES.get(folded(cells[score])),
         header=True,
     )
 
 
-def _names_columns(shape: Shape, folded: dict[str, int]) -> bool:
-    """Whether the first line names columns, so far as known names show."""
+def _names_columns(shape: Shape, places: dict[str, int]) -> bool:
+    """Whether the first line names columns, as far as the names are known."""
     if any(map(is_number, shape.cells[0])):
         return False
-    if not folded.keys().isdisjoint(SCORE_NAMES):
+    if not places.keys().isdisjoint(SCORE_NAMES):
         return True
-    for name in folded.keys() & set(_TRUTH_NAMES):
+    for name in places.keys() & set(TRUTH_NAMES):
         # "target" is a name above 1 and 0, and a word above other words.
-        below = [row[folded[name]] for row in shape.cells[1:] if len(row) == shape.columns]
+        below = [row[places[name]] for row in shape.cells[1:] if len(row) == shape.columns]
         return not is_truth(name) or any(map(is_number, below))
     return any(
-        all(not folded.keys().isdisjoint(side) for side in sides)
-        for sides in (_SUBJECT_NAMES, _TEMPLATE_NAMES)
+        all(not places.keys().isdisjoint(side) for side in sides)
+        for sides in (SUBJECT_NAMES, TEMPLATE_NAMES)
     )
+
+
+def names_columns(shape: Shape) -> bool:
+    """Whether the first line of a text names the columns of a list of pairs."""
+    return _names_columns(shape, {folded(cell): i for i, cell in enumerate(shape.cells[0])})
 
 
 def bob(shape: Shape, options: ReadOptions) -> PairLayout | None:

@@ -17,13 +17,14 @@ from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import (
     PairLayout,
     find_layout,
+    names_columns,
     two_readings,
     unknown_layout,
 )
 from bioeval.scores.formats.pair_writers import pair_losses, write_text
 from bioeval.scores.formats.spellings import is_number, is_truth
 from bioeval.scores.formats.text_columns import Columns
-from bioeval.scores.formats.text_shape import COMPRESSED, Shape, shape_of
+from bioeval.scores.formats.text_shape import Shape, shape_of
 from bioeval.scores.formats.text_table import read_columns
 from bioeval.scores.formats.trials import (
     impostor_scores,
@@ -43,16 +44,12 @@ from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
 
-_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
-
 
 def _recognise(found: Found) -> bool:
     options = found.options
     if options.probe_labels or options.gallery_labels:
         return False
-    if found.content != "text" and (
-        found.content not in COMPRESSED or found.suffix not in _SUFFIXES
-    ):
+    if not found.is_text:
         return False
     listed: object = options.scores_key or options.trials or options.subject_from
     labels = options.labels
@@ -63,14 +60,32 @@ def _recognise(found: Found) -> bool:
         raise DataError(f"{found.path}: {advice}")
     if named:
         return True
-    shape = shape_of(found.path)
+    shape = _shape(found.path, options)
     return not advice and (
         is_wide(shape.cells[0], options) or find_layout(shape, options) is not None
     )
 
 
+def _first_line(found: Found) -> bool:
+    options = found.options
+    if options.probe_labels or options.gallery_labels:
+        return False
+    shape = _shape(found.path, options)
+    return names_columns(shape) or is_wide(shape.cells[0], options)
+
+
+def _shape(path: Path, options: ReadOptions) -> Shape:
+    return shape_of(path, (options.scores_key, options.genuine_key))
+
+
 def _read(path: Path, options: ReadOptions) -> Scores:
-    shape = shape_of(path)
+    shape = _shape(path, options)
+    scores = _read_shape(path, shape, options)
+    scores.reading = (*shape.reading, *scores.reading)
+    return scores
+
+
+def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
     if is_wide(shape.cells[0], options) and all(map(is_number, shape.cells[-1][1:])):
         columns = shape.cells[0]
         table = read_columns(shape, True, {0: columns[0]}, dict(enumerate(columns[1:], 1)))
@@ -200,6 +215,7 @@ FORMAT = Format(
         "than 999 columns, float32"
     ),
     recognise=_recognise,
+    first_line=_first_line,
     needs="a list of pairs has a score on each line",
     read=_read,
     options=(
@@ -207,11 +223,11 @@ FORMAT = Format(
         *("trials", "impostor", "missing_pairs", "subject_from", "as_", "labels"),
         *("keep", "unordered"),
     ),
-    written="a list of pairs, also as .tsv or .txt; a matrix as .wide.csv",
+    written="a list of pairs, also as .tsv, .txt or .csv.gz; a matrix as .wide.csv",
     otherwise=(
         Written(WIDE_TEXT, write_wide_text, lambda scores: wide_losses(scores, ("float64",))),
     ),
-    written_as=(".csv", ".tsv", ".txt"),
+    written_as=(".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"),
     write=write_text,
     losses=pair_losses,
 )

@@ -14,7 +14,7 @@ import numpy as np
 from bioeval.scores.arrays import GENUINE, IGNORE
 from bioeval.scores.formats.arrow_tables import table_writer
 from bioeval.scores.formats.csv import check_cells
-from bioeval.scores.formats.files import optional, replacing
+from bioeval.scores.formats.files import optional, replacing, text_to_write
 from bioeval.scores.formats.format import text_losses
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
@@ -76,8 +76,8 @@ def write_text(scores: Scores, path: Path) -> None:
     scores.require_matrix()
     with replacing(path) as part:
         _check(scores, path)
-        with open(part, "w", encoding="utf-8", newline="") as file:
-            mark = "," if path.suffix == ".csv" else "\t"
+        with text_to_write(part, path) as file:
+            mark = "," if ".csv" in path.suffixes[-2:] else "\t"
             writer = csv.writer(file, delimiter=mark, lineterminator="\n")
             for number, block in enumerate(_blocks(scores)):
                 if not number:
@@ -88,7 +88,7 @@ def write_text(scores: Scores, path: Path) -> None:
 def write_json(scores: Scores, path: Path) -> None:
     """Write a JSON object a line."""
     scores.require_matrix()
-    with replacing(path) as part, open(part, "w", encoding="utf-8", newline="") as file:
+    with replacing(path) as part, text_to_write(part, path) as file:
         for block in _blocks(scores):
             for line in zip(*block.values(), strict=True):
                 file.write(json.dumps(dict(zip(block, line, strict=True)), ensure_ascii=False))

@@ -8,16 +8,17 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from bioeval.base.errors import DataError, nearest_name, printable, require_choice
 from bioeval.scores.formats import bee, remote, stores, tables
 from bioeval.scores.formats.csv import matrix_advice
-from bioeval.scores.formats.files import content, existing_file, guarded
+from bioeval.scores.formats.files import COMPRESSED, content, existing_file, guarded
 from bioeval.scores.formats.format import Format, Found
 from bioeval.scores.formats.options import ReadOptions
-from bioeval.scores.formats.text_shape import COMPRESSED, shape_of
+from bioeval.scores.formats.text_shape import shape_of
 from bioeval.scores.formats.trials import lists_templates
 from bioeval.scores.matrix import Scores
 
@@ -68,10 +69,15 @@ def read(path: Any, options: ReadOptions) -> Scores:
 
 
 def recognise(path: Path, options: ReadOptions) -> Format:
-    """Return the format of a file by its content, when its name does not contradict."""
+    """Return the format of a file by its content, when its name does not contradict.
+
+    Of texts, a first line that names the format decides, whatever the suffix.
+    """
     found = Found(path, content(path), options)
     promised = [form for form in FORMATS if found.suffix in form.suffixes]
-    form = next((form for form in promised or FORMATS if form.recognise(found)), None)
+    form = _named_by_first_line(found)
+    if form is None:
+        form = next((form for form in promised or FORMATS if form.recognise(found)), None)
     if form is not None:
         return form
     listed = listing(SUFFIXES)
@@ -79,7 +85,8 @@ def recognise(path: Path, options: ReadOptions) -> Format:
         needs = "; ".join(form.needs for form in FORMATS if form.needs)
         advice = matrix_advice(path)
         raise DataError(f"{path}: is text; expected {listed}; {needs}{advice and f'. It {advice}'}")
-    actual = next((form for form in FORMATS if form.recognise(found)), None)
+    forms = () if found.content in COMPRESSED else FORMATS
+    actual = next((form for form in forms if form.recognise(found)), None)
     if not promised or actual is None and found.content != "text":
         raise DataError(f"{path}: is {found.content}; expected {listed}")
     looks, advice = "text", "write the file again"
@@ -88,6 +95,14 @@ def recognise(path: Path, options: ReadOptions) -> Format:
     raise DataError(
         f"{path}: is named {path.suffix} but holds {looks}; expected {promised[0].looks}; {advice}"
     )
+
+
+def _named_by_first_line(found: Found) -> Format | None:
+    for form in FORMATS if found.is_text else ():
+        with suppress(DataError):  # of a text that is no such list, or is damaged
+            if form.first_line(found):
+                return form
+    return None
 
 
 def _by_word(word: str) -> Format:
@@ -101,7 +116,7 @@ def role_of_second_file(path: Path, second: Path) -> str:
         return "mask"
     if lists_templates(second):
         return "labels"
-    if content(path) != "text" and content(path) not in COMPRESSED:
+    if not Found(path, content(path), ReadOptions()).is_text:
         return "trials"
     alone = all(shape_of(file).columns == 1 for file in (path, second))
     return "impostor" if alone else "trials"
@@ -115,7 +130,7 @@ def written_formats() -> list[Format]:
 def format_to_write(path: Path) -> Format:
     """Return the format that the suffix of a file to write names."""
     for form in written_formats():
-        if path.suffix in (form.written_as or form.suffixes):
+        if path.suffix and path.name.endswith(form.written_as or form.suffixes):
             return form.written_to(path)
     suffixes = [form.suffixes[0] for form in written_formats()]
     raise DataError(

@@ -31,7 +31,39 @@ SCORE_NAMES = {
     "dissimilarity": "distance",
     "similarity": "similarity",
     "llr": "llr",
+    "y_score": None,  # of scikit-learn
 }
+
+#: Names of a column that says which pairs are genuine.
+TRUTH_NAMES = (
+    *("genuine", "target", "is_target", "match", "mated", "same", "is_genuine", "label"),
+    *("targettype", "target_type", "y_true"),
+)
+
+#: Names of the two sides, in the order in which a list has them: subjects, then templates. The
+#: probe is the second, but for names that only number the sides, where it is the first.
+SUBJECT_NAMES = (
+    ("subject_a", "subject_1", "enrol", "claimed_id", "gallery_subject", "bio_ref_subject_id"),
+    ("subject_b", "subject_2", "test", "real_id", "probe_subject", "probe_subject_id"),
+)
+TEMPLATE_NAMES = (
+    (
+        *("template_a", "template_1", "model", "model_label", "gallery", "bio_ref_template_id"),
+        *("modelid", "model_id"),  # NIST's evaluations of speakers
+    ),
+    (
+        *("template_b", "template_2", "probe", "probe_label", "probe_template_id", "probe_key"),
+        *("segmentid", "segment_id", "segment"),
+    ),
+)
+
+#: Every name of a column of a list of pairs.
+COLUMN_NAMES = {"fold", *SCORE_NAMES, *TRUTH_NAMES, *sum(SUBJECT_NAMES + TEMPLATE_NAMES, ())}
+
+
+def folded(name: str) -> str:
+    """Return the name of a column in lower case, with ``_`` for blanks and hyphens."""
+    return name.casefold().replace("-", "_").replace(" ", "_")
 
 
 def is_number(cell: str) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.arrow_tables import ArrowTable, Distinct
-from bioeval.scores.formats.files import guarded
+from bioeval.scores.formats.files import content, guarded
 from bioeval.scores.formats.format import Format, Found, Written
 from bioeval.scores.formats.listed_pairs import how_read, pairs_of_columns
 from bioeval.scores.formats.options import ReadOptions
@@ -370,9 +370,7 @@ def read_table_object(table: Any, options: ReadOptions) -> Scores:
 
 def _read_arrow(path: Path, options: ReadOptions) -> Scores:
     with guarded(path, expected="a Parquet or Arrow file"):
-        with open(path, "rb") as file:
-            parquet = file.read(4) == b"PAR1"
-        if parquet:
+        if content(path) == "a Parquet file":
             rows = ParquetRows(path)
             if is_wide(rows.all_names, options):
                 return _wide_parquet(path, rows, options)
@@ -391,8 +389,8 @@ def _wide_parquet(path: Path, rows: ParquetRows, options: ReadOptions) -> Scores
 
 
 def _read_json(path: Path, options: ReadOptions) -> Scores:
-    with guarded(path, expected="lines of JSON"), open_text(path) as file:
-        names = [*_record(path, 1, next(iter(file), b""), None)]
+    with guarded(path, expected="lines of JSON"):
+        names = [*_record(path, *_first_line(path), None)]
     with guarded(path, expected="lines of JSON"):
         records = lambda wanted: _records(path, names, wanted)  # noqa: E731
         return _read_table(path, names, records, options, lines=True)
@@ -429,19 +427,39 @@ def _record(path: Path, number: int, line: bytes, names: list[str] | None) -> di
     return record
 
 
+def _first_line(path: Path) -> tuple[int, bytes]:
+    """Return the number of the first line that is not blank, and the line."""
+    with open_text(path) as file:
+        return next((x for x in enumerate(file, 1) if x[1].strip()), (1, b""))
+
+
 def _is_json(found: Found) -> bool:
-    return found.suffix in (".jsonl", ".ndjson") and found.content == "text"
+    words = found.path.name.lower().split(".")[-2:]
+    return found.is_text and not {"jsonl", "ndjson"}.isdisjoint(words)
+
+
+def _begins_with_json(found: Found) -> bool:
+    """Whether the first line is an object of JSON."""
+    with guarded(found.path, expected="text"):
+        line = _first_line(found.path)[1].strip()
+    try:
+        return line[:1] == b"{" and bool(_record(found.path, 1, line, None))
+    except DataError:
+        return False
 
 
 def _wide_losses(scores: Scores) -> list[str]:
     return wide_losses(scores, ("float32", "float64"))
 
 
+#: What `content` calls tables of Arrow.
+_ARROW = ("a Parquet file", "an Arrow (Feather) file", "an Arrow stream")
+
 FORMATS = (
     Format(
         name="`.parquet`",
-        suffixes=(".parquet", ".feather", ".arrow"),
-        holds="a list of pairs, or a matrix, as a table of Parquet or Arrow (Feather)",
+        suffixes=(".parquet", ".feather", ".arrow", ".arrows"),
+        holds="a list of pairs, or a matrix, as a table of Parquet or Arrow (Feather, streams)",
         looks="a Parquet or Arrow file",
         expected="a Parquet or Arrow file",
         recognised_by="its first bytes",
@@ -449,7 +467,7 @@ FORMATS = (
             "metadata, the policy for failed comparisons; a matrix becomes its single "
             "comparisons; a `.wide.parquet` file: lists, masks, metadata, the kind"
         ),
-        recognise=lambda found: found.content in ("a Parquet file", "an Arrow (Feather) file"),
+        recognise=lambda found: found.content in _ARROW,
         read=_read_arrow,
         options=TEXT.options,
         written="a list of pairs, also as .feather; a matrix as .wide.parquet",
@@ -463,14 +481,16 @@ FORMATS = (
         holds="a list of pairs, a JSON object a line",
         looks="lines of JSON",
         expected="lines of JSON",
-        recognised_by="its suffix",
+        recognised_by="a first line that is a JSON object, or its suffix",
         cannot_hold=(
             "metadata, the policy for failed comparisons; a matrix becomes its single comparisons"
         ),
         recognise=_is_json,
+        first_line=_begins_with_json,
         read=_read_json,
         options=TEXT.options,
-        written="a list of pairs",
+        written="a list of pairs, also as .jsonl.gz",
+        written_as=(".jsonl", ".ndjson", ".jsonl.gz"),
         write=write_json,
         losses=pair_losses,
     ),

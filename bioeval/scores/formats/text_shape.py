@@ -5,21 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, counted
 from bioeval.base.progress import report
-from bioeval.scores.formats.files import content, decode, existing_file, guarded, optional
-
-#: Compressed texts: what `content` calls the file, and the module of its decompressor.
-COMPRESSED = {
-    "a gzip file": "gzip",
-    "a bzip2 file": "bz2",
-    "an xz file": "lzma",
-    "a zstandard file": "pyarrow",
-}
+from bioeval.scores.formats.files import (
+    COMPRESSED,
+    content,
+    decode,
+    existing_file,
+    guarded,
+    optional,
+)
+from bioeval.scores.formats.spellings import COLUMN_NAMES, folded, is_number
 
 #: The most columns of a list, and bytes of a line.
 MOST_COLUMNS = 1000
@@ -28,6 +30,7 @@ _LONGEST_LINE = 1 << 22
 _SAMPLE = 1 << 16  # bytes
 _BUFFER = 1 << 20
 _FIRST_LINES = 1000  # by which columns are known
+_COMMENT = "#"
 
 _DECIMAL_COMMA = re.compile(r"\s[+-]?\d+,\d+\s*$")
 
@@ -95,6 +98,10 @@ class Shape:
         The first lines that are not blank, as cells.
     skipped : int
         Lines before the first of these.
+    comments : int
+        Lines before the first of these that begin with ``#``.
+    commented : bool
+        Whether the first of these has the names of the columns after ``#``.
     single : bool
         Whether cells are separated by one blank, or by a mark without blanks around it, in these
         lines.
@@ -105,15 +112,60 @@ class Shape:
     cells: list[list[str]] = field(repr=False)
     skipped: int = 0
     single: bool = False
+    comments: int = 0
+    commented: bool = False
 
     @property
     def columns(self) -> int:
         """Number of columns of the first line."""
         return len(self.cells[0])
 
+    @property
+    def reading(self) -> tuple[str, ...]:
+        """How the lines before the first pair are read, where they are comments."""
+        named = f"names of columns on line {self.skipped + 1}, after #"
+        left = f"{counted(self.comments, 'comment lines')} at the start left out"
+        return (*[named] * self.commented, *[left] * bool(self.comments))
 
-def shape_of(path: Path) -> Shape:
-    """Return the columns of a text, from its first lines."""
+
+def _split(lines: list[str], mark: str) -> list[list[str]]:
+    """Return the cells of lines; a quoted cell may be cut off at the end of what was read."""
+    if mark == " ":
+        return [line.split() for line in lines]
+    rows = csv.reader(lines, delimiter=mark, skipinitialspace=True)
+    return [[cell.strip() for cell in row] for row in rows]
+
+
+def _bare(line: str) -> str:
+    return line.strip().lstrip(_COMMENT).strip()
+
+
+def _names_columns(line: str, mark: str, below: list[str], names: Collection[str | None]) -> bool:
+    """Whether a comment has the names of the columns of the line below it."""
+    cells = (_split([_bare(line)], mark) or [[]])[0]
+    known = any(cell in names or folded(cell) in COLUMN_NAMES for cell in cells)
+    return known and len(cells) == len(below) and not any(map(is_number, cells))
+
+
+def _refuse_row(path: Path, number: int, line: str, mark: str, below: list[str]) -> None:
+    """Raise where a comment could be a row whose first name begins with ``#``."""
+    cells = (_split([line.strip()], mark) or [[]])[0]
+    alike = len(cells) == len(below) > 1 and cells[0].strip(_COMMENT) and not is_number(below[0])
+    numbers = [i for i, cell in enumerate(below) if is_number(cell)]
+    if alike and numbers and all(is_number(cells[i]) for i in numbers):
+        raise DataError(
+            f"{path}: line {number} begins with # and has {len(cells)} cells like the rows below; "
+            "if it is a comment, delete it; if it is a row, write the names of the columns in a "
+            "first line and the names of templates without #"
+        )
+
+
+def shape_of(path: Path, names: Collection[str | None] = ()) -> Shape:
+    """Return the columns of a text, from its first lines; `names` are known names of columns.
+
+    Blank lines and comments before the first line are left out. The last comment may have the names
+    of the columns.
+    """
     with guarded(path, expected="text"), open_text(path) as file:
         raw = file.read(_SAMPLE)
         whole = len(raw) < _SAMPLE
@@ -121,20 +173,23 @@ def shape_of(path: Path) -> Shape:
     if not whole and len(lines) > 1:
         lines.pop()  # cut off
     texts = [decode(line, path, number) for number, line in enumerate(lines, 1)]
-    skipped = next((i for i, line in enumerate(texts) if line.strip()), 0)
-    kept = [line for line in texts if line.strip()]
+    written = [i for i, line in enumerate(texts) if line.strip()]
+    comments = [*takewhile(lambda i: texts[i].lstrip().startswith(_COMMENT), written)]
+    kept = [texts[i] for i in written[len(comments) :][:_FIRST_LINES]]
     if not kept:
-        raise DataError(f"{path}: holds nothing but blank lines")
-    del kept[_FIRST_LINES:]
+        what = " and comments" if comments else ""
+        raise DataError(f"{path}: holds nothing but blank lines{what}")
+    skipped = written[len(comments)]
     mark = next((mark for mark in ";\t," if mark in kept[0]), " ")
     if mark == "," and _DECIMAL_COMMA.search(kept[0]):
         mark = " "  # so that the comma is refused, and not a mark
-    if mark != " ":
-        # A quoted cell may be cut off at the end of what was read.
-        cells = [*csv.reader(kept, delimiter=mark, skipinitialspace=True)]
-        rows = [[cell.strip() for cell in row] for row in cells]
-    else:
-        rows = [line.split() for line in kept]
+    rows = _split(kept, mark)
+    commented = bool(comments) and _names_columns(texts[comments[-1]], mark, rows[0], names)
+    if commented:
+        skipped = comments.pop()
+        rows.insert(0, _split([_bare(texts[skipped])], mark)[0])
+    for i in comments:
+        _refuse_row(path, i + 1, texts[i], mark, rows[-1])
     if len(rows[0]) > MOST_COLUMNS:
         raise DataError(
             f"{path}: line {skipped + 1}: has {len(rows[0]):,} columns; expected at most "
@@ -145,4 +200,4 @@ def shape_of(path: Path) -> Shape:
         if mark == " "
         else not any(mark + " " in line or '"' in line for line in kept)
     )
-    return Shape(path, mark, rows, skipped, single)
+    return Shape(path, mark, rows, skipped, single, len(comments), commented)

@@ -59,6 +59,8 @@ def read_columns(
                 for number, line in enumerate(file, 1):
                     decode(line, shape.path, number)
             raise
+        except pd.errors.EmptyDataError:
+            raise DataError(f"{shape.path}: has a header but no rows") from None
         except pd.errors.ParserWarning:  # the first line is longer than that with the names
             raise _longer_line(shape, first) from None
 
@@ -128,19 +130,18 @@ def _pieces(
     plain = _plain(shape) if numbers else set()
     fast = {*range(shape.columns)} - ({*text, *numbers} - {*plain, *digits}) if numbers else plain
     names = range(shape.columns + (not numbers))  # as text, one more shows lines that are longer
-    named = bool(numbers) and first == 2 and not shape.skipped
     with warnings.catch_warnings(), open_text(shape.path) as file:
         warnings.simplefilter("error", pd.errors.ParserWarning)
+        for _ in range(first - 1):
+            file.readline()
         for piece in pd.read_csv(
             file,
             sep=shape.mark if shape.mark != " " or shape.single and numbers else r"\s+",
-            # Lines that are skipped take the parser more time at every line; a header does not.
-            header=0 if named else None,
+            header=None,
             names=list(names),
             index_col=False,
             dtype={i: np.float64 if i in numbers else object for i in names if i not in fast},
             na_filter=False,
-            skiprows=None if named else first - 1 or None,
             skip_blank_lines=bool(numbers),
             # It takes the parser more time than the cells do.
             skipinitialspace=not (shape.single and numbers),

@@ -15,7 +15,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.arrow_tables import table_writer
 from bioeval.scores.formats.csv import check_cells
-from bioeval.scores.formats.files import optional, replacing
+from bioeval.scores.formats.files import optional, replacing, text_to_write
 from bioeval.scores.formats.format import text_losses
 from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by, subject_in
 from bioeval.scores.formats.media_lists import read_media
@@ -28,8 +28,8 @@ from bioeval.scores.matrix import Scores
 _ROW_NAMES = ("label", "probe")
 
 #: How the names of such files end, where they are written: text, and tables of Arrow.
-WIDE_TEXT = (".wide.csv", ".wide.tsv")
-WIDE_ARROW = (".wide.parquet", ".wide.feather", ".wide.arrow")
+WIDE_TEXT = (".wide.csv", ".wide.tsv", ".wide.csv.gz", ".wide.tsv.gz")
+WIDE_ARROW = (".wide.parquet", ".wide.feather", ".wide.arrow", ".wide.arrows")
 
 _ROWS = 1 << 10
 
@@ -153,8 +153,8 @@ def _blocks(scores: Scores) -> Iterator[tuple[slice, np.ndarray]]:
 def write_wide_text(scores: Scores, path: Path) -> None:
     """Write a table as text, separated by commas or tabs."""
     names, rows = _columns(scores, path, MOST_COLUMNS)
-    with replacing(path) as part, open(part, "w", encoding="utf-8", newline="") as file:
-        mark = "," if path.suffix == ".csv" else "\t"
+    with replacing(path) as part, text_to_write(part, path) as file:
+        mark = "," if ".csv" in path.suffixes[-2:] else "\t"
         writer = csv.writer(file, delimiter=mark, lineterminator="\n")
         writer.writerow(names)
         for which, block in _blocks(scores):

@@ -13,10 +13,19 @@ import bioeval as be
 from bioeval.scores.formats import losses, registry
 
 STORES = [".npz", ".npy", ".mat", ".h5", ".zarr", ".safetensors"]
-TABLES = [".wide.csv", ".wide.tsv", ".wide.parquet", ".wide.feather"]
-LISTS = [".csv", ".tsv", ".jsonl", ".parquet", ".feather"]
+TABLES = [
+    ".wide.csv",
+    ".wide.tsv",
+    ".wide.parquet",
+    ".wide.feather",
+    ".wide.arrows",
+    ".wide.csv.gz",
+]
+LISTS = [".csv", ".tsv", ".jsonl", ".parquet", ".feather", ".arrows"]
+LISTS += [".csv.gz", ".tsv.gz", ".jsonl.gz"]
 NEEDS = {
     **dict.fromkeys([".parquet", ".feather", ".wide.parquet", ".wide.feather"], "pyarrow"),
+    **dict.fromkeys([".arrows", ".wide.arrows"], "pyarrow"),
     ".zarr": "zarr",
     ".safetensors": "safetensors",
 }
@@ -98,7 +107,7 @@ def test_matrices_in_tables(place, suffix, square):
         be.save(scores, path)
         same_matrix(be.load(path, kind=scores.kind), scores)
         becomes = [text for text in losses(scores, path) if "become" in text]
-        text = suffix in (".wide.csv", ".wide.tsv")
+        text = suffix in (".wide.csv", ".wide.tsv", ".wide.csv.gz")
         assert bool(becomes) == (text and scores.dtype != np.float64)
 
     holds()
@@ -130,7 +139,15 @@ def test_lists_of_pairs(place, suffix):
 
 def test_every_way_to_write_is_here():
     ways = [form.written_as or form.suffixes[:1] for form in registry.written_formats()]
-    covered = {*STORES, *TABLES, *LISTS, ".mtx", ".txt"}  # BEE: test_stores.py
+    covered = {
+        *STORES,
+        *TABLES,
+        *LISTS,
+        ".mtx",
+        ".txt",
+        ".txt.gz",
+        ".ndjson",
+    }  # BEE: test_stores.py
     assert {ending for way in ways for ending in way} <= covered
 
 
