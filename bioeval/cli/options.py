@@ -301,8 +301,9 @@ def system_names(
 
 
 def _is_key(value: str, data: str) -> bool:
-    """Whether a KEY or a file is a key: only .npz and .mat files have arrays with names."""
-    in_file = Path(data).suffix.lower() in (".npz", ".mat", "")
+    """Whether a KEY or a file is a key: only files of arrays have names of these."""
+    suffixes = ("", ".npz", ".mat", ".h5", ".hdf5", ".nc", ".zarr", ".safetensors")
+    in_file = Path(data).suffix.lower() in suffixes
     return in_file and not value.lower().endswith((".csv", ".txt", ".xml", ".mask", ".npy"))
 
 

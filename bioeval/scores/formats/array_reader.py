@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -141,6 +142,8 @@ def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
         )
     if options.embeddings_key is not None or not has_scores and has_embeddings:
         return _read_embeddings(named)
+    if not has_scores and (two := _two_vectors(file)):
+        return _read_two_vectors(named, *two)
     if not has_scores:
         raise DataError(nothing_found(file))
     key = named.key("scores_key", "scores") or ""
@@ -262,15 +265,49 @@ def _gallery_size(file: Arrays, options: ReadOptions) -> int:
 
 # ---------------------------------------------------------------- lists of pairs
 
+# Options of matrices and of embeddings, which a list of pairs refuses.
+_OF_TEMPLATES = (
+    *("labels_key", "probe_labels_key", "gallery_labels_key", "labels", "probe_labels"),
+    *("gallery_labels", "mask_key", "meta", "metric", "pairs_key", "pairs", "names_of"),
+    *("gallery_embeddings", "missing_pairs"),
+)
+
+# Names of two vectors of scores, in lower case and without "scores".
+_CLASSES = (
+    *(("genuine", "impostor"), ("gen", "imp"), ("client", "impostor"), ("target", "nontarget")),
+    *(("mated", "nonmated"), ("match", "nonmatch"), ("same", "different"), ("intra", "inter")),
+)
+
+
+def _two_vectors(file: Arrays) -> tuple[str, str] | None:
+    """Return the names of the arrays of genuine and of impostor scores, where a file has them."""
+    vectors = {
+        re.sub("scores?|[_ -]", "", name.casefold()): name
+        for name, header in file.headers.items()
+        if header.dtype.kind in "iuf" and prod(header.shape) == max(header.shape, default=0) > 0
+    }
+    found = (pair for pair in _CLASSES if pair[0] in vectors and pair[1] in vectors)
+    return next(((vectors[one], vectors[other]) for one, other in found), None)
+
+
+def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairScores:
+    named.refuse("genuine and impostor scores", "genuine_key", "keep", "unordered", *_OF_TEMPLATES)
+    values = [named.file.read(key).reshape(-1) for key in (genuine, impostor)]
+    pairs = Scores.from_pairs(
+        np.concatenate(values),
+        np.repeat([True, False], [*map(len, values)]),
+        kind=named.kind(genuine, KINDS),
+        nan=named.nan,
+        name=named.file.path.stem,
+    )
+    said = f"genuine scores from {genuine!r}, impostor scores from {impostor!r}"
+    pairs.reading = (said, *named.notes)
+    return pairs
+
 
 def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
     file = named.file
-    named.refuse(
-        "a list of pairs",
-        *("labels_key", "probe_labels_key", "gallery_labels_key", "labels", "probe_labels"),
-        *("gallery_labels", "mask_key", "meta", "metric", "pairs_key", "pairs", "names_of"),
-        *("gallery_embeddings", "missing_pairs"),
-    )
+    named.refuse("a list of pairs", *_OF_TEMPLATES)
     genuine = named.key("genuine_key", "genuine")
     if genuine is None:
         raise DataError(

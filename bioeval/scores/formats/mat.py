@@ -327,16 +327,40 @@ def _header(variable: mat5.Variable) -> Header:
 
 
 class Mat73:
-    """A MATLAB 7.3 file, which is HDF5; or plain HDF5, whose dimensions are kept as they are."""
+    """A MATLAB 7.3 file, which is HDF5; also plain HDF5, whose dimensions are as they are.
 
-    def __init__(self, path: Path):
+    Of plain HDF5, the arrays of `groups` are known by their places, as ``run7/scores``.
+    """
+
+    def __init__(self, path: Path, groups: bool = False):
         self.path = path
         self.headers: dict[str, Header] = {}
         self._refused: dict[str, str] = {}
         with self._open() as file:
-            for name in file:
-                if not name.startswith("#"):  # what cells and objects refer to
-                    self._look(file, name)
+            self._look_into(file, "", {self._address(file)} if groups else None)
+
+    @staticmethod
+    def _address(item: Any) -> int:
+        import h5py
+
+        return int(h5py.h5o.get_info(item.id).addr)
+
+    def _look_into(self, file: Any, group: str, seen: set[int] | None) -> None:
+        """Look at what a group holds; of groups in it, at each that was not `seen` before."""
+        import h5py
+
+        for name in file[group] if group else file:
+            place = f"{group}/{name}" if group else name
+            if name.startswith("#"):  # what cells and objects refer to
+                continue
+            link = file.get(place, getlink=True)
+            item: Any = file[place] if isinstance(link, h5py.HardLink) else None
+            plain = isinstance(item, h5py.Group) and not _class_of(item)
+            if seen is None or not plain or "MATLAB_sparse" in item.attrs:
+                self._look(file, place)
+            elif self._address(item) not in seen:
+                seen.add(self._address(item))
+                self._look_into(file, place, seen)
 
     def _look(self, file: Any, name: str) -> None:
         import h5py

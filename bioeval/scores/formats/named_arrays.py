@@ -240,12 +240,14 @@ def nothing_found(file: Arrays) -> str:
         )
     wide = [k for k, h in shapes.items() if len(h.shape) == 2 and h.dtype.kind in "iuf"]
     hint = f"name the array to use with {say('scores_key')} or {say('embeddings_key')}"
-    likely = [k for k in wide if "/" not in k and k not in ("pairs", "mask")]
+    wide = [k for k in wide if k not in ("pairs", "mask")]
+    likely = [k for k in wide if "/" not in k] or wide
     if likely:
         key = likely[0]
         m, n = shapes[key].shape
-        per_row = [k for k, h in shapes.items() if h.shape == (m,) and "/" not in k]
-        per_column = [k for k, h in shapes.items() if h.shape == (n,) and "/" not in k]
+        near = [k for k in shapes if "/" not in k or "/" in key]
+        per_row = [k for k in near if shapes[k].shape == (m,)]
+        per_column = [k for k in near if shapes[k].shape == (n,)]
         option = "scores_key" if per_row and (m == n or per_column) else "embeddings_key"
         hint = f"say, for instance, {say(option, key)}"
         if option == "scores_key" and m != n:
@@ -285,7 +287,10 @@ def no_labels(file: Arrays, m: int, n: int | None) -> str:
         ]
 
     rows, columns = of(m), of(m if n is None else n)
-    if n == m and rows:
+    if "probe" in rows and "gallery" in columns:
+        # They are coordinates of named dimensions.
+        hint = f"say {say('probe_labels_key', 'probe')} and {say('gallery_labels_key', 'gallery')}"
+    elif n == m and rows:
         hint = f"say {_of_both_sides(file, rows[0])}"
     elif n is None or n == m:
         hint = f"say {say('labels_key', rows[0])}" if rows else f"give {say('labels')} a CSV"

@@ -32,7 +32,7 @@ from bioeval.scores.formats.npy_siblings import (
 )
 from bioeval.scores.formats.npz_layout import is_square
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.formats.trials import in_order, truth_in_order
+from bioeval.scores.formats.trials import in_order, refuse_same, truth_in_order
 from bioeval.scores.labelled_matrix import NAN_POLICIES
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
@@ -147,6 +147,8 @@ _FEATURE_PAIRS = ("trials", "genuine_key", "labels", "metric", "average", "nan")
 
 def _read(path: Path, options: ReadOptions) -> Scores:
     values = open_array(path)
+    if options.impostor is not None:
+        return _read_two(path, values, options)
     if options.trials is None:
         return read_bare(path, values, options)
     if options.metric is not None or options.average is not None:
@@ -175,19 +177,44 @@ def _read_in_order(path: Path, values: np.ndarray, options: ReadOptions) -> Scor
             f"{path}: has shape {values.shape}; expected one score a trial, or a matrix of "
             f"templates with a table of their subjects as {say('labels')}"
         )
+    kind = _require_kind(path, options)
+    assert options.trials is not None
+    if values.ndim == 2:
+        return pairs_of_matrix(path, values, options)
+    flags = truth_in_order(path, len(values), options)
+    scores = Scores.from_pairs(values, flags, kind=kind, nan=options.nan or "raise", name=path.stem)
+    scores.remarks = (in_order(options.trials),)
+    return scores
+
+
+def _require_kind(path: Path, options: ReadOptions) -> str:
     if options.kind is None:
         raise DataError(
             f"{path}: does not say whether its scores are distances or similarities; say "
             f"{say('kind', 'distance')} or {say('kind', 'similarity')}"
         )
-    assert options.trials is not None
-    if values.ndim == 2:
-        return pairs_of_matrix(path, values, options)
-    flags = truth_in_order(path, len(values), options)
-    scores = Scores.from_pairs(
-        values, flags, kind=options.kind, nan=options.nan or "raise", name=path.stem
-    )
-    scores.remarks = (in_order(options.trials),)
+    return options.kind
+
+
+def _read_two(path: Path, values: np.ndarray, options: ReadOptions) -> PairScores:
+    """Read genuine scores, and impostor scores in a file of their own."""
+    options.allow("genuine scores in a .npy file", ("impostor", "kind", "nan"))
+    what = "a .npy file of impostor scores"
+    other = existing_file(options.impostor or path, what)
+    if content(other) != "npy":
+        raise DataError(f"{other}: is {content(other)}; expected {what}")
+    both = {path: values, other: open_array(other)}
+    for place, array in both.items():
+        if array.size != max(array.shape, default=0):
+            raise DataError(f"{place}: has shape {array.shape}; expected one score an attempt")
+    kind = _require_kind(path, options)
+    genuine, impostor = np.ravel(values), np.ravel(both[other])
+    refuse_same(path, genuine, other, impostor)
+    flags = np.repeat([True, False], [len(genuine), len(impostor)])
+    values = np.concatenate([genuine, impostor])
+    nan = options.nan or "raise"
+    scores = Scores.from_pairs(values, flags, kind=kind, nan=nan, name=path.stem)
+    scores.reading = (f"genuine scores from {path.name}, impostor scores from {other.name}",)
     return scores
 
 
@@ -335,7 +362,7 @@ FORMAT = Format(
     cannot_hold="lists; labels and metadata become text; templates of a selection on both sides",
     recognise=lambda found: found.content == "npy",
     read=_read,
-    options=tuple(dict.fromkeys((*_MATRIX, *_ALL_EMBEDDINGS, "trials", "genuine_key"))),
+    options=tuple(dict.fromkeys((*_MATRIX, *_ALL_EMBEDDINGS, "trials", "genuine_key", "impostor"))),
     written="the matrix, with CSV files of labels beside it",
     write=_write,
     losses=_losses,

@@ -30,6 +30,7 @@ from bioeval.scores.formats.trials import (
     impostor_scores,
     in_order,
     lists_templates,
+    refuse_same,
     scores_alone,
     truth_in_order,
 )
@@ -160,11 +161,7 @@ def _two_files(
     genuine = scores_alone(shape, layout)
     impostor, theirs = impostor_scores(other, shape.columns, options)
     values, others = genuine.numbers[layout.score or 0], impostor.numbers[theirs.score or 0]
-    if shape.path.samefile(other) or _same_scores(values, others):
-        raise DataError(
-            f"{shape.path}: has the same scores as {other}, which {say('impostor')} names; "
-            "expected genuine scores in one file and impostor scores in another"
-        )
+    refuse_same(shape.path, values, other, others)
     templates = templates_of_two(genuine, impostor, layout, theirs)
 
     def where(rows: Sequence[int]) -> str:
@@ -177,11 +174,6 @@ def _two_files(
     flags = np.repeat([True, False], [len(values), len(others)])
     both = PairScores(np.concatenate([values, others]), flags, templates=templates, **how)
     return both.attempts(ListRules.parse(options.keep, options.unordered), where)
-
-
-def _same_scores(values: np.ndarray, others: np.ndarray) -> bool:
-    """Whether two files hold the same scores, and more than one."""
-    return np.array_equal(values, others, equal_nan=True) and bool((values != values[0]).any())
 
 
 def _no_score(shape: Shape, layout: PairLayout, options: ReadOptions) -> DataError:

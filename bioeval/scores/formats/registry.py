@@ -116,6 +116,8 @@ def role_of_second_file(path: Path, second: Path) -> str:
         return "mask"
     if lists_templates(second):
         return "labels"
+    if content(path) == content(second) == "npy":
+        return "impostor"
     if not Found(path, content(path), ReadOptions()).is_text:
         return "trials"
     alone = all(shape_of(file).columns == 1 for file in (path, second))

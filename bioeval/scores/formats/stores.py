@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.base.memory import require_memory
 from bioeval.scores.formats.archive import Arrays, Header, require_text
 from bioeval.scores.formats.array_reader import read_arrays
 from bioeval.scores.formats.files import (
@@ -44,6 +45,14 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.spooled import FileCheck
 from bioeval.scores.stored import StoredRows
 
+#: Names of dimensions of probes (0) and of gallery templates (1).
+_SIDES = dict.fromkeys(("probe", "probes", "query", "queries"), 0) | dict.fromkeys(
+    ("gallery", "galleries", "enrolled", "enrolment", "reference", "references", "target"), 1
+)
+
+#: What h5netcdf and netCDF 4 call a dimension without values.
+_NO_VALUES = "This is a netCDF dimension but not a netCDF variable"
+
 #: Words that may be attributes of the store.
 _WORDS = ("kind", "nan", "metric")
 
@@ -60,6 +69,9 @@ class _Store(Arrays):
     def __init__(self, path: Path, words: Any):
         self.path = path
         self.headers: dict[str, Header] = {}
+        #: The names of the dimensions of arrays, where the store has them.
+        self.dimensions: dict[str, tuple[str, ...]] = {}
+        self._transposed: set[str] = set()
         self._words: dict[str, np.ndarray] = {}
         for name in _WORDS:
             word = words.get(name)
@@ -76,13 +88,45 @@ class _Store(Arrays):
         with guarded(self.path, f"the array {key!r}"):
             array = self._read(key)
             require_text(array)
-        return array
+        return np.ascontiguousarray(array.T) if key in self._transposed else array
 
     def _read(self, key: str) -> np.ndarray:
         raise NotImplementedError
 
-    def _stored(self, key: str, array: Any) -> StoredRows:
-        return StoredRows(array, f"{self.path}: the array {key!r}")
+    def _stored(self, key: str, array: Any) -> tuple[Any, None]:
+        """Return an array, left in the store unless it is transposed."""
+        if key not in self._transposed:
+            return StoredRows(array, f"{self.path}: the array {key!r}"), None
+        needed = 2 * array.nbytes
+        require_memory(needed, f"{self.path}: {key!r}, transposed", "write it with probes as rows")
+        return self.read(key), None
+
+    def transpose(self, options: ReadOptions) -> tuple[str, ...]:
+        """Transpose matrices whose dimensions say so, and return a note on the scores.
+
+        A dimension is known by the labels along it, else by its name.
+        """
+        sides: dict[str, int] = {}
+        for number, side in enumerate(("probe", "gallery")):
+            key = getattr(options, f"{side}_labels_key") or f"{side}_labels"
+            sides |= dict.fromkeys(self.dimensions.get(key, ()), number)
+        of_labels = {*sides, *self.dimensions.get(options.labels_key or "labels", ())}
+        features = {"embeddings", "gallery_embeddings", options.embeddings_key}
+        features.add(options.gallery_embeddings_key)
+        notes = []
+        for key, names in self.dimensions.items():
+            if len(names) != 2:
+                continue
+            known = [sides.get(name, _SIDES.get(name.casefold())) for name in names]
+            turned = [name in of_labels for name in names] == [False, True]
+            if known == [1, 0] or key in features and turned:
+                self._transposed.add(key)
+                header = self.headers[key]
+                self.headers[key] = Header(header.shape[::-1], header.dtype)
+                if key == (options.scores_key or "scores"):
+                    said = " x ".join(names)
+                    notes.append(f"{key!r} is transposed: its dimensions are {said}")
+        return tuple(notes)
 
 
 class Hdf5Arrays(_Store):
@@ -91,7 +135,7 @@ class Hdf5Arrays(_Store):
     def __init__(self, path: Path):
         import h5py
 
-        self._plain = Mat73(path)
+        self._plain = Mat73(path, groups=True)
         with guarded(path, expected="an HDF5 file"):
             self._file = h5py.File(path, "r")
             super().__init__(path, self._file.attrs)
@@ -100,6 +144,12 @@ class Hdf5Arrays(_Store):
             item = self._file[name] if here else None
             if isinstance(item, h5py.Dataset) and h5py.check_string_dtype(item.dtype):
                 header = Header(item.shape, np.dtype("U1"))
+            if isinstance(item, h5py.Dataset):
+                with guarded(path, f"the dimensions of {name!r}"):
+                    scales = [dim[0].name if len(dim) else "" for dim in item.dims]
+                    if str(item.attrs.get("NAME", b"")).count(_NO_VALUES):
+                        continue
+                self.dimensions[name] = tuple(scale.rpartition("/")[2] for scale in scales)
             self.headers[name] = header
 
     def require(self, option: str, key: str) -> None:
@@ -118,7 +168,7 @@ class Hdf5Arrays(_Store):
         """Return a dataset whose values stay in the file."""
         if self.headers[key].is_pickled or key in self._words:
             return self.read(key), None
-        return self._stored(key, self._file[key]), None
+        return self._stored(key, self._file[key])
 
 
 class ZarrArrays(_Store):
@@ -134,6 +184,9 @@ class ZarrArrays(_Store):
                 if dtype.kind == "T":
                     dtype = np.dtype("U1")
                 self.headers[name] = Header(tuple(array.shape), dtype)
+                named = getattr(array.metadata, "dimension_names", None)
+                named = named or array.attrs.get("_ARRAY_DIMENSIONS", ())
+                self.dimensions[name] = tuple(map(str, named))
 
     def _read(self, key: str) -> np.ndarray:
         array = np.asarray(self._group[key][...])
@@ -143,8 +196,8 @@ class ZarrArrays(_Store):
         return text_array(cells, f"{self.path}: {key!r}").reshape(array.shape)
 
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
-        """Return an array whose values stay in the store."""
-        return self._stored(key, self._group[key]), None
+        """Return an array, left in the store."""
+        return self._stored(key, self._group[key])
 
 
 class NetcdfArrays(_Store):
@@ -159,10 +212,12 @@ class NetcdfArrays(_Store):
             with netcdf_file(raw, "r", mmap=False) as file:
                 super().__init__(path, vars(file)["_attributes"])
                 self._variables = {name: found.data for name, found in file.variables.items()}
+                dimensions = {name: found.dimensions for name, found in file.variables.items()}
             for name, data in self._variables.items():
                 if data.dtype.kind == "S":
                     self._variables[name] = data = _joined_characters(data)
                 self.headers[name] = Header(data.shape, data.dtype)
+                self.dimensions[name] = tuple(dimensions[name][: data.ndim])
 
     def _read(self, key: str) -> np.ndarray:
         array = self._variables[key]
@@ -213,11 +268,15 @@ _SAFETENSORS = {
 
 
 def _reader(arrays: Callable[[Path], _Store]) -> Callable[[Path, ReadOptions], Scores]:
-    def read(path: Path, options: ReadOptions) -> Scores:
-        found = arrays(path)
-        return read_arrays(found, reid_layout(found, options))
+    return lambda path, options: _read_store(arrays(path), options)
 
-    return read
+
+def _read_store(found: _Store, options: ReadOptions) -> Scores:
+    options = reid_layout(found, options)
+    notes = found.transpose(options)
+    scores = read_arrays(found, options)
+    scores.reading = (*notes, *scores.reading)
+    return scores
 
 
 def _read_zarr(path: Path, options: ReadOptions, address: str | None = None) -> Scores:
@@ -228,8 +287,7 @@ def _read_zarr(path: Path, options: ReadOptions, address: str | None = None) -> 
         found = zarr.open(address or str(path), mode="r")
     if isinstance(found, zarr.Array):
         return read_bare(path, found, options)
-    arrays = ZarrArrays(path, found)
-    return read_arrays(arrays, reid_layout(arrays, options))
+    return _read_store(ZarrArrays(path, found), options)
 
 
 def read_remote(address: str, options: ReadOptions) -> Scores:

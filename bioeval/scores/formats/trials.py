@@ -212,6 +212,16 @@ def impostor_scores(path: Path, columns: int, options: ReadOptions) -> tuple[Col
     return scores_alone(shape, layout), layout
 
 
+def refuse_same(path: Path, values: np.ndarray, other: Path, others: np.ndarray) -> None:
+    """Raise where the genuine and the impostor scores of two files are the same ones."""
+    same = np.array_equal(values, others, equal_nan=True) and bool((values != values[0]).any())
+    if path.samefile(other) or same:
+        raise DataError(
+            f"{path}: has the same scores as {other}, which {say('impostor')} names; "
+            "expected genuine scores in one file and impostor scores in another"
+        )
+
+
 def in_order(trials: Path) -> str:
     """Return the note that scores without names are in the order of the trials."""
     return f"the scores are taken to be in the order of the trials of {trials.name}"

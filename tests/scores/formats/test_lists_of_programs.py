@@ -162,3 +162,128 @@ def test_a_stream_is_written(tmp_path):
     holds(be.load(tmp_path / "x.arrows"))
     be.save(be.Scores([[1.0, 2.0], [2.5, 1.0]], ["ann", "bob"]), tmp_path / "x.wide.arrows")
     assert be.load(tmp_path / "x.wide.arrows", kind="distance").shape == (2, 2)
+
+
+# ------------------------------------------------------------------------- two vectors
+
+
+def test_genuine_and_impostor_scores_as_arrays(tmp_path, capsys):
+    g, i = tmp_path / "g.npy", tmp_path / "i.npy"
+    np.save(g, [0.5])
+    np.save(i, np.array([[-1e3], [2.0]]))
+    found = holds(be.load(g, impostor=i, kind="similarity"))
+    assert found.reading == ("genuine scores from g.npy, impostor scores from i.npy",)
+    assert "genuine scores from g.npy" in read_line(capsys, g, i, "--kind", "similarity")
+    with pytest.raises(DataError, match=r"g.npy: does not say whether its scores are dist"):
+        be.load(g, impostor=i)
+    with pytest.raises(DataError, match=r"g.npy: has the same scores as .*i.npy"):
+        np.save(g, [-1e3, 2.0])
+        be.load(g, impostor=i, kind="similarity")
+    with pytest.raises(
+        DataError, match=r"i.npy: has shape \(2, 2\); expected one score an attempt"
+    ):
+        np.save(i, np.eye(2))
+        be.load(g, impostor=i, kind="similarity")
+    with pytest.raises(DataError, match=r"i.txt: is text; expected a .npy file of impostor scores"):
+        be.load(g, impostor=put(tmp_path, "i.txt", "1\n2\n"), kind="similarity")
+
+
+@pytest.mark.parametrize("suffix", [".mat", ".npz", ".h5"])
+@pytest.mark.parametrize(
+    "names", [("genuine", "impostor"), ("gen", "imp"), ("Genuine_Scores", "Impostor_Scores")]
+)
+def test_two_vectors_in_a_file(tmp_path, suffix, names, capsys):
+    place = tmp_path / f"x{suffix}"
+    arrays = {names[1]: np.array([[-1e3, 2.0]]), names[0]: np.array([0.5])}
+    if suffix == ".mat":
+        from scipy.io import savemat
+
+        savemat(place, arrays)
+    elif suffix == ".npz":
+        np.savez(place, **arrays)
+    else:
+        with optional_import("h5py").File(place, "w") as out:
+            for name, array in arrays.items():
+                out[name] = array
+    found = holds(be.load(place, kind="similarity"))
+    said = f"genuine scores from {names[0]!r}, impostor scores from {names[1]!r}"
+    assert found.reading == (said,)
+    assert said in read_line(capsys, place, "--kind", "similarity")
+    assert be.load(place).reading[1].startswith("taken as distances")
+    assert main(["convert", str(place), str(tmp_path / "y.csv"), "--kind", "llr"]) == 0
+
+
+# ------------------------------------------------------------------------- stores
+
+
+def test_arrays_in_groups(tmp_path, capsys):
+    h5py = optional_import("h5py")
+    with h5py.File(tmp_path / "x.h5", "w") as out:
+        out["run7/sim"] = MATRIX
+        out["run7/deep/who"] = np.arange(5)
+        out["run7/them"] = np.arange(4)
+        out["run7/again"] = out["run7"]  # a circle
+        out["else"] = h5py.ExternalLink("other.h5", "/x")
+        out["run7/soft"] = h5py.SoftLink("/run7/sim")
+    keys = {"probe_labels_key": "run7/deep/who", "gallery_labels_key": "run7/them"}
+    found = be.load(tmp_path / "x.h5", scores_key="run7/sim", kind="similarity", **keys)
+    np.testing.assert_array_equal(found.values, MATRIX)
+    options = ["--scores", "run7/sim", "--kind", "similarity"]
+    options += ["--probe-labels", "run7/deep/who", "--gallery-labels", "run7/them"]
+    assert main(["run", str(tmp_path / "x.h5"), *options]) == 0
+    with pytest.raises(
+        DataError, match="no array 'run7', which scores_key names. Did you mean 'run7/"
+    ):
+        be.load(tmp_path / "x.h5", scores_key="run7")
+    for link in ("else", "run7/soft"):
+        with pytest.raises(DataError, match=f"'{link}' is a link to another place"):
+            be.load(tmp_path / "x.h5", scores_key=link)
+    with pytest.raises(DataError, match='say, for instance, scores_key="run7/sim"'):
+        be.load(tmp_path / "x.h5")
+
+
+@pytest.mark.parametrize("engine", ["h5netcdf", "scipy", "zarr"])
+@pytest.mark.parametrize("dims", [("gallery", "probe"), ("enrolled", "query"), ("x", "y")])
+def test_named_dimensions_that_are_transposed(tmp_path, engine, dims, capsys):
+    xarray, _ = optional_import("xarray"), optional_import(engine)
+    name = "x.zarr" if engine == "zarr" else "x.nc"
+    them = WHO[:4]
+    data = xarray.Dataset(
+        {
+            "scores": (dims, np.ascontiguousarray(MATRIX.T)),
+            "probe_labels": (dims[1:], np.array([1, 1, 2, 2, 3])),
+            "gallery_labels": (dims[:1], np.array([1, 1, 2, 2])),
+        },
+        attrs={"kind": "similarity"},
+    )
+    if engine == "zarr":
+        data.to_zarr(tmp_path / name, zarr_format=3, consolidated=False)
+    else:
+        data.to_netcdf(tmp_path / name, engine=engine)
+    found = be.load(tmp_path / name)
+    np.testing.assert_array_equal(found.values, MATRIX)
+    assert found.shape == (5, len(them))
+    said = f"'scores' is transposed: its dimensions are {dims[0]} x {dims[1]}"
+    assert found.reading == (said,)
+    assert said in read_line(capsys, tmp_path / name)
+    same = data.transpose(dims[1], dims[0])
+    if engine != "zarr":
+        same.to_netcdf(tmp_path / "y.nc", engine=engine)
+        assert be.load(tmp_path / "y.nc").reading == ()
+        np.testing.assert_array_equal(be.load(tmp_path / "y.nc").values, MATRIX)
+
+
+def test_a_square_matrix_of_named_dimensions(tmp_path):
+    xarray = optional_import("xarray")
+    data = xarray.Dataset(
+        {"similarity": (("gallery", "probe"), MATRIX[:4])},
+        coords={"probe": [1, 1, 2, 2], "gallery": [1, 2, 2, 3]},
+    )
+    data.to_netcdf(tmp_path / "x.nc", engine="scipy")
+    with pytest.raises(
+        DataError, match='probe_labels_key="probe" and gallery_labels_key="gallery"'
+    ):
+        be.load(tmp_path / "x.nc", scores_key="similarity")
+    keys = {"probe_labels_key": "probe", "gallery_labels_key": "gallery"}
+    found = be.load(tmp_path / "x.nc", scores_key="similarity", kind="similarity", **keys)
+    np.testing.assert_array_equal(found.values, MATRIX[:4].T)
