@@ -248,7 +248,8 @@ _KEYS_OR_FILES = (
 def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
     """Remove the reading options from a command's; return arguments of :func:`bioeval.load`.
 
-    A second file is the mask, the impostor scores or the trials of the first, as it shows itself.
+    A second file is the mask, labels, impostor scores, trials or pairs of the first, as it shows
+    itself.
     """
     second = options.pop("second", None)
     if second is not None:
@@ -265,7 +266,8 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
     for name in _KEYS_OR_FILES:
         value = options.pop(name)
         if value is not None:
-            arguments[f"{name}_key" if _is_key(value, data) else name] = value
+            key = value is not second and _is_key(value, data)
+            arguments[f"{name}_key" if key else name] = value
     arguments["meta"] = _by_name(options.pop("meta"))
     average = options.pop("average")
     arguments["average"] = None if average is None else tuple(average.split(","))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import KINDS, VALUED
 from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.embeddings import METRICS, EmbeddingSource, as_embeddings
@@ -19,6 +19,7 @@ from bioeval.scores.formats.image_lists import read_side
 from bioeval.scores.formats.named_arrays import NamedArrays, Sides, no_labels, nothing_found
 from bioeval.scores.formats.npz_layout import IMAGE_NUMBER, check_schema
 from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.formats.text_shape import shape_of
 from bioeval.scores.formats.top_k import from_zero
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.listed_templates import ListRules, places
@@ -77,6 +78,43 @@ def read_lfw_pairs(path: str | Path) -> NamedPairs:
 
 def _is_number(word: str) -> bool:
     return word.isascii() and word.isdecimal()
+
+
+def lists_lfw_pairs(path: Path) -> bool:
+    """Whether a text is a list of pairs in LFW's form, by its first two lines."""
+    if content(existing_file(path)) != "text":
+        return False
+    head, *rows = shape_of(path).cells
+    numbers = [word for row in rows[:1] for word in (row[1:3] if len(row) == 3 else row[1::2])]
+    counts = len(head) in (1, 2) and all(map(_is_number, head))
+    return counts and len(numbers) == 2 and all(map(_is_number, numbers))
+
+
+def scores_in_order(path: Path, values: np.ndarray, kind: str, options: ReadOptions) -> PairScores:
+    """Return scores in the order of a list of pairs in LFW's form."""
+    listed = read_lfw_pairs(options.pairs or path)
+    if values.shape != (len(listed.images),):
+        raise DataError(
+            f"{path}: has {counted(values.size, 'scores')}, and {listed.path.name} lists "
+            f"{counted(len(listed.images), 'pairs')}; expected one score a pair, in their order"
+        )
+    names = [[f"{who} {number}" for who, number in pair] for pair in listed.images]
+    pairs = Scores.from_pairs(
+        values,
+        listed.same,
+        kind=kind,
+        nan=options.nan or "raise",
+        subjects=[[who for who, _ in pair] for pair in listed.images],
+        folds=listed.fold,
+        name=path.name.split(".")[0] or path.stem,
+        templates=names,
+        keep=options.keep or (),
+        unordered=bool(options.unordered),
+    )
+    folds = counted(int(listed.fold[-1]) + 1, "folds")
+    said = f"scores in the order of the {len(names):,} pairs of {listed.path.name}, in {folds}"
+    pairs.reading = (said,)
+    return pairs
 
 
 @dataclass(frozen=True)
@@ -307,8 +345,13 @@ def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairSc
 
 def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
     file = named.file
-    named.refuse("a list of pairs", *_OF_TEMPLATES)
     genuine = named.key("genuine_key", "genuine")
+    in_order = genuine is None and named.options.pairs is not None
+    named.refuse("a list of pairs", *(x for x in _OF_TEMPLATES if x != "pairs" or not in_order))
+    if in_order:
+        pairs = scores_in_order(file.path, file.read(key), named.kind(key, KINDS), named.options)
+        pairs.reading = (*pairs.reading, *named.notes)
+        return pairs
     if genuine is None:
         raise DataError(
             f"{file.path}: {key!r} is a list of {file.headers[key].shape[0]} scores but nothing "

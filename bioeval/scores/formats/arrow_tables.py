@@ -99,6 +99,9 @@ class ArrowTable:
             some = len(set(self.names)) == len(self.names)
             read = self._file.iter_batches(piece, columns=names if some else None)
         else:
+            if self._is_stream:  # which is read once
+                self._source.seek(0)
+                self._file = self._arrow.ipc.open_stream(self._source)
             groups = 0 if self._is_stream else self._file.num_record_batches
             read = iter(self._next, None) if self._is_stream else map(self._batch, range(groups))
         for number, batch in enumerate(read, 1):

@@ -9,6 +9,7 @@ the 4 bytes of 0x12345678 in the order of bytes that the cells have. ``MF`` are 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -43,8 +44,8 @@ def _head(path: Path) -> bytes:
         return file.read(_HEAD)
 
 
-def _open(path: Path, cells: bytes, what: str) -> tuple[np.ndarray, str]:
-    """Memory-map the cells of a file; return them and the kind that it declares."""
+def _open(path: Path, cells: bytes, what: str) -> tuple[np.ndarray, str, list[str]]:
+    """Memory-map the cells of a file; return them, and the kind and the lists that it names."""
     existing_file(path, what)
     head = _head(path)
     found = _LAYOUT.match(head)
@@ -66,7 +67,7 @@ def _open(path: Path, cells: bytes, what: str) -> tuple[np.ndarray, str]:
             "write the file again"
         )
     values = np.memmap(path, dtype, mode="r", offset=start, shape=(rows, columns))
-    return values, _KINDS[found[1]]
+    return values, _KINDS[found[1]], [found[i].decode("utf-8", "replace") for i in (2, 3)]
 
 
 def _recognise(found: Found) -> bool:
@@ -74,7 +75,7 @@ def _recognise(found: Found) -> bool:
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
-    values, kind = _open(path, b"MF", "a matrix of scores (.mtx)")
+    values, kind, lists = _open(path, b"MF", "a matrix of scores (.mtx)")
     if options.kind not in (None, kind):
         raise DataError(
             f"{path}: declares {kind} scores in its first line, which {say('kind', options.kind)} "
@@ -84,16 +85,19 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     if options.mask is not None:
         with guarded(options.mask, expected="a mask (.mask)"):
             mask = _mask(options.mask, values.shape)
-    labels = (options.labels, options.probe_labels, options.gallery_labels)
-    if mask is None and not any(labels):
-        raise DataError(
-            f"{path}: has no labels; give {say('mask')}, a file that says which cells are "
-            f"genuine, or {say('probe_labels')} and {say('gallery_labels')}"
-        )
+    if mask is None and not _labels(options):
+        both, rows, columns = _sigsets(path, lists)
+        if not (both or rows):
+            raise DataError(
+                f"{path}: has no labels; give {say('mask')}, a file that says which cells are "
+                f"genuine, or {say('probe_labels')} and {say('gallery_labels')}, which may be the "
+                f"sigset files {' and '.join(map(repr, lists))} that its first lines name"
+            )
+        options = replace(options, labels=both, probe_labels=rows, gallery_labels=columns)
     probe, gallery = (
-        matrix_labels(path, options, {}, *values.shape) if any(labels) else (None, None)
+        matrix_labels(path, options, {}, *values.shape) if _labels(options) else (None, None)
     )
-    return Scores(
+    scores = Scores(
         values,
         probe.label if probe else None,
         gallery.label if gallery else None,
@@ -104,10 +108,30 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         nan=options.nan or "raise",
         name=path.stem,
     )
+    files = dict.fromkeys(x.path.name for x in (probe, gallery) if x and x.path.suffix == ".xml")
+    if files:
+        noun = "sigsets" if len(files) > 1 else "sigset"
+        scores.reading = (f"subjects from the {noun} {' and '.join(files)}",)
+    return scores
+
+
+def _labels(options: ReadOptions) -> bool:
+    return any((options.labels, options.probe_labels, options.gallery_labels))
+
+
+def _sigsets(path: Path, lists: list[str]) -> tuple[Path | None, ...]:
+    """Return the files beside a matrix that it names: of both sides, of probes, of the gallery."""
+    names = [name.strip().replace("\\", "/").rpartition("/")[2] for name in lists]
+    if not all(name.isprintable() and name.lower().endswith(".xml") for name in names):
+        return None, None, None
+    gallery, probe = (path.with_name(name) for name in names)
+    if not (probe.is_file() and gallery.is_file()):
+        return None, None, None
+    return (probe, None, None) if probe == gallery else (None, probe, gallery)
 
 
 def _mask(path: Path, shape: tuple[int, ...]) -> np.ndarray:
-    cells, _ = _open(path, b"MB", "a mask (.mask)")
+    cells, *_ = _open(path, b"MB", "a mask (.mask)")
     if cells.shape != shape:
         raise DataError(f"{path}: is {cells.shape}, and the matrix {shape}; expected the same")
     table = np.full(256, 3, dtype=np.uint8)

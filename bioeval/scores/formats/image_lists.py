@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, nearest_name, require_choice
+from bioeval.base.errors import DataError, counted, nearest_name, require_choice
 from bioeval.scores.formats.archive import open_array, require_text
 from bioeval.scores.formats.csv import Labels, read_labels, read_table
 from bioeval.scores.formats.files import (
@@ -31,20 +31,27 @@ from bioeval.scores.formats.options import ReadOptions, say
 NAME_COLUMNS = ("name", "image", "image_name", "file", "filename", "path", "img_path")
 
 # What the attributes of an item of label XML are called here; others keep their names.
+_PRESENTATION = {"name": "presentation", "file-name": "image"}
 _ATTRIBUTES = {"vehicleID": "label", "cameraID": "camera", "imageName": "image"}
 
 
 def read_side(
-    path: str | Path, options: ReadOptions, meta: Mapping[str, str] | None = None
+    path: str | Path,
+    options: ReadOptions,
+    meta: Mapping[str, str] | None = None,
+    count: int | None = None,
 ) -> Labels:
-    """Read the labels of one side: a CSV file, a .npy array, or, with `names_of`, images."""
+    """Read the labels of one side: a CSV file, a .npy array, or, with `names_of`, images.
+
+    An XML file is a list of images or a sigset, with `count` signatures or presentations.
+    """
     path = Path(path)
     if path.is_file() and content(path) == "npy":
         return _array_of_labels(path, options, meta)
     if options.names_of is not None:
         return _renamed(read_names(path, options.names_of), meta)
     if path.is_file() and path.stat().st_size and path.suffix.lower() == ".xml":
-        return _renamed(read_names(path, "label-xml"), meta)
+        return _renamed(_read_xml(path, count), meta)
     labels = read_labels(path, meta)
     first = str(labels.label[0])
     if not labels.has_header and re.fullmatch(r"\S+\s+\d+\s+\d+", first):
@@ -103,7 +110,7 @@ def read_names(path: str | Path, names_of: str) -> Labels:
     require_choice("names_of", names_of, NAMES_OF)
     path = existing_file(path, "a list of names")
     if names_of == "label-xml":
-        return _read_label_xml(path)
+        return _read_xml(path)
     found = content(path)
     if found != "text":
         raise DataError(f"{path}: is {found}; expected text with a name on each line")
@@ -176,9 +183,55 @@ def read_tracks(path: str | Path) -> dict[str, int]:
 # ---------------------------------------------------------------- label XML
 
 
-def _read_label_xml(path: Path) -> Labels:
+def _read_xml(path: Path, count: int | None = None) -> Labels:
+    """Read a list of VeRi-776 or AI City, or a sigset."""
+    elements = _xml_elements(path)
+    if elements and elements[0][0] == "biometric-signature-set":
+        return _sigset(path, elements, count)
+    items = [found for name, found in elements if name == "Item"]
+    if not items:
+        raise DataError(
+            f"{path}: holds no <Item imageName=... vehicleID=... cameraID=...>; expected a label "
+            "list as VeRi-776 and AI City have them, or a sigset"
+        )
+    return _label_xml(path, items)
+
+
+def _sigset(
+    path: Path, elements: list[tuple[str, dict[str, str]]], count: int | None = None
+) -> Labels:
+    """Read the subjects of a sigset: of its signatures or, if there are `count`, presentations.
+
+    BEE has a row of a matrix for each signature, OpenBR one for each presentation.
+    """
+    subjects: list[str] = []
+    images: list[tuple[str, dict[str, str]]] = []
+    for name, found in elements[1:]:
+        if name.endswith("biometric-signature"):
+            subjects.append(found.get("name", "").strip())
+            if not subjects[-1]:
+                raise DataError(f"{path}: signature {len(subjects)} has no name, its subject")
+        elif name == "presentation" and subjects:
+            images.append((subjects[-1], found))
+    if not subjects:
+        raise DataError(f"{path}: holds no <biometric-signature name=...>; expected a sigset")
+    if count not in (None, len(subjects), len(images)):
+        raise DataError(
+            f"{path}: holds {counted(len(subjects), 'signatures')} with "
+            f"{counted(len(images), 'presentations')}; expected {count} of either"
+        )
+    if count != len(subjects) and count == len(images):
+        subjects = [who for who, _ in images]
+    meta = {}
+    if [who for who, _ in images] == subjects:
+        for key in (key for key in images[0][1] if all(key in found for _, found in images)):
+            column = _PRESENTATION.get(key, key.replace("-", "_"))
+            meta[column] = text_array([found[key] for _, found in images], f"{path}: {key}")
+    return Labels(path, text_array(subjects, f"{path}: name"), meta, True)
+
+
+def _label_xml(path: Path, items: list[dict[str, str]]) -> Labels:
     """Read ``<Item imageName= vehicleID= cameraID= />`` from a list of VeRi-776 or AI City."""
-    items = _xml_items(path)
     keys = list(items[0])
     for row, item in enumerate(items):
         if list(item) != keys:
@@ -205,8 +258,8 @@ def _as_numbers(cells: list[str], path: Path) -> np.ndarray:
     return text_array(cells, str(path))
 
 
-def _xml_items(path: Path) -> list[dict[str, str]]:
-    """Return the attributes of each ``<Item/>`` of an XML file.
+def _xml_elements(path: Path) -> list[tuple[str, dict[str, str]]]:
+    """Return the name, without its prefix, and the attributes of each element of an XML file.
 
     A document type is refused, and with it every entity that a file could define: there is
     nothing to expand and nothing to fetch.
@@ -215,11 +268,10 @@ def _xml_items(path: Path) -> list[dict[str, str]]:
 
     path = existing_file(path, "an XML list of labels")
     raw = read_bounded(path)
-    items: list[dict[str, str]] = []
+    elements: list[tuple[str, dict[str, str]]] = []
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        if name == "Item":
-            items.append(attributes)
+        elements.append((name.rpartition(":")[2], attributes))
 
     def refuse(*_: Any) -> None:
         raise DataError(
@@ -237,12 +289,7 @@ def _xml_items(path: Path) -> list[dict[str, str]]:
         raise DataError(
             f"{path}: is not well-formed XML ({error}); expected a label list"
         ) from None
-    if not items:
-        raise DataError(
-            f"{path}: holds no <Item imageName=... vehicleID=... cameraID=...>; expected a label "
-            "list as VeRi-776 and AI City have them"
-        )
-    return items
+    return elements
 
 
 def _as_utf8(raw: bytes, path: Path) -> bytes:

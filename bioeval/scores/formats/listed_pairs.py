@@ -14,6 +14,7 @@ from bioeval.base.errors import DataError
 from bioeval.base.memory import require_memory
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.coded_sides import CodedSides
+from bioeval.scores.formats.array_reader import scores_in_order
 from bioeval.scores.formats.media_lists import read_media
 from bioeval.scores.formats.named_templates import are_subjects, both_sides, templates_of
 from bioeval.scores.formats.options import ReadOptions, say
@@ -176,6 +177,8 @@ def pairs_of_columns(
     table: Columns, layout: PairLayout, options: ReadOptions, how: dict[str, str]
 ) -> Scores:
     """Return the pairs of a table whose columns are known, or their matrix."""
+    if options.pairs is not None:
+        return _in_order(table, layout, options, how["kind"])
     pairs = _known(table, layout, options)
     values = pairs.kept(table.numbers[layout.score or 0])
     who = None if pairs.subjects is None else _kept_sides(pairs, both_sides(*pairs.subjects))
@@ -199,6 +202,21 @@ def pairs_of_columns(
         said = f"genuine from 'y_true', scores from {layout.names[layout.score or 0]!r}"
         scores.reading = (said, *scores.reading)
     return scores
+
+
+def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: str) -> PairScores:
+    """Return scores in the order of a list of pairs in LFW's form."""
+    for option in ("trials", "impostor", "subject_from", "labels", "as_"):
+        if getattr(options, option) is not None:
+            raise DataError(f"{say(option)} has no meaning with {say('pairs')}; leave it out")
+    known = "names its templates" if layout.templates or layout.subjects else ""
+    known = known or ("says which pairs are genuine" if layout.genuine is not None else "")
+    if known:
+        raise DataError(
+            f"{table.path}: {known}; {say('pairs')} needs one score a line, in the order of its "
+            f"pairs; leave out {say('pairs')}, or write the scores alone"
+        )
+    return scores_in_order(table.path, table.numbers[layout.score or 0], kind, options)
 
 
 def _rules(options: ReadOptions) -> ListRules:

@@ -452,7 +452,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     wide = [options.embeddings_key or "embeddings"]
     wide.append(options.gallery_embeddings_key or "gallery_embeddings")
     wide.append(options.indices_key or "indices")
-    if options.genuine_key is None and "genuine" not in archive:
+    if options.genuine_key is None and "genuine" not in archive and options.pairs is None:
         wide.append(options.scores_key or "scores")  # without it, one row is one probe
     for key in wide:
         if key in archive:

@@ -17,6 +17,7 @@ from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import KINDS
 from bioeval.scores.embeddings import EmbeddingSource, as_embeddings, describe_metric
 from bioeval.scores.formats.archive import open_array, write_npy
+from bioeval.scores.formats.array_reader import scores_in_order
 from bioeval.scores.formats.csv import write_labels
 from bioeval.scores.formats.files import content, existing_file, guarded, naming_writes, replacing
 from bioeval.scores.formats.format import Format, text_losses
@@ -141,6 +142,7 @@ def _refuse_itself(a: np.ndarray, b: np.ndarray, options: ReadOptions) -> None:
 
 _MATRIX = ("labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan")
 _ALL_EMBEDDINGS = ("labels", "gallery_embeddings", "names_of", "meta", "metric", "nan", "average")
+_RULES = ("keep", "unordered")
 _TWO_SIDES = ("probe_labels", "gallery_labels", *_ALL_EMBEDDINGS[1:])
 _FEATURE_PAIRS = ("trials", "genuine_key", "labels", "metric", "average", "nan")
 
@@ -149,6 +151,10 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     values = open_array(path)
     if options.impostor is not None:
         return _read_two(path, values, options)
+    if options.pairs is not None:
+        options.allow("a .npy file beside a list of pairs", ("pairs", "kind", "nan", *_RULES))
+        vector = _vector(path, values)
+        return scores_in_order(path, vector, _require_kind(path, options), options)
     if options.trials is None:
         return read_bare(path, values, options)
     if options.metric is not None or options.average is not None:
@@ -196,6 +202,12 @@ def _require_kind(path: Path, options: ReadOptions) -> str:
     return options.kind
 
 
+def _vector(path: Path, values: np.ndarray) -> np.ndarray:
+    if values.size != max(values.shape, default=0):
+        raise DataError(f"{path}: has shape {values.shape}; expected one score an attempt")
+    return np.ravel(values)
+
+
 def _read_two(path: Path, values: np.ndarray, options: ReadOptions) -> PairScores:
     """Read genuine scores, and impostor scores in a file of their own."""
     options.allow("genuine scores in a .npy file", ("impostor", "kind", "nan"))
@@ -203,12 +215,8 @@ def _read_two(path: Path, values: np.ndarray, options: ReadOptions) -> PairScore
     other = existing_file(options.impostor or path, what)
     if content(other) != "npy":
         raise DataError(f"{other}: is {content(other)}; expected {what}")
-    both = {path: values, other: open_array(other)}
-    for place, array in both.items():
-        if array.size != max(array.shape, default=0):
-            raise DataError(f"{place}: has shape {array.shape}; expected one score an attempt")
+    genuine, impostor = _vector(path, values), _vector(other, open_array(other))
     kind = _require_kind(path, options)
-    genuine, impostor = np.ravel(values), np.ravel(both[other])
     refuse_same(path, genuine, other, impostor)
     flags = np.repeat([True, False], [len(genuine), len(impostor)])
     values = np.concatenate([genuine, impostor])
@@ -362,7 +370,11 @@ FORMAT = Format(
     cannot_hold="lists; labels and metadata become text; templates of a selection on both sides",
     recognise=lambda found: found.content == "npy",
     read=_read,
-    options=tuple(dict.fromkeys((*_MATRIX, *_ALL_EMBEDDINGS, "trials", "genuine_key", "impostor"))),
+    options=tuple(
+        dict.fromkeys(
+            (*_MATRIX, *_ALL_EMBEDDINGS, "trials", "genuine_key", "impostor", "pairs", *_RULES)
+        )
+    ),
     written="the matrix, with CSV files of labels beside it",
     write=_write,
     losses=_losses,

@@ -73,11 +73,11 @@ def matrix_labels(
                 f"{path}: is {m} x {n}, not square, so one list of labels ({square}) does not "
                 f"do; give {say('probe_labels')} and {say('gallery_labels')}"
             )
-        labels = read_side(square, options, options.meta)
+        labels = read_side(square, options, options.meta, m)
         labels.expect(m, "rows")
         return labels, None
-    rows = read_side(probe or "", options, options.side_meta("probe"))
-    columns = read_side(gallery or "", options, options.side_meta("gallery"))
+    rows = read_side(probe or "", options, options.side_meta("probe"), m)
+    columns = read_side(gallery or "", options, options.side_meta("gallery"), n)
     rows.expect(m, "rows")
     columns.expect(n, "columns")
     return rows, columns

@@ -37,6 +37,7 @@ from bioeval.scores.formats.trials import (
 from bioeval.scores.formats.wide_tables import (
     WIDE_TEXT,
     is_wide,
+    wide_columns,
     wide_losses,
     wide_scores,
     write_wide_text,
@@ -87,33 +88,49 @@ def _read(path: Path, options: ReadOptions) -> Scores:
 
 
 def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
-    if is_wide(shape.cells[0], options) and all(map(is_number, shape.cells[-1][1:])):
-        columns = shape.cells[0]
-        table = read_columns(shape, True, {0: columns[0]}, dict(enumerate(columns[1:], 1)))
+    scores, words = _wide(shape, options)
+    if scores:
+        columns = dict(enumerate(shape.cells[0]))
+        named = {i: columns[i] for i in (0, *words)}
+        table = read_columns(shape, True, named, {i: columns[i] for i in scores})
         matrix = np.column_stack([*table.numbers.values()])
-        return wide_scores(path, table.text[0].objects(), columns[1:], matrix, options)
+        who, *meta = (table.text[i].objects().astype(str) for i in named)
+        about = dict(zip([columns[i] for i in words], meta, strict=True))
+        names = [columns[i] for i in (0, *scores)]
+        return wide_scores(path, who, names, matrix, options, about)
     layout = find_layout(shape, options)
     if layout is None:
         raise unknown_layout(shape)
     if layout.score is None:
         raise _no_score(shape, layout, options)
     how = how_read(path, layout, options)
-    if options.impostor is not None or layout.genuine is None and shape.columns == 1:
+    alone = layout.genuine is None and shape.columns == 1 and options.pairs is None
+    if options.impostor is not None or alone:
         return _two_files(shape, layout, options, how)
     sides = {*(layout.subjects or ())}
-    named = options.as_ or options.trials or options.labels or options.subject_from
-    names = {*(layout.templates or ())}
-    if named or layout.names_templates or layout.subjects and not layout.header:
-        sides |= names
+    known = options.as_ or options.trials or options.labels or options.subject_from
+    keys = {*(layout.templates or ())}
+    if known or layout.names_templates or layout.subjects and not layout.header:
+        sides |= keys
     others = {i for i in (layout.genuine, layout.fold) if i is not None}
     text = {i: layout.names[i] for i in sides | others}
     number = {layout.score: layout.names[layout.score]}
     digits = () if layout.genuine is None else (layout.genuine,)
-    bounded = () if named else names
+    bounded = () if known else keys
     table = read_columns(shape, layout.header, text, number, digits, bounded)
     if layout.subjects and not layout.header:
         _one_reading(shape, table, layout)
     return pairs_of_columns(table, layout, options, how)
+
+
+def _wide(shape: Shape, options: ReadOptions) -> tuple[list[int], list[int]]:
+    """Return the columns of scores and of metadata of a matrix; none where it is no matrix."""
+    names, *rows = shape.cells
+    rows = [row for row in rows if len(row) == len(names)]
+    if not rows or not is_wide(names, options):
+        return [], []
+    numbers = [sum(is_number(row[i]) for row in rows) for i in range(len(names))]
+    return wide_columns(names, [2 * count <= len(rows) for count in numbers])
 
 
 def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
@@ -213,7 +230,7 @@ FORMAT = Format(
     options=(
         *("scores_key", "genuine_key", "kind", "nan"),
         *("trials", "impostor", "missing_pairs", "subject_from", "as_", "labels"),
-        *("keep", "unordered"),
+        *("keep", "unordered", "pairs"),
     ),
     written="a list of pairs, also as .tsv, .txt or .csv.gz; a matrix as .wide.csv",
     otherwise=(

@@ -14,6 +14,7 @@ from typing import Any
 
 from bioeval.base.errors import DataError, nearest_name, printable, require_choice
 from bioeval.scores.formats import bee, remote, stores, tables
+from bioeval.scores.formats.array_reader import lists_lfw_pairs
 from bioeval.scores.formats.csv import matrix_advice
 from bioeval.scores.formats.files import COMPRESSED, content, existing_file, guarded
 from bioeval.scores.formats.format import Format, Found
@@ -111,9 +112,11 @@ def _by_word(word: str) -> Format:
 
 
 def role_of_second_file(path: Path, second: Path) -> str:
-    """Return the option that a second file is of: a mask, labels, impostor scores or trials."""
+    """Return the option of a second file: a mask, labels, pairs, impostor scores or trials."""
     if bee.is_bee(existing_file(path)):
-        return "mask"
+        return "labels" if second.suffix.lower() == ".xml" else "mask"
+    if lists_lfw_pairs(second):
+        return "pairs"
     if lists_templates(second):
         return "labels"
     if content(path) == content(second) == "npy":

@@ -28,6 +28,7 @@ from bioeval.scores.formats.text_shape import Shape, open_text
 from bioeval.scores.formats.wide_tables import (
     WIDE_ARROW,
     is_wide,
+    wide_columns,
     wide_losses,
     wide_scores,
     write_wide_arrow,
@@ -67,8 +68,12 @@ class ParquetRows:
         )
         about = self._file.metadata
         self.all_names: list[str] = self._file.schema_arrow.names
-        fields = list(self._file.schema_arrow)[1:]
-        self.names = self.all_names[1:]
+        every = list(self._file.schema_arrow)
+        text = [types.is_string(f.type) or types.is_large_string(f.type) for f in every]
+        #: The places of the columns of scores, and of those of text, metadata of the rows.
+        self.places, self.words = wide_columns(self.all_names, text)
+        fields = [every[i] for i in self.places]
+        self.names = [f.name for f in fields]
         small = all(types.is_float32(f.type) or types.is_float16(f.type) for f in fields)
         self.dtype = np.dtype(np.float32 if small else np.float64)
         groups = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
@@ -89,12 +94,13 @@ class ParquetRows:
         self._step = step
         self._decoded: tuple[int, _RowsOfColumns] | None = None
 
-    def labels(self) -> np.ndarray:
-        """Return the first column."""
-        parts = [self._file.read_row_group(i, columns=self.all_names[:1]) for i in self._groups]
+    def column(self, place: int) -> np.ndarray:
+        """Return a column of text."""
+        read = self._file.reader.read_row_group
+        parts = [read(i, column_indices=[place], use_threads=False) for i in self._groups]
         found = []
         for first, part in zip(self._ends.tolist(), parts, strict=False):
-            self._require_values(part.column(0), self.all_names[0], first)
+            self._require_values(part.column(0), self.all_names[place], first)
             found.append(part.column(0).to_numpy())
         if not found:
             raise DataError(f"{self.path}: has no rows")
@@ -104,7 +110,7 @@ class ParquetRows:
         """Raise :class:`DataError` where a column of scores is something else."""
         from pyarrow import types
 
-        for field in list(self._file.schema_arrow)[1:]:
+        for field in (self._file.schema_arrow.field(i) for i in self.places):
             if not (types.is_integer(field.type) or types.is_floating(field.type)):
                 raise DataError(
                     f"{self.path}: column {field.name!r} is {field.type}; expected numbers"
@@ -169,7 +175,9 @@ class ParquetRows:
         for low in range(0, len(wanted), most):
             some = wanted[low : low + most]
             read = self._file.reader.read_row_group(
-                self._groups[place], column_indices=[1 + j for j in some], use_threads=False
+                self._groups[place],
+                column_indices=[self.places[j] for j in some],
+                use_threads=False,
             )
             yield some, self._numbers(some, read, first)
 
@@ -266,20 +274,24 @@ def _read_table(
 ) -> Scores:
     """Return the scores of a table that is read in pieces; a row may be a line."""
     shape = Shape(path, ",", [names])
-    if is_wide(names, options):
-        labels = TextColumn()
+    numbers, words = _wide(names, pieces) if is_wide(names, options) else ([], [])
+    if numbers:
+        columns = {i: TextColumn() for i in (0, *words)}
         cells: GrowingColumn | None = None
-        for first, *others in pieces(range(len(names))):
-            before = len(cells or ()) // len(others)
-            values = [_floats(x, n, path, before) for x, n in zip(others, names[1:], strict=True)]
-            _append(labels, first)
+        for piece in pieces(range(len(names))):
+            before = len(cells or ()) // len(numbers)
+            values = [_floats(piece[i], names[i], path, before) for i in numbers]
+            for i, column in columns.items():
+                _append(column, piece[i])
             rows = np.column_stack(values)
             cells = GrowingColumn(rows.dtype) if cells is None else cells
             cells.append(rows.reshape(-1))
         if cells is None:
             raise DataError(f"{path}: has no rows")
-        matrix = cells.array().reshape(-1, len(names) - 1)
-        return wide_scores(path, labels.objects(), names[1:], matrix, options)
+        matrix = cells.array().reshape(-1, len(numbers))
+        meta = {names[i]: columns[i].objects().astype(str) for i in words}
+        labels = columns[0].objects()
+        return wide_scores(path, labels, [names[i] for i in (0, *numbers)], matrix, options, meta)
     layout = with_header(shape, options)
     if layout is None or layout.score is None:
         raise unknown_layout(shape)
@@ -287,6 +299,17 @@ def _read_table(
     named = options.as_ or options.trials or options.labels or options.subject_from
     table = _columns(path, layout, pieces, None if named else MOST_NAMES, 1 if lines else None)
     return pairs_of_columns(table, layout, options, how)
+
+
+def _wide(names: list[str], pieces: Pieces) -> tuple[list[int], list[int]]:
+    """Return the places of the scores and of the metadata of a matrix, by its first rows."""
+    first = next(iter(pieces(range(len(names)))), None)
+    return wide_columns(names, [False] * len(names) if first is None else [*map(_is_text, first)])
+
+
+def _is_text(cells: Any) -> bool:
+    values = cells.values if isinstance(cells, Distinct) else np.asarray(cells).tolist()
+    return all(isinstance(value, str) for value in values)
 
 
 def _columns(
@@ -372,17 +395,19 @@ def _read_arrow(path: Path, options: ReadOptions) -> Scores:
     with guarded(path, expected="a Parquet or Arrow file"):
         if content(path) == "a Parquet file":
             rows = ParquetRows(path)
-            if is_wide(rows.all_names, options):
+            if is_wide(rows.all_names, options) and rows.places:
                 return _wide_parquet(path, rows, options)
         with ArrowTable(path) as table:
             return _read_table(path, table.names, table.pieces, options)
 
 
 def _wide_parquet(path: Path, rows: ParquetRows, options: ReadOptions) -> Scores:
-    """Return the matrix of a Parquet file, whose row groups are read as they are counted."""
-    labels = _words(rows.labels())
+    """Return the matrix of a Parquet file, whose groups of rows are read as they are counted."""
     rows.require_numbers()
-    return wide_scores(path, labels, rows.names, StoredRows(rows, str(path)), options)
+    meta = {rows.all_names[i]: _words(rows.column(i)).astype(str) for i in rows.words}
+    labels = _words(rows.column(0))
+    names = [rows.all_names[0], *rows.names]
+    return wide_scores(path, labels, names, StoredRows(rows, str(path)), options, meta)
 
 
 # ------------------------------------------------------------------------- JSON lines

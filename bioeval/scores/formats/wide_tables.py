@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by, subject_in
 from bioeval.scores.formats.media_lists import read_media
 from bioeval.scores.formats.npz_layout import is_square
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.formats.spellings import SCORE_NAMES
+from bioeval.scores.formats.spellings import COLUMN_NAMES, SCORE_NAMES, folded
 from bioeval.scores.formats.text_shape import MOST_COLUMNS
 from bioeval.scores.matrix import Scores
 
@@ -44,11 +44,28 @@ def is_wide(names: Sequence[str], options: ReadOptions) -> bool:
     )
 
 
+def wide_columns(names: Sequence[str], is_text: Sequence[bool]) -> tuple[list[int], list[int]]:
+    """Return the places of scores and of metadata beside the labels; none where it is a list."""
+    places = range(1, len(names))
+    words = [i for i in places if is_text[i]]
+    numbers = [i for i in places if not is_text[i]]
+    if len(numbers) < 2 and words or any(folded(names[i]) in COLUMN_NAMES for i in words):
+        return [], []
+    return numbers, words
+
+
 def wide_scores(
-    path: Path, labels: np.ndarray, names: Sequence[str], values: Any, options: ReadOptions
+    path: Path,
+    labels: np.ndarray,
+    names: Sequence[str],
+    values: Any,
+    options: ReadOptions,
+    meta: Mapping[str, np.ndarray] | None = None,
 ) -> Scores:
     """Return the matrix of a table: all against all where rows and columns have the same names.
 
+    `names` are those of the rows' labels and of the scores; `meta` are columns of text, metadata of
+    the rows.
     Where the options say how to find subjects, the names are those of templates.
     """
     options.allow("a matrix as a table", ("kind", "nan", "subject_from", "labels", "as_"))
@@ -62,8 +79,17 @@ def wide_scores(
             f"{path}: is a matrix, and does not say whether its scores are distances or "
             f"similarities; say {say('kind', 'distance')} or {say('kind', 'similarity')}"
         )
+    square_named, names = names[0].casefold() == _ROW_NAMES[0], names[1:]
     sides = [np.array(side, dtype=str) for side in (labels, names)]
     square = np.array_equal(sides[0], sides[1])
+    known = set(sides[0].tolist())
+    more = [name for name in names if name not in known]
+    if more and square_named and [name for name in names if name in known] == sides[0].tolist():
+        raise DataError(
+            f"{path}: the column {more[0]!r} holds numbers and is the label of no row, though all "
+            f"labels of rows are columns; write metadata as text ('{more[0]} 1'), and above the "
+            "rows of a table whose gallery has more templates, probe for label"
+        )
     how: dict[str, Any] = {}
     if options.subject_from is not None or options.labels is not None:
         how["probe_meta"], how["gallery_meta"] = ({"template": side} for side in sides)
@@ -72,6 +98,9 @@ def wide_scores(
         subjects = sides
     if square:
         how.pop("gallery_meta", None)
+    templates = bool(how)
+    if meta:
+        how["probe_meta"] = how.get("probe_meta", {}) | dict(meta)
     scores = Scores(
         values,
         subjects[0],
@@ -84,7 +113,10 @@ def wide_scores(
     if options.subject_from is not None:
         first = slice(EXAMPLES)
         scores.reading = (named_by(dict(zip(sides[0][first], subjects[0][first], strict=True))),)
-    if how and not square and all(len(np.unique(side)) == len(side) for side in sides):
+    if meta:
+        noun = "columns" if len(meta) > 1 else "column"
+        scores.reading += (f"metadata from the {noun} {', '.join(meta)}",)
+    if templates and not square and all(len(np.unique(side)) == len(side) for side in sides):
         number = {name: i for i, name in enumerate(np.unique(np.concatenate(sides)).tolist())}
         ids = [np.array([number[name] for name in side.tolist()]) for side in sides]
         scores.probe_ids, scores.gallery_ids = ids

@@ -287,3 +287,165 @@ def test_a_square_matrix_of_named_dimensions(tmp_path):
     keys = {"probe_labels_key": "probe", "gallery_labels_key": "gallery"}
     found = be.load(tmp_path / "x.nc", scores_key="similarity", kind="similarity", **keys)
     np.testing.assert_array_equal(found.values, MATRIX[:4].T)
+
+
+# ------------------------------------------------------------------------- LFW's order
+
+PAIRS = "2\t1\nann\t1\t2\nann\t1\tbob\t1\nbob\t1\t3\nbob\t2\teve\t1\n"
+FOUR = [0.9, 0.1, 0.8, 0.2]
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npz", "x.txt", "x.csv", "x.mat"])
+def test_scores_in_the_order_of_lfw(tmp_path, name, capsys):
+    pairs, place = put(tmp_path, "pairs.txt", PAIRS), tmp_path / name
+    if name == "x.npy":
+        np.save(place, FOUR)
+    elif name == "x.npz":
+        np.savez(place, scores=FOUR)
+    elif name == "x.mat":
+        from scipy.io import savemat
+
+        savemat(place, {"scores": FOUR})
+    else:
+        head = "similarity\n" if name == "x.csv" else ""
+        put(tmp_path, name, head + "".join(f"{x}\n" for x in FOUR))
+    found = be.load(place, pairs=pairs, kind="similarity")
+    assert found.values.tolist() == FOUR
+    assert found.genuine.tolist() == [True, False, True, False]
+    assert found.pair_folds.astype(str).tolist() == ["0", "0", "1", "1"]
+    assert found.pair_subjects.tolist()[1] == ["ann", "bob"]
+    said = "scores in the order of the 4 pairs of pairs.txt, in 2 folds"
+    assert said in found.reading
+    assert said in read_line(capsys, place, pairs, "--kind", "similarity")
+    options = ["--pairs", str(pairs), "--kind", "similarity"]
+    assert main(["convert", str(place), str(tmp_path / "y.npz"), *options]) == 0
+    how = {"kind": "similarity"}
+    with pytest.raises(DataError, match=f"{name}: has 4 scores, and pairs.txt lists 2 pairs"):
+        be.load(place, pairs=put(tmp_path, "pairs.txt", "1\nann 1 2\nann 1 bob 1\n"), **how)
+    with pytest.raises(DataError, match=r"pairs.txt: line 3 is 'ann 1'; expected 'name i other j'"):
+        be.load(place, pairs=put(tmp_path, "pairs.txt", "1\nann 1 2\nann 1\n"), **how)
+
+
+def test_scores_with_names_are_in_no_order(tmp_path):
+    place = put(tmp_path, "x.txt", "a b 0.5\nc d 0.2\n")
+    pairs = put(tmp_path, "pairs.txt", "1\nann 1 2\nann 1 bob 1\n")
+    with pytest.raises(DataError, match="x.txt: names its templates; .*one score a line"):
+        be.load(place, pairs=pairs, kind="llr")
+
+
+# ------------------------------------------------------------------------- BEE
+
+SIGSET = """<?xml version="1.0" encoding="UTF-8"?>
+<biometric-signature-set xmlns="http://www.bee-biometrics.org/schemas/sigset/0.1">
+{}</biometric-signature-set>
+"""
+SIGNATURE = '<biometric-signature name="{0}"><presentation name="{1}" modality="face" \
+file-name="{1}.jpg" file-format="jpeg"/>{2}</biometric-signature>\n'
+
+
+def sigset(folder, name, subjects, more=""):
+    lines = [SIGNATURE.format(who, f"p{i}", more) for i, who in enumerate(subjects)]
+    return put(folder, name, SIGSET.format("".join(lines)))
+
+
+@pytest.fixture
+def bee(tmp_path):
+    head = b"S2\nsets/target.xml\n../query.xml\nMF 5 4 \x78\x56\x34\x12"
+    return put(tmp_path, "x.mtx", head + MATRIX.astype("<f4").tobytes())
+
+
+def test_sigsets_of_both_sides(tmp_path, bee, capsys):
+    probe = sigset(tmp_path, "q.xml", WHO)
+    gallery = sigset(tmp_path, "t.xml", WHO[:4])
+    found = be.load(bee, probe_labels=probe, gallery_labels=gallery)
+    assert (found.probe_labels.tolist(), found.gallery_labels.tolist()) == (WHO, WHO[:4])
+    assert found.probe_meta["image"][0] == "p0.jpg"
+    assert "subjects from the sigsets q.xml and t.xml" in found.reading
+    probe.rename(tmp_path / "query.xml")
+    with pytest.raises(
+        DataError, match="x.mtx: has no labels; .*sigset files 'sets/target.xml' and '../query.xml'"
+    ):
+        be.load(bee)
+    gallery.rename(tmp_path / "target.xml")
+    assert be.load(bee).probe_labels.tolist() == WHO
+    assert "subjects from the sigsets query.xml and target.xml" in read_line(capsys, bee)
+    assert main(["convert", str(bee), str(tmp_path / "y.npz")]) == 0
+
+
+def test_one_sigset_is_of_both_sides(tmp_path, capsys):
+    head = b"S2\na\na\nMF 4 4 \x78\x56\x34\x12"
+    place = put(tmp_path, "x.mtx", head + MATRIX[:4].astype("<f4").tobytes())
+    one = sigset(tmp_path, "t.xml", WHO[:4])
+    assert "subjects from the sigset t.xml" in read_line(capsys, place, one)
+    assert be.load(place, labels=one).layout == "all-against-all"
+
+
+def test_signatures_of_several_presentations(tmp_path, bee):
+    more = '<presentation name="z" file-name="z.jpg"/>'
+    two = SIGNATURE.format("a", 1, more) + SIGNATURE.format("b", 2, more)
+    gallery = sigset(tmp_path, "t.xml", ["ann", "bob"], more)
+    probe = sigset(tmp_path, "q.xml", WHO, more)
+    found = be.load(bee, probe_labels=probe, gallery_labels=gallery)
+    assert found.probe_labels.tolist() == WHO  # a row a signature
+    assert found.gallery_labels.tolist() == ["ann", "ann", "bob", "bob"]  # a column an image
+    with pytest.raises(
+        DataError, match="q.xml: holds 2 signatures with 4 presentations; expected 5 of eith"
+    ):
+        be.load(
+            bee, probe_labels=put(tmp_path, "q.xml", SIGSET.format(two)), gallery_labels=gallery
+        )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('<!DOCTYPE x [<!ENTITY a "b">]>' + SIGSET[39:].format(""), "declares a document type"),
+        (SIGSET.format(""), "holds no <biometric-signature"),
+        (SIGSET.format("<biometric-signature/>"), "signature 1 has no name"),
+        (SIGSET.format("<biometric-signature name='x'>"), "is not well-formed XML"),
+    ],
+)
+def test_damaged_sigsets(tmp_path, bee, text, message):
+    place = put(tmp_path, "q.xml", text)
+    with pytest.raises(DataError, match=f"q.xml: {message}"):
+        be.load(bee, probe_labels=place, gallery_labels=place)
+
+
+# ------------------------------------------------------------------------- wide tables
+
+WIDE = "label,session,a,b,place,c\na,1st,0,1,x,2\nb,2nd,1,0,y,2.5\nc,2nd,2,2.5,x,0\n"
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet", "x.feather"])
+def test_text_beside_the_numbers_of_a_table(tmp_path, name):
+    place = put(tmp_path, "x.csv", WIDE)
+    if name != "x.csv":
+        table, place = optional_import("pandas").read_csv(place), tmp_path / name
+        getattr(table, f"to_{name[2:]}")(place)
+    found = be.load(place, kind="distance")
+    assert found.layout == "all-against-all" and found.values[1, 2] == 2.5
+    assert found.probe_meta["session"].tolist() == ["1st", "2nd", "2nd"]
+    assert found.probe_meta["place"].tolist() == ["x", "y", "x"]
+    assert "metadata from the columns session, place" in found.reading
+
+
+def test_metadata_of_a_table_exclude_pairs(tmp_path, capsys):
+    text = "label,session,a,a,a,b\na,x,0,1,2,3\na,x,1,0,2,4\na,y,2,2,0,3\nb,y,3,4,3,0\n"
+    place = put(tmp_path, "x.csv", text)
+    said = read_line(capsys, place, "--kind", "distance", "--exclude", "session")
+    assert "metadata from the column session" in said
+
+
+def test_numbers_that_are_no_scores_of_a_table(tmp_path):
+    place = put(tmp_path, "x.csv", WIDE.replace("1st", "1").replace("2nd", "2"))
+    with pytest.raises(DataError, match="x.csv: the column 'session' holds numbers and is the lab"):
+        be.load(place, kind="distance")
+    text = WIDE.replace("1,0,y,2.5", "1,0,y,x")
+    with pytest.raises(DataError, match="x.csv: line 3: c is 'x'; expected a number"):
+        be.load(put(tmp_path, "x.csv", text), kind="distance")
+
+
+def test_a_list_of_pairs_is_no_table(tmp_path):
+    place = put(tmp_path, "x.csv", "probe,gallery,cosine,time\na,b,0.5,1.5\nc,d,0.7,1.5\n")
+    with pytest.raises(DataError, match="no column 'score'"):
+        be.load(place, kind="distance")
