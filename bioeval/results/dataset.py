@@ -89,9 +89,13 @@ def build(
     coordinates: Mapping[str, np.ndarray],
     attrs: Mapping[str, str | int | float],
 ) -> xr.Dataset:
-    """Return a Dataset whose variables carry their long name, units and ISO term."""
+    """Return a Dataset whose variables carry their long name, units and ISO term.
+
+    `names` may describe new coordinates, too.
+    """
     data = {k: _variable(dims, x, names[k]) for k, (dims, x) in variables.items()}
-    coords = {k: _variable((k,), x, COORDINATES[k]) for k, x in coordinates.items()}
+    described = {**COORDINATES, **names}
+    coords = {k: _variable((k,), x, described[k]) for k, x in coordinates.items()}
     return xr.Dataset(data, coords, dict(attrs))
 
 

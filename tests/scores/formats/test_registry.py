@@ -34,14 +34,22 @@ def test_every_flag_is_one_of_the_command():
     assert set(FLAGS.values()) <= flags
 
 
-@pytest.mark.parametrize("form", registry.written_formats(), ids=lambda form: form.name)
-def test_a_written_format_is_read_and_recognised(tmp_path, form):
-    scores = SQUARE if form.name in ("`.npy`", "`.mtx`") else PAIRS
-    path = tmp_path / f"x{form.suffixes[0]}"
-    be.save(scores, path)
+WAYS = [(form, x) for form in registry.written_formats() for x in form.written_as or form.suffixes]
+
+
+@pytest.mark.parametrize(("form", "suffix"), WAYS, ids=lambda way: getattr(way, "name", way))
+def test_a_written_format_is_read_and_recognised(tmp_path, form, suffix):
+    path, scores = tmp_path / f"x{suffix}", PAIRS
+    try:
+        be.save(scores, path)
+    except be.BioevalError:
+        scores = SQUARE  # where it holds no pairs
+        be.save(scores, path)
     assert set(tmp_path.iterdir()) <= set(form.files(path))
     options = {"mask": tmp_path / "x.mask"} if form.name == "`.mtx`" else {}
-    np.testing.assert_array_equal(be.load(path, **options).values, scores.values)
+    found = be.load(path, **options)
+    np.testing.assert_array_equal(found.values, scores.values)
+    assert found.kind == scores.kind
 
 
 LISTS = be.TopKScores([[0, 1], [1, 0]], ["a", "b"], ["a", "b"])

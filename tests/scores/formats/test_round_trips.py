@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from optional import optional_import
 
 import bioeval as be
-from bioeval.scores.formats import losses, registry
+from bioeval.scores.formats import losses
 
 STORES = [".npz", ".npy", ".mat", ".h5", ".zarr", ".safetensors"]
 TABLES = [
@@ -135,20 +135,6 @@ def test_lists_of_pairs(place, suffix):
             assert found.pair_subjects.tolist() == subjects
 
     holds()
-
-
-def test_every_way_to_write_is_here():
-    ways = [form.written_as or form.suffixes[:1] for form in registry.written_formats()]
-    covered = {
-        *STORES,
-        *TABLES,
-        *LISTS,
-        ".mtx",
-        ".txt",
-        ".txt.gz",
-        ".ndjson",
-    }  # BEE: test_stores.py
-    assert {ending for way in ways for ending in way} <= covered
 
 
 # ------------------------------------------------------------------------- what is lost
