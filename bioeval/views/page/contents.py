@@ -33,7 +33,7 @@ from bioeval.views.page.figures import (
 from bioeval.views.page.live import LiveState
 from bioeval.views.page.parts import PageItem, labelled, parts_of, section_of, systems_of
 from bioeval.views.page.pictures import Images, Thumbnail, as_address, pictures_of
-from bioeval.views.page.provenance import Provenance
+from bioeval.views.page.provenance import PageSources
 from bioeval.views.page.sentences import headline, rate_of
 from bioeval.views.page.systems import doubts_of_systems
 from bioeval.views.page.tables import (
@@ -136,7 +136,7 @@ def _list(shown: ShownList, explained: RowExplanation, name: str, note: list[str
 
 
 def page_text(
-    results: Any, title: str, provenance: Provenance, images: Images | None = None
+    results: Any, title: str, provenance: PageSources, images: Images | None = None
 ) -> str:
     """Return results as the text of an HTML page."""
     results, walks = apart(results)

@@ -1,4 +1,4 @@
-"""Provenance of a page: versions, files with their digests, and the command."""
+"""PageSources of a page: versions, files with their digests, and the command."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _PIECE = 1 << 22  # bytes of a file that are read at a time
 
 
 @dataclass(frozen=True)
-class Provenance:
-    """Provenance of a page."""
+class PageSources:
+    """PageSources of a page."""
 
     files: Sequence[tuple[str, str]] = ()  # the name of each file, and its digest
     command: str = ""
     date: str = ""
 
     @classmethod
-    def of(cls, files: Iterable[str | os.PathLike[str]], command: str = "") -> Provenance:
+    def of(cls, files: Iterable[str | os.PathLike[str]], command: str = "") -> PageSources:
         """Read files to compute their digests."""
         found = [
             (printable(Path(os.fspath(file)).name), digest(file)) for file in dict.fromkeys(files)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval.scores.formats.files import check_target, replacing
-from bioeval.views.page.provenance import Provenance
+from bioeval.views.page.provenance import PageSources
 
 
 def report(
@@ -67,7 +67,7 @@ def report(
     from bioeval.views.page.pictures import Images
 
     shown = Images(images, image_folder) if images else None
-    text = page_text(results, title, Provenance.of(files, command), shown)
+    text = page_text(results, title, PageSources.of(files, command), shown)
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
     return Path(path)
