@@ -7,10 +7,10 @@ importing the package costs nothing.
 from bioeval.base.lazy import lazy_names
 from bioeval.base.version import __version__ as __version__
 
-# Names that were removed, and what does their work.
-_REMOVED = {
+# Former names: the new one, or of a removed one what does its work.
+_FORMER = {
     "extend_tally": "be.tally counts all scores again",
     "withdraw": "be.tally counts the scores that are left again",
 }
 
-__all__, __getattr__, __dir__ = lazy_names(__spec__, _REMOVED)
+__all__, __getattr__, __dir__ = lazy_names(__spec__, _FORMER)

@@ -64,3 +64,9 @@ from bioeval.scores.simulation.scores_of_people import (
 )
 from bioeval.scores.top_k import TopKScores as TopKScores
 from bioeval.views.page.write import report as report
+
+# What has the name of its command, too.
+check = check_data
+groups = by_group
+plan = plan_run
+threshold = study_threshold

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 
 import pytest
 
 import bioeval as be
+from bioeval.cli import main
+from bioeval.cli.lazy_group import REMOVED_OPTIONS
 
 # The public names of version 0.1.0; one that goes leaves an error that names what does its work.
 NAMES = {
     "bioeval": (
         "BestMates BioevalError BioevalWarning Calibrator CardError CheckpointError DataError "
-        "EngineError Fusion MergeError PairScores Protocol ProtocolError Scores Tally TopKScores "
-        "ageing apply_convention at best_mates by_group calibration check_data closed_set compare "
-        "cross_evaluate eer_scorer epc error_discard evaluate explain fuse gallery_size gom "
-        "gom_from_curves load make_scorer mean_over_galleries normalise open_set over_time "
-        "parse_names partition plan_run plot ranks refine_tally reid repeat report sample_size "
-        "save simulate simulate_embeddings stats step_by_step study_threshold summary tally top_k "
-        "tracking verification with_failures workload worst_pairs zoo"
+        "EngineError Fusion MergeError PairScores Protocol ProtocolError Scores Tally "
+        "TopKScores ageing apply_convention at best_mates by_group calibration check check_data "
+        "closed_set compare cross_evaluate eer_scorer epc error_discard evaluate explain fuse "
+        "gallery_size gom gom_from_curves groups load make_scorer mean_over_galleries normalise "
+        "open_set over_time parse_names partition plan plan_run plot ranks refine_tally reid "
+        "repeat report sample_size save simulate simulate_embeddings stats step_by_step "
+        "study_threshold summary tally threshold top_k tracking verification with_failures "
+        "workload worst_pairs zoo"
     ),
     "bioeval.partition": (
         "ClaimSampler DrawnClaims EnrolledSplit Experiment ExperimentParts GalleryProbe "
@@ -49,8 +53,80 @@ def test_a_public_name_is_no_module_of_the_same_name():
     import bioeval.partition.codes_of_folds  # noqa: F401
 
     assert callable(be.partition.fold_codes)
+    modules = {module.name for module in pkgutil.iter_modules(be.__path__)}
+    assert modules & {*be.__all__} == {"partition", "plot", "stats"}
 
 
-def test_names_that_were_removed_say_what_does_their_work():
-    with pytest.raises(AttributeError, match=r"extend_tally was removed; be\.tally counts all"):
-        be.extend_tally  # noqa: B018
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("check", "check_data"),
+        ("groups", "by_group"),
+        ("plan", "plan_run"),
+        ("threshold", "study_threshold"),
+    ],
+)
+def test_short_and_long_names_are_one_function(short, long):
+    assert getattr(be, short) is getattr(be, long)
+    assert {short, long} <= {*be.__all__}
+
+
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [("extend_tally", r"be\.tally counts all"), ("withdraw", r"be\.tally counts the scores")],
+)
+def test_names_that_were_removed_say_what_does_their_work(name, instead):
+    with pytest.raises(AttributeError, match=rf"bioeval\.{name} was removed; {instead}") as caught:
+        getattr(be, name)
+    assert isinstance(caught.value, be.BioevalError) and "\n" not in str(caught.value)
+    assert not hasattr(be, name) and name not in dir(be)
+    with pytest.raises(ImportError):
+        exec(f"from bioeval import {name}")
+
+
+def test_a_name_that_was_renamed_works_with_a_warning(monkeypatch):
+    monkeypatch.setitem(be._FORMER, "who_fails", "zoo")
+    with pytest.warns(FutureWarning, match=r"bioeval\.who_fails is now bioeval\.zoo") as caught:
+        assert be.who_fails is be.zoo
+    assert caught[0].filename == __file__
+    assert "who_fails" not in vars(be)  # the next use warns, too
+
+
+def test_new_names_of_former_ones_are_public():
+    assert not {*be._FORMER} & {*be.__all__}
+    renamed = [new for new in be._FORMER.values() if new.isidentifier()]
+    assert {*renamed} <= {*be.__all__}
+
+
+def test_arguments_that_were_removed_say_what_does_their_work():
+    tally = be.tally(be.simulate(6, 2))
+    for name in ("epsilon", "probes_per_person", "templates_per_person"):
+        with pytest.raises(be.DataError, match=rf"{name} was removed; small counts .* min_count="):
+            tally.share(**{name: 1})
+    for name, instead in (("price", "core hours"), ("recalibrate", "measured in each call"),
+                          ("frr_width", r"be\.sample_size")):  # fmt: skip
+        with pytest.raises(be.DataError, match=f"{name} was removed; .*{instead}"):
+            be.plan(templates=10, **{name: 1})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *(f"plan --{x} 1" for x in ("price", "max-hours", "max-cost", "frr", "icc", "far")),
+        *(f"plan --{x}" for x in ("far-icc=1", "width=0.1", "recalibrate")),
+        *(f"tally x.npz --{x}-per-person 1" for x in ("probes", "templates")),
+        "tally x.npz --epsilon=1",
+        "extend x.npz",
+        "withdraw x.npz",
+    ],
+)
+def test_commands_and_options_that_were_removed_say_what_does_their_work(given, capsys):
+    assert main(given.split()) == 2
+    said = capsys.readouterr().err.strip().splitlines()
+    assert " was removed; " in said[-1]
+
+
+def test_no_removed_option_is_one_of_its_command():
+    for command, options in REMOVED_OPTIONS.items():
+        module = importlib.import_module(f"bioeval.cli.{command}")
+        assert not {*options} & {x for param in module.command.params for x in param.opts}

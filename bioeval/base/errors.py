@@ -125,6 +125,10 @@ def renamed(warning: str, naming: Naming) -> str:
     return printable(named)
 
 
+class RemovedNameError(BioevalError, AttributeError):
+    """A public name that was removed; the message says what does its work."""
+
+
 class DataError(BioevalError, ValueError):
     """Scores, labels, metadata, thresholds or a file that cannot be used as they are."""
 

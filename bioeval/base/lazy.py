@@ -1,29 +1,36 @@
-"""Names of a package that are imported when they are first used."""
+"""Names of a package: those that are imported when they are first used, and former ones."""
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 
 if TYPE_CHECKING:
     from importlib.abc import FileLoader
     from importlib.machinery import ModuleSpec
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
 _IMPORT = re.compile(r"^from (\S+) import (\([^)]*\)|.*)$", re.MULTILINE)
+_OTHER_NAME = re.compile(r"^(\w+) = (\w+)$", re.MULTILINE)
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def lazy_names(
-    spec: ModuleSpec, removed: Mapping[str, str] = _NONE
+    spec: ModuleSpec, former: Mapping[str, str] = _NONE
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
     Its public names are those of its stub, ``__init__.pyi``, which type checkers read: the lines
-    ``from MODULE import NAME as NAME``. `removed` says what does the work of a former name.
+    ``from MODULE import NAME as NAME`` and ``OTHER_NAME = NAME``. `former` has the new name of one
+    that was renamed, or says what does the work of one that was removed.
     """
     package, loader = spec.name, cast("FileLoader", spec.loader)
     stub = loader.get_data(f"{spec.origin}i").decode()
@@ -32,19 +39,58 @@ def lazy_names(
         for home, names in _IMPORT.findall(stub)
         for name in re.findall(r"(\w+) as ", names)
     }
+    other_names = dict(_OTHER_NAME.findall(stub))
+    public = sorted([*home_of, *other_names])
 
     def of_name(name: str) -> Any:
-        if name not in home_of:
-            from bioeval.base.errors import nearest_name
-
-            if name in removed:
-                raise AttributeError(f"{package}.{name} was removed; {removed[name]}")
-            raise AttributeError(f"{package} has no {name!r}.{nearest_name(name, home_of)}")
-        home = home_of[name]
-        if home == package:
-            return importlib.import_module(f"{home}.{name}")
-        value = getattr(importlib.import_module(home), name)
+        if name in other_names:
+            value = of_name(other_names[name])
+        elif name not in home_of:
+            return of_name(_new_name(package, name, former, public))
+        elif home_of[name] == package:
+            return importlib.import_module(f"{package}.{name}")
+        else:
+            value = getattr(importlib.import_module(home_of[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 
-    return [*home_of], of_name, lambda: sorted(home_of)
+    return public, of_name, lambda: public
+
+
+def _new_name(package: str, name: str, former: Mapping[str, str], public: list[str]) -> str:
+    """Return the new name of a renamed one, with a warning; it stays for two minor versions.
+
+    Raises
+    ------
+    RemovedNameError
+        If the name was removed.
+    AttributeError
+        If there is no such name.
+    """
+    from bioeval.base.errors import RemovedNameError, nearest_name
+
+    found = former.get(name)
+    if found is None:
+        raise AttributeError(f"{package} has no {name!r}.{nearest_name(name, public)}")
+    if not found.isidentifier():
+        raise RemovedNameError(f"{package}.{name} was removed; {found}")
+    text = f"{package}.{name} is now {package}.{found}; the former name will be removed"
+    warnings.warn(text, FutureWarning, stacklevel=4)
+    return found
+
+
+def without(**former: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Refuse arguments that a function had; `former` says what does the work of each."""
+
+    def decorated(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def called(*args: P.args, **options: P.kwargs) -> R:
+            for name in former.keys() & options.keys():
+                from bioeval.base.errors import Argument, DataError
+
+                raise DataError(f"{Argument(name)} was removed; {former[name]}")
+            return function(*args, **options)
+
+        return called
+
+    return decorated

@@ -49,6 +49,22 @@ REMOVED = {
     "withdraw": "count the scores that are left again: bioeval tally DATA --out FILE",
 }
 
+_NO_PRICE = "the plan gives core hours, and nothing is made smaller to fit"
+_NO_WIDTH = "bioeval sample-size plans the width of an interval"
+_NO_NOISE = "small counts are left out by --share --min-count N"
+
+#: Options that were removed, by command, and what does their work.
+REMOVED_OPTIONS = {
+    "plan": {
+        **dict.fromkeys(("--price", "--max-hours", "--max-cost"), _NO_PRICE),
+        **dict.fromkeys(("--frr", "--icc", "--far", "--far-icc", "--width"), _NO_WIDTH),
+        "--recalibrate": "this machine is measured in each run",
+    },
+    "tally": dict.fromkeys(
+        ("--epsilon", "--probes-per-person", "--templates-per-person"), _NO_NOISE
+    ),
+}
+
 #: The arguments of the command line, in what the contexts of click share.
 COMMAND_LINE = "bioeval.command_line"
 
@@ -91,6 +107,10 @@ class LazyGroup(click.Group):
             listed = ", ".join(COMMANDS)
             near = _command_for(args[0]) or nearest_name(args[0], COMMANDS)
             ctx.fail(f"no command {args[0]!r}; expected one of {listed}.{near}")
+        for arg in args[1:]:
+            option = arg.partition("=")[0]
+            if option in REMOVED_OPTIONS.get(args[0], ()):
+                ctx.fail(f"{option} was removed; {REMOVED_OPTIONS[args[0]][option]}")
         return super().resolve_command(ctx, args)
 
     def make_context(

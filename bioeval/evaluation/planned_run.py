@@ -11,6 +11,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.lazy import without
 from bioeval.base.memory import in_words, physical_memory
 from bioeval.base.progress import stage
 from bioeval.base.scalars import Name
@@ -34,10 +35,24 @@ PLANNED_RUN = {
 
 DTYPES = ("float16", "float32", "float64")
 
+_NO_PRICE = "the plan gives core hours, and nothing is made smaller to fit"
+_NO_WIDTH = "be.sample_size plans the width of an interval"
+
 #: Gallery templates of the evaluation that is measured.
 MEASURED = 4000
 
 
+@without(
+    price=_NO_PRICE,
+    max_hours=_NO_PRICE,
+    max_cost=_NO_PRICE,
+    frr=_NO_WIDTH,
+    icc=_NO_WIDTH,
+    far=_NO_WIDTH,
+    far_icc=_NO_WIDTH,
+    frr_width=_NO_WIDTH,
+    recalibrate="this machine is measured in each call",
+)
 def plan_run(
     scores: Scores | None = None,
     *,

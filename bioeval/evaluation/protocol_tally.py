@@ -12,6 +12,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, MergeError, ProtocolError, bad_choice
+from bioeval.base.lazy import without
 from bioeval.base.panels import panel
 from bioeval.evaluation.gallery_parts import GalleryPart
 from bioeval.evaluation.sharing import (
@@ -113,6 +114,8 @@ def _require_same(same: bool) -> None:
 
 # Ranks of a folded tally.
 RANKS = 100
+
+_LEFT_OUT = "small counts are left out by min_count="
 
 
 def fold_parts(
@@ -437,6 +440,7 @@ class Tally:
         parts = fold_parts(self.parts, self.far_targets, thresholds=thresholds, max_rank=max_rank)
         return replace(self, parts=parts)
 
+    @without(epsilon=_LEFT_OUT, probes_per_person=_LEFT_OUT, templates_per_person=_LEFT_OUT)
     def share(
         self,
         thresholds: Any = None,
