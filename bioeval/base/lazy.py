@@ -75,7 +75,7 @@ def _new_name(package: str, name: str, former: Mapping[str, str], public: list[s
     if not found.isidentifier():
         raise RemovedNameError(f"{package}.{name} was removed; {found}")
     text = f"{package}.{name} is now {package}.{found}; the former name will be removed"
-    warnings.warn(text, FutureWarning, stacklevel=4)
+    warnings.warn(text, FutureWarning, stacklevel=3)
     return found
 
 
