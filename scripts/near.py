@@ -56,7 +56,7 @@ def tests_using(path: Path, words: str) -> list[str]:
 
 
 def imported(path: Path, module: str) -> str:
-    """Return a pattern of the names that a test file imports from a module; empty for none."""
+    """Return a pattern of the names that a test imports from a module; empty for none."""
     package, _, stem = module.rpartition(".")
     names = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -81,13 +81,12 @@ def near(file: Path) -> Iterator[tuple[str, Iterable[str]]]:
         for path in TESTS:
             if words := imported(path, module):
                 yield "imports it", tests_using(path, words)
-    names = [re.escape(f'"{file.stem.replace("_", "-")}"')]
+    names = [f'"{re.escape(file.stem.replace("_", "-"))}"']
     if inside.suffix == ".py":
         public = re.findall(r"^(?:def|class) ([A-Za-z]\w*)", file.read_text("utf-8"), re.MULTILINE)
         plots = "plots" in inside.parts
         names += [rf"\b{'plot' if plots else '(be|bp)'}\.{x}\b" for x in public]
-    registry = REGISTRIES.get(str(inside)) or REGISTRIES.get(str(inside.parent))
-    if registry:
+    if registry := REGISTRIES.get(str(inside)) or REGISTRIES.get(str(inside.parent)):
         for path in TESTS:
             yield "covers all of its kind", tests_using(path, registry)
     if inside.suffix == ".py":
@@ -101,8 +100,8 @@ def main(files: list[str]) -> None:
     chosen: dict[str, None] = {}
     for name in files:
         file = Path(name).resolve()
-        if not file.is_file() or not file.is_relative_to(ROOT):
-            raise SystemExit(f"{name}: no file of this repository")
+        if not (file.is_file() and file.is_relative_to(ROOT)):
+            raise SystemExit(f"{name}: is no file of this repository")
         print(f"Near {file.relative_to(ROOT)}:")
         for why, tests in near(file):
             new = [x for x in tests if x not in chosen and x.partition("::")[0] not in chosen]
