@@ -17,7 +17,7 @@ PLURALS = {
 
 
 def larger_is_closer(kind: str) -> bool:
-    """Say whether a claim is accepted at or above the threshold."""
+    """Whether a claim is accepted at or above the threshold."""
     return kind in ("similarity", "llr")
 
 

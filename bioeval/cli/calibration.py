@@ -109,7 +109,7 @@ def command(data: str, **options: Any) -> None:
 
 
 def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
-    """Return calibrated scores; the result states where the same scores were learnt from."""
+    """Return calibrated scores, with a remark if they were learnt from the same scores."""
     import warnings
 
     from bioeval.base.errors import BioevalWarning

@@ -131,7 +131,7 @@ def numbered_as(a: Scores, b: Scores) -> Scores:
 
 
 def differences(systems: Mapping[str, Named | None]) -> dict[str, str]:
-    """Say what each system lacks of the first one with names, and what it has in addition."""
+    """Return what each system lacks of the first one with names, and what it adds."""
     known = [(name, found) for name, found in systems.items() if found is not None]
     said: dict[str, str] = {}
     for name, found in known[1:]:

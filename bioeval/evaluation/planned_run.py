@@ -43,14 +43,8 @@ MEASURED = 4000
 
 
 @without(
-    price=_NO_PRICE,
-    max_hours=_NO_PRICE,
-    max_cost=_NO_PRICE,
-    frr=_NO_WIDTH,
-    icc=_NO_WIDTH,
-    far=_NO_WIDTH,
-    far_icc=_NO_WIDTH,
-    frr_width=_NO_WIDTH,
+    **dict.fromkeys(("price", "max_hours", "max_cost"), _NO_PRICE),
+    **dict.fromkeys(("frr", "icc", "far", "far_icc", "frr_width"), _NO_WIDTH),
     recalibrate="this machine is measured in each call",
 )
 def plan_run(

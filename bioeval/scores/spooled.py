@@ -17,7 +17,7 @@ from bioeval.base.errors import BioevalError, DataError
 
 
 class FileCheck:
-    """Work in the background that shows whether a file is whole."""
+    """Background work that verifies a file."""
 
     def __init__(self, what: str, work: Callable[[], None]):
         self._error: BioevalError | None = DataError(f"{what}: was not read to its end")
@@ -32,7 +32,7 @@ class FileCheck:
             self._error = error
 
     def verify(self) -> None:
-        """Wait for the work; raise the :class:`DataError` that it ended with, if any."""
+        """Wait for the work; raise the :class:`DataError` that it has found, if any."""
         if self._thread is not None:
             self._thread.join()
             self._thread = None
@@ -61,7 +61,7 @@ def checksum(what: str, data: np.ndarray, expected: int) -> FileCheck:
 
 
 class SpooledRows:
-    """A matrix whose rows arrive in order, and can be read as soon as they have.
+    """A matrix whose rows arrive in order, and can be read once they have arrived.
 
     They are written to a temporary file without a name and mapped from there, so that sweeps after
     the first one inflate nothing and no memory is held.
@@ -105,7 +105,7 @@ class SpooledRows:
 
 
 class _Arriving:
-    """The temporary file, and how much of it is there."""
+    """The temporary file, and the number of bytes written so far."""
 
     def __init__(self, what: str, size: int):
         self.what = what
@@ -118,7 +118,7 @@ class _Arriving:
         self._changed = Condition()
 
     def write(self, pieces: Iterator[bytes]) -> None:
-        """Write what arrives, to the end or until :meth:`stop`."""
+        """Write the bytes that arrive, to the end or until :meth:`stop`."""
         try:
             self.file.seek(0)  # mapping it went to its end
             for piece in pieces:
@@ -139,7 +139,7 @@ class _Arriving:
             self.stop()
 
     def wait(self, size: int) -> bool:
-        """Wait until the first `size` bytes are there; False where they never will be."""
+        """Wait until the first `size` bytes are written; False if they never will be."""
         with self._changed:
             self._changed.wait_for(lambda: self._done >= size or self.ended)
             return self._done >= size

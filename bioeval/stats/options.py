@@ -125,7 +125,7 @@ class IntervalOptions:
 
     @property
     def needs_all_pairs(self) -> bool:
-        """Whether the method needs all pairs of subjects at once for verification."""
+        """Whether verification needs the counts of all pairs of subjects at once."""
         return self.method == "analytic"
 
     @property

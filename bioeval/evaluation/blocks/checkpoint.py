@@ -410,7 +410,7 @@ def _locked(folder: Path) -> int | None:
 
 
 def _covers(one: Scores, other: Scores) -> bool:
-    """Say whether all scores of a matrix, or of a part of it, are among those of another."""
+    """Whether `one` is the whole matrix of `other`, or the same part of it."""
     if one.base is not other.base:
         return False
     whole = not (one.selects_rows or one.selects_columns)

@@ -99,7 +99,7 @@ def is_zarr(path: Path) -> bool:
 
 
 def no_folder(folder: Path, advice: str = "; make it first") -> str:
-    """Say why `folder` is not a folder: it does not exist, or a file has its name."""
+    """Return why `folder` is not a folder: it does not exist, or a file has its name."""
     for place in (folder, *folder.parents):
         if place.exists() and not place.is_dir():
             return f"{place} is a file, not a folder"

@@ -205,7 +205,7 @@ class NamedArrays:
         return word
 
     def kind(self, key: str, accepted: tuple[str, ...]) -> str:
-        """Return what the scores of an array are; `notes` says where neither file nor name does."""
+        """Return the kind of the scores of an array; `notes` tells where it is not stated."""
         said = "" if "kind" not in self.file else self.file.text("kind")
         if said:
             require_choice(f"{self.file.path}: kind", said, accepted)
@@ -216,7 +216,7 @@ class NamedArrays:
 
     @property
     def nan(self) -> str:
-        """What a failed comparison means."""
+        """The policy for failed comparisons."""
         return self.word("nan", "raise", NAN_POLICIES)
 
     @property
@@ -231,7 +231,7 @@ class NamedArrays:
 
 
 def nothing_found(file: Arrays) -> str:
-    """Say that a file has no scores or embeddings, and which arrays could be meant."""
+    """Return the error of a file without scores, and which arrays could be meant."""
     shapes = file.headers
     if "header" in shapes and shapes["header"].dtype == np.uint8:
         return (
@@ -274,7 +274,7 @@ def _of_both_sides(file: Arrays, key: str) -> str:
 
 
 def no_labels(file: Arrays, m: int, n: int | None) -> str:
-    """Say that `m` rows and `n` columns have no labels, and which arrays could be meant.
+    """Return the error of `m` rows and `n` columns without labels, and arrays that could be.
 
     Without `n`, the columns are those of the rows.
     """

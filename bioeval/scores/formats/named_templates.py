@@ -1,4 +1,4 @@
-"""Which templates a list names: one set on both sides, or two; or none."""
+"""Templates named by a list: one set on both sides, two sets, or none."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def templates_of(table: Columns, layout: PairLayout, subjects: Two | None) -> Co
 
 
 def _of_two_subjects(names: Two, subjects: Two, owners: list[list[str] | None]) -> bool:
-    """Whether a name is of two subjects, on one side or on both."""
+    """Whether a name belongs to two subjects, on one side or on both."""
     mine, theirs = owners
     if mine is None or theirs is None:
         return True
@@ -67,7 +67,7 @@ def templates_of_two(
 
 
 def both_sides(a: TextColumn, b: TextColumn, one_set: bool = True) -> CodedSides:
-    """Return two columns under one numbering; of two sets, names of side b say so."""
+    """Return two columns under one numbering; in two sets, names of side b are marked."""
     values = [*a.values]
     if one_set:
         number = {value: i for i, value in enumerate(values)}
@@ -96,7 +96,7 @@ def are_subjects(names: CodedSides, genuine: np.ndarray) -> bool:
 
 
 def _owners(names: TextColumn, who: TextColumn) -> list[str] | None:
-    """Return the subject of each name; None where a name is of several."""
+    """Return the subject of each name; None where a name belongs to several."""
     whose = np.zeros(len(names.values), dtype=np.int32)
     pieces = [slice(low, low + PIECE) for low in range(0, len(who.codes), PIECE)]
     for some in pieces:
@@ -108,7 +108,7 @@ def _owners(names: TextColumn, who: TextColumn) -> list[str] | None:
 
 
 def _within(names: TextColumn, who: TextColumn) -> TextColumn:
-    """Return names that are unique within their subjects as names of their own."""
+    """Return names made unique by their subjects."""
     found = TextColumn()
     for low in range(0, len(who.codes), PIECE):
         some = slice(low, low + PIECE)

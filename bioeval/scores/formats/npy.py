@@ -42,7 +42,7 @@ from bioeval.scores.top_k import TopKScores
 
 
 def pairs_of_matrix(path: Path, values: np.ndarray, options: ReadOptions) -> PairScores:
-    """Return listed pairs of templates, whose rows and columns are as `labels` first names them."""
+    """Return listed pairs of a matrix whose rows and columns follow the names in `labels`."""
     listed = read_media(options.labels or Path())
     count = len(listed.templates)
     if values.shape != (count, count):
@@ -258,7 +258,7 @@ def _read_matrix(path: Path, values: Any, options: ReadOptions) -> Scores:
 
 
 def _checked(path: Path, values: Any) -> Any:
-    """Return the array of a file if it is a matrix."""
+    """Return the array of a file; raise unless it is a matrix."""
     if values.ndim != 2:
         hint = (
             f"; give the list of their trials as {say('trials')}, or write a .npz file with scores "

@@ -73,7 +73,7 @@ class Design:
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Embeddings of a population whose truth is known.
+    """Embeddings of a population with known truth.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ def draw_design(
     cameras: int | None,
     random_state: RandomState,
 ) -> Design:
-    """Check how many people and samples there are; draw the numbers that are ranges."""
+    """Check the numbers of people and samples, and draw those given as ranges."""
     seed = seed_sequence(random_state)
     subjects = require_integer("subjects", subjects, low=1)
     require_choice("layout", layout, LAYOUTS)
@@ -267,7 +267,7 @@ def _samples(
 
 
 def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.ndarray:
-    """Return how many samples each person has, from an int, a (low, high) range or a list."""
+    """Return the number of samples of each person, from an int, a (low, high) range or a list."""
     expected = (
         f"expected an integer >= {low}, a range (low, high) of them, or a list of {people} counts"
     )

@@ -1,4 +1,4 @@
-"""Simulated scores and embeddings of people whose true error rates are known."""
+"""Simulated scores and embeddings of people, with known true error rates."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class ReliabilityDisplay(CurvesDisplay):
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
-        """Take the blocks of a result of calibration, or of a mapping of name to such."""
+        """Take the blocks of one calibration result, or of several by name."""
         return cls(pick(data, "reliability"))
 
     def plot(

@@ -163,7 +163,7 @@ class GallerySizeDisplay(CurvesDisplay):
 
     @classmethod
     def from_results(cls, data: Any, ranks: Sequence[int] = RANKS) -> Self:
-        """Take the curves of a result over gallery sizes, or a mapping of name to such."""
+        """Take the curves over gallery sizes of one result, or of several by name."""
         found = curves_at_ranks(pick(data, "gallery_size"), "gallery_size", "cms", ranks)
         display = cls(replace(curve, dash=DASHES[curve.dash % len(DASHES)]) for curve, _ in found)
         display.ranks = {curve.name: rank for curve, rank in found}

@@ -63,7 +63,7 @@ class FarCurvesDisplay(CurvesDisplay):
 
 
 def _chance(display: CurvesDisplay) -> Labelled:
-    """Draw the line of a system that decides at random, if both axes have one scale."""
+    """Draw the line of a system that decides at random, on axes of equal scale."""
     ends = np.array([0, 1])
     display.ax_.set_aspect("equal")
     return display._reference(ends, ends)

@@ -27,7 +27,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class System:
-    """A dataset to draw."""
+    """The dataset of one system, to be drawn."""
 
     name: str  # empty for a dataset that was given without a name
     dataset: xr.Dataset
