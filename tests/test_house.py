@@ -60,8 +60,8 @@ def tree(path: Path) -> ast.Module:
 
 def test_modules_lines_and_tokens():
     figure("modules", len(MODULES), 403)
-    figure("lines", sum(map(lines, MODULES)), 81_050)
-    figure("tokens of code", sum(map(tokens, MODULES)), 547_500)
+    figure("lines", sum(map(lines, MODULES)), 82_600)
+    figure("tokens of code", sum(map(tokens, MODULES)), 560_000)
 
 
 @pytest.mark.parametrize(("call", "bound"), [("verification", 12_000), ("evaluate", 18_000)])
