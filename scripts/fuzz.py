@@ -1,6 +1,7 @@
 """Damaged files and odd options through every reader and command, in bounded time and memory.
 
     scripts/fuzz [--inputs 2000] [--seed 1] [--first 0] [--processes 50] [--jobs 2]
+    scripts/fuzz --calls 3000 [--seed 1]: odd arguments of public calls (fuzz_calls.py)
 
 The rule for each input: an exit code of ours (0, 1 or 2); on standard error nothing but lines of
 ours, and with an exit code other than 0 an error; no traceback, no warning of a library; at most
@@ -280,8 +281,13 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="number of the first input")
     parser.add_argument("--processes", type=int, default=50, help="of these as processes")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--calls", type=int, help="odd arguments of so many public calls instead")
     given = parser.parse_args()
     os.environ |= _THREADS
+    if given.calls is not None:
+        from fuzz_calls import run
+
+        return 1 if run(given.calls, given.seed) else 0
     rows: dict[str, Row] = defaultdict(Row)
     kept = Path(tempfile.gettempdir()) / f"bioeval-fuzz-{given.seed}-{os.getpid()}"
     start = time.monotonic()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,9 @@ from bioeval.base.errors import DataError, subject
 
 #: The most replicates, repetitions or galleries that are drawn: far beyond what changes a result.
 MOST_DRAWS = 1_000_000
+
+
+_LONGEST_NAME, _LONGEST_PATH = 255, 4095  # bytes
 
 
 def require_integer(name: str, value: Any, *, low: int, high: int | None = None) -> int:
@@ -93,8 +98,8 @@ def as_float64(name: str, values: Any) -> np.ndarray:
 
 
 def require_probability(name: str, value: Any) -> np.ndarray:
-    """Return `value` as an array, or raise :class:`DataError` unless all are in [0, 1]."""
-    array = np.asarray(value, dtype=np.float64)
+    """Return `value` as an array, or raise :class:`DataError` unless all of it is in [0, 1]."""
+    array = require_numbers(name, value)
     if not ((array >= 0.0) & (array <= 1.0)).all():
         raise DataError(f"{subject(name)} is {value!r}; expected numbers in [0, 1]")
     return array
@@ -106,8 +111,8 @@ def require_increasing_proportions(name: str, values: Any) -> list[Fraction]:
     Raise :class:`DataError` unless they increase within [0, 1].
     """
     try:
-        array = np.atleast_1d(np.asarray(values, dtype=np.float64))
-    except (TypeError, ValueError):
+        array = np.atleast_1d(require_numbers(name, values))
+    except DataError:
         array = np.array([math.nan])
     inside = array.ndim == 1 and len(array) > 0 and ((array >= 0) & (array <= 1)).all()
     if not inside or (np.diff(array) <= 0).any():
@@ -119,3 +124,67 @@ def require_prior(prior: Any) -> None:
     """Raise :class:`DataError` unless a prior is above 0 and below 1."""
     if not 0 < require_number("prior", prior, above=0.0, high=1.0) < 1:
         raise DataError(f"prior is {prior!r}; expected a probability below 1")
+
+
+def require_flag(name: str, value: Any) -> bool:
+    """Return `value` as a bool, or raise :class:`DataError` unless it is one, or 0, 1 or None."""
+    if value is not None and not (isinstance(value, bool | int | np.bool_) and value in (0, 1)):
+        raise DataError(f"{subject(name)} is {value!r}; expected True or False")
+    return bool(value)
+
+
+def require_text(name: str, value: Any) -> str:
+    """Return `value`, or raise :class:`DataError` unless it is text."""
+    if not isinstance(value, str):
+        raise DataError(f"{subject(name)} is {value!r}; expected text")
+    return value
+
+
+def require_list(name: str, values: Any) -> list[Any]:
+    """Return the items of `values`; raise :class:`DataError` unless it has items and is no text."""
+    try:
+        items = None if isinstance(values, str | bytes) else list(values)
+    except TypeError:
+        items = None
+    if items is None:
+        raise DataError(f"{subject(name)} is {values!r}; expected a list")
+    return items
+
+
+def require_path(name: str, value: Any) -> Path:
+    """Return `value` as a path, or raise :class:`DataError` unless a file could have that name."""
+    try:
+        raw = os.fsencode(value) if isinstance(value, str | os.PathLike) else None
+    except (TypeError, ValueError):
+        raw = None
+    if raw is None or b"\0" in raw:
+        raise DataError(f"{subject(name)} is {value!r}; expected the path of a file")
+    if len(raw) > _LONGEST_PATH or max(map(len, raw.split(b"/"))) > _LONGEST_NAME:
+        raise DataError(f"{subject(name)}: {os.fspath(value)!r} is too long for the name of a file")
+    return Path(value)
+
+
+def require_callable(name: str, value: Any) -> Any:
+    """Return `value`, or raise :class:`DataError` unless it can be called or is None."""
+    if value is not None and not callable(value):
+        raise DataError(f"{subject(name)} is {value!r}; expected a function")
+    return value
+
+
+def require_array(name: str, values: Any) -> np.ndarray:
+    """Return an array, or raise :class:`DataError` where lists are ragged or within themselves."""
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{subject(name)} is {values!r}; expected an array ({error})") from None
+
+
+def require_numbers(name: str, values: Any) -> np.ndarray:
+    """Return numbers as float64; raise :class:`DataError` for text, complex and ragged lists."""
+    array = require_array(name, values)
+    try:
+        if array.dtype.kind in "biufO":
+            return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise DataError(f"{subject(name)} is {values!r}; expected real numbers")

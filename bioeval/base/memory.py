@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, SupportsIndex
 
 from bioeval.base.errors import DataError, subject
 
@@ -49,8 +50,9 @@ def require_bytes(name: str, value: Any) -> int:
         parts = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", value)
         if parts and parts[2].upper() in _UNITS:
             found = int(float(parts[1]) * _UNITS[parts[2].upper()])
-    elif hasattr(value, "__index__") and not isinstance(value, bool):
-        found = int(value)
+    elif isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        with suppress(TypeError):  # of an array with several values
+            found = operator.index(value)
     if found is None or found < 1:
         raise DataError(
             f"{subject(name)} is {value!r}; expected a number of bytes >= 1, or text such as "

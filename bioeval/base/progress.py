@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
+from bioeval.base.arguments import require_callable
+
 #: Called with the stage, the steps done, and their number; 0 where it is not known.
 Show = Callable[[str, int, int], None]
 
@@ -52,6 +54,11 @@ def stage(name: str) -> Iterator[None]:
 def is_shown() -> bool:
     """Whether the reports are displayed."""
     return _SHOW.get() is not None or "ipykernel" in sys.modules
+
+
+def reporter(progress: Callable[[int, int], object] | None) -> Callable[[int, int], object]:
+    """Return an argument `progress`, or what reports where none is given."""
+    return require_callable("progress", progress) or report
 
 
 def report(done: int, total: int) -> None:

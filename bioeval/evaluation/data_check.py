@@ -7,6 +7,7 @@ from functools import partial
 
 import xarray as xr
 
+from bioeval.base.arguments import require_flag
 from bioeval.evaluation.label_checks import label_checks
 from bioeval.evaluation.pair_checks import pair_checks
 from bioeval.evaluation.plan import resolve_card
@@ -80,13 +81,14 @@ def check_data(
     """
     card = resolve_card(scores, protocol)
     scores = compared(scores, card)
+    read_scores = require_flag("read_scores", read_scores)
     targets = card.report.far_targets if far_targets is None else far_targets
     if (card.reid or card.gom) is not None and far_targets is None:
         targets = ()
     labels = partial(
         label_checks,
         scores,
-        check_far_targets(targets or ()).tolist(),
+        check_far_targets(targets).tolist(),
         convention=card.reid is not None or card.gom is not None,
     )
     findings = _findings(scores, labels, read_scores, progress)

@@ -297,7 +297,7 @@ def _evaluate_lists(
     from bioeval.results.top_k import TOP_K, reid_of_lists
     from bioeval.stats.query_means import query_mean_intervals
 
-    if protocol == "auto":
+    if isinstance(protocol, str) and protocol == "auto":
         scores.require_matrix()
     card = load(protocol)
     if set(card.tasks) != {"reid"}:

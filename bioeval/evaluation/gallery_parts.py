@@ -430,6 +430,8 @@ def share_mates(
 ) -> GalleryPart:
     """Let the jobs of a plan count around mates of all sites; return which part they count."""
     _require_addable(plan, card)
+    if not isinstance(mates, BestMates):
+        raise DataError(f"mates is {type(mates).__name__}; expected what be.best_mates returns")
     probes = CountedProbes.of(scores, key, rows=True)
     if mates.protocol != card.name:
         raise MergeError(
@@ -508,7 +510,7 @@ def part_and_card(scores: Scores, protocol: str | Protocol) -> tuple[Scores, Pro
         Where a gallery cannot be in parts.
     """
     require_scores(scores)
-    named = None if protocol == "auto" else load(protocol)
+    named = None if isinstance(protocol, str) and protocol == "auto" else load(protocol)
     if scores.from_square and (named is None or named.layout == "all-against-all"):
         scores = scores.as_part_of("all-against-all")
     card = resolve_card(scores, protocol)

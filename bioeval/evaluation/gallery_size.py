@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import MOST_DRAWS, require_integer, require_probability
+from bioeval.base.arguments import MOST_DRAWS, require_array, require_integer, require_probability
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.random import RandomState, Stream, seed_sequence
@@ -73,6 +73,10 @@ class GallerySizeOptions:
         require_choice("impostors", impostors, IMPOSTORS)
         check_max_rank(max_rank)
         shares = np.atleast_1d(require_probability("unenrolled_shares", unenrolled_shares))
+        if shares.ndim > 1:
+            raise DataError(
+                f"{Argument('unenrolled_shares')} is {unenrolled_shares!r}; expected a list"
+            )
         return cls(max_rank, ties, impostors, shares)
 
 
@@ -376,7 +380,7 @@ def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
     if sizes is None:
         spread = np.geomspace(min(2, subjects), subjects, SIZES)
         return np.unique(np.rint(spread).astype(np.int64))
-    array = np.atleast_1d(np.asarray(sizes))
+    array = np.atleast_1d(require_array("sizes", sizes))
     whole = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
     if not whole or (array < 1).any() or (array[1:] <= array[:-1]).any():
         raise DataError(

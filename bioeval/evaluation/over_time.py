@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base import scalars
-from bioeval.base.arguments import require_integer
+from bioeval.base.arguments import require_integer, require_list
 from bioeval.base.engine import Client
 from bioeval.base.errors import DataError, ProtocolError, counted, require_choice
 from bioeval.base.random import RandomState
@@ -323,7 +323,7 @@ def over_time(
     view, given = _checked(scores, templates, fusion)
     require_choice("rank_unit", rank_unit, RANK_UNITS)
     require_choice("ties", ties, TIES)
-    stated = [require_integer("ranks", rank, low=1) for rank in ranks]
+    stated = [require_integer("ranks", x, low=1) for x in require_list("ranks", ranks)]
     rule = parse_rule(threshold)
     time = TimeBins.of(given["seen_at"], bins)
     reader = SharedReader(view)

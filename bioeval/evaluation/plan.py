@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import stage
 from bioeval.evaluation.task_counts import TaskCounts
@@ -66,6 +67,8 @@ class EvaluationOptions:
     ) -> EvaluationOptions:
         """Return the options as checked values."""
         check_max_rank(max_rank)
+        for name in others.keys() & {"auc", "per_query"}:
+            others[name] = require_flag(name, others[name])
         return cls(
             thresholds=check_thresholds(thresholds),
             extra_thresholds=check_extra(extra_thresholds),

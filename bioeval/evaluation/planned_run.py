@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_integer, require_number
+from bioeval.base.arguments import require_flag, require_integer, require_number
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.lazy import without
 from bioeval.base.memory import in_words, physical_memory
@@ -20,7 +20,7 @@ from bioeval.evaluation.evaluate import evaluate
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import build
 from bioeval.scores.embeddings import METRICS
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.working_memory import estimated_bytes
 
 PLANNED_RUN = {
@@ -114,6 +114,7 @@ def plan_run(
     require_choice("dtype", dtype, DTYPES)
     require_choice("metric", metric, METRICS)
     workers = require_integer("workers", workers, low=1)
+    auc = require_flag("auc", auc)
     if scores is None:
         if templates is None:
             raise DataError(f"give scores, or the number of {Argument('templates')}")
@@ -125,6 +126,7 @@ def plan_run(
         features = 0 if dim is None else require_integer("dim", dim, low=1, high=1 << 16)
         square = probes is None
     else:
+        require_scores(scores)
         if are_pairs(scores) or not scores.labelled:
             raise DataError("a run is planned for a matrix or embeddings with labels")
         if any(x is not None for x in (templates, dim, subjects, probes)):

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import MOST_DRAWS, require_integer
+from bioeval.base.arguments import MOST_DRAWS, require_flag, require_integer
 from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.random import RandomState
@@ -42,7 +42,7 @@ from bioeval.results.reid import (
 )
 from bioeval.results.top_k import TOP_K, reid_of_lists
 from bioeval.results.words import excluded_by_system
-from bioeval.scores.blocks import Progress
+from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
@@ -213,7 +213,7 @@ def reid(
         separate_camera_set=separate_camera_set,
         first_match_break=first_match_break,
     )
-    if sampling != "exact":
+    if not isinstance(sampling, str) or sampling != "exact":
         require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
         if rules.cmc != "single-gallery-shot":
             raise ProtocolError(
@@ -230,7 +230,7 @@ def reid(
         warn_of_cut_lists(result)
         return _with_limits(result, measures, scores, TOP_K, limits)
     job = RetrievalJob(scores, rules, sampling=sampling, seed=seed, thresholds=taus)
-    options = ReidOptions(**rules.result_options(), per_query=per_query)
+    options = ReidOptions(**rules.result_options(), per_query=require_flag("per_query", per_query))
     tally = job.run(progress)
     result = reid_dataset(tally, options)
     if rules.unmatched == "skip":
@@ -403,6 +403,7 @@ def plan_gom(
     grid = retrieval_thresholds(task.thresholds if thresholds is None else thresholds, "GOM")
     if grid is None:
         grid = np.arange(TAUS) / (TAUS - 1.0)
+    require_subjects(scores, "GOM")
     check_max_rank(options.max_rank, scores.shape[1])
     scale = task.distances == "normalized" if normalize is None else _scale(normalize)
     return GomJob(scores, rules, grid, normalize=scale, variant=options.variant), options

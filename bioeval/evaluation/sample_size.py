@@ -21,7 +21,7 @@ from bioeval.evaluation.verification import verification
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import Variables, build
 from bioeval.scores.blocks import BlockReader, require_subjects
-from bioeval.scores.matrix import Scores
+from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.binomial import rule_of_30
 from bioeval.stats.options import CONFIDENCE
 from bioeval.stats.planning import (
@@ -89,6 +89,7 @@ def of_pilot(
     random_state: RandomState,
 ) -> PlanBasis:
     """Return the figures of a pilot at its operating point."""
+    require_scores(pilot, "pilot")
     require_subjects(pilot, "a pilot")
     point = _operating_point(pilot, measure, far, threshold, confidence, random_state)
     tables, shared = _errors(pilot, point["threshold"])

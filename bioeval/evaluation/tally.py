@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.arguments import require_flag
 from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.evaluation.blocks.engine import distributable
@@ -250,13 +251,19 @@ def refine_tally(
     True
     """
     parts = [scores] if isinstance(scores, Scores) else scores
-    if not isinstance(parts, Sequence) or not all(isinstance(x, Scores) for x in parts):
+    if (
+        not isinstance(parts, Sequence)
+        or not parts
+        or not all(isinstance(x, Scores) for x in parts)
+    ):
         raise DataError(
             f"scores is {type(scores).__name__}; expected the Scores that were counted, or a "
             "list of them"
         )
+    if not isinstance(counted, Tally):
+        raise DataError(f"counted is {type(counted).__name__}; expected a Tally")
     given = None if far_targets is None else check_far_targets(far_targets)
-    weights = check_costs(costs)
+    weights, auc = check_costs(costs), require_flag("auc", auc)
     readers = [BlockReader(part) for part in parts]
     refined = {}
     for node, part in counted.parts.items():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from bioeval.base.arguments import require_text
 from bioeval.base.errors import require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol.tasks import ClosedSet, OpenSet
@@ -81,8 +82,8 @@ class TaskPlanner:
         return TaskPlan(job, {**options, "note": note})
 
     def _ranked(self, task: OpenSet | ClosedSet) -> IdentificationJob:
-        """Return the job that open and closed set share where they rank alike."""
-        key = task.rank_unit, task.fusion
+        """Return the job that open and closed set share where their ranks are alike."""
+        key = require_text("rank_unit", task.rank_unit), require_text("fusion", task.fusion)
         if key not in self._shared:
             self._shared[key] = IdentificationJob(
                 self.reader.scores, self.reader, rank_unit=task.rank_unit, fusion=task.fusion

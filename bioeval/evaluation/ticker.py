@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from bioeval.base.progress import report
+from bioeval.base.progress import reporter
 from bioeval.scores.blocks import Progress
 
 
@@ -15,6 +15,6 @@ def ticker(progress: Progress | None, total: int) -> Callable[[int], None]:
     def tick(rows: int) -> None:
         nonlocal done
         done = min(done + rows, total)
-        (progress or report)(done, total)
+        reporter(progress)(done, total)
 
     return tick

@@ -8,6 +8,7 @@ from typing import Any
 
 import xarray as xr
 
+from bioeval.base.arguments import require_flag
 from bioeval.base.engine import Client, refuse_engine
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
@@ -166,7 +167,7 @@ def verification(
         unenrolled_claims=unenrolled_claims,
         attempts=attempts,
     )
-    job.wanted = PointsWanted(targets, weights, auc)
+    job.wanted = PointsWanted(targets, weights, require_flag("auc", auc))
     (result,) = run_jobs(scores, reader, [job], progress)
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):

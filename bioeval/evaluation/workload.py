@@ -12,7 +12,7 @@ import scipy.special
 import scipy.stats
 import xarray as xr
 
-from bioeval.base.arguments import require_integer, require_number
+from bioeval.base.arguments import require_integer, require_list, require_number, require_numbers
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
@@ -210,7 +210,7 @@ def workload(
     """
     people = require_integer("people_per_day", people_per_day, low=1)
     share = require_number("impostor_share", impostor_share, low=0.0, high=1.0)
-    given = [days] if isinstance(days, int | np.integer) else list(days)
+    given = [days] if isinstance(days, int | np.integer) else require_list("days", days)
     periods = [require_integer("days", x, low=1) for x in given]
     if not periods or len(set(periods)) < len(periods):
         raise DataError(f"{Argument('days')} is {days!r}; expected different numbers of days")
@@ -357,6 +357,8 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
     elif threshold is not None:
         threshold = threshold_of(ds, rule)
     if threshold is not None:
+        if np.ndim(require_numbers("threshold", threshold)):
+            raise DataError(f"{Argument('threshold')} is {threshold!r}; expected one number")
         at = np.flatnonzero(ds["threshold"].values == threshold)
         if not len(at):
             raise DataError(
@@ -385,7 +387,7 @@ def _at_target(
 ) -> list[tuple[float, ...]]:
     """Return the rates at a FAR target, which is taken as the FAR."""
     there = ds["far_target"].values.tolist() if "far_target" in ds.dims else []
-    if target not in there:
+    if not isinstance(target, float | int | np.number) or target not in there:
         raise DataError(
             f"{Argument('far_target')} is {target!r}, which is not among the results' "
             f"({', '.join(f'{x:g}' for x in there) or 'none'}); evaluate with it"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_number
+from bioeval.base.arguments import require_callable, require_flag, require_number
 from bioeval.base.errors import require_choice
 from bioeval.base.version import __version__
 from bioeval.mot.boxes import parse_columns
@@ -268,6 +268,8 @@ def tracking(
     require_choice("ignored", ignored, IGNORED)
     require_choice("duplicates", duplicates, ("raise", "accept"))
     require_choice("parts", parts, ("sequences", "cameras"))
+    require_callable("progress", progress)
+    timeline = require_flag("timeline", timeline)
     pairs, notes = read_pairs(truth, result, frames, parse_columns(columns), parts)
     scenes, measured = [], []
     for pair in pairs:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
+from bioeval.base.arguments import require_integer, require_path
 from bioeval.base.errors import Argument, DataError, nearest_name
 from bioeval.mot.boxes import (
     LAST_FRAME,
@@ -249,7 +249,7 @@ def _sources(value: Any, what: str) -> dict[str, _Source]:
             found[name] = inside[""]
         return found
     if isinstance(value, str | os.PathLike):
-        path = Path(value)
+        path = require_path(what, value)
         return _folder(path) if path.is_dir() else {"": _Source(path, what)}
     return {"": _Source(value, what)}
 

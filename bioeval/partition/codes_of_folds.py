@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.arguments import require_list
 from bioeval.base.errors import DataError
 from bioeval.partition.base import Splitter
 from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit
@@ -80,7 +81,7 @@ def repeated_fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = No
     name = type(splitter).__name__
     if isinstance(splitter, ProbeGallerySplit | EnrolledSplit | TrainValidationTest | Experiment):
         raise DataError(f"{name} has no folds: its parts play different roles")
-    n = labels.shape[0] if isinstance(labels, Scores) else len(labels)
+    n = labels.shape[0] if isinstance(labels, Scores) else len(require_list("labels", labels))
     rows: list[np.ndarray] = []
     fold = 0
     for train, test in _splits(splitter, labels, meta):
@@ -112,7 +113,7 @@ def _splits(splitter: Any, labels: Any, meta: Mapping | None) -> Iterable:
 
 def splits_of_other(splitter: Any, codes: np.ndarray, groups: np.ndarray) -> list[Any]:
     """Return the parts of samples from a splitter of scikit-learn."""
-    if not hasattr(splitter, "split"):
+    if not hasattr(splitter, "split") or isinstance(splitter, str | bytes):
         raise DataError(f"splitter is {type(splitter).__name__}; expected an object with split()")
     with warnings.catch_warnings():
         # Whether a scikit-learn splitter uses y or groups cannot be known beforehand.

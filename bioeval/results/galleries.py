@@ -60,6 +60,10 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     >>> be.mean_over_galleries(results).dir_at_far.values
     array([[1.]])
     """
+    if not isinstance(results, Mapping) or not all(
+        isinstance(x, xr.Dataset) for x in results.values()
+    ):
+        raise DataError(f"results is {type(results).__name__}; expected results by name, a mapping")
     if len(results) < 2:
         raise DataError(f"results has {counted(len(results), 'galleries')}; expected at least two")
     every = list(results.values())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_integer
+from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import DataError, ProtocolError, require_choice, subject
 from bioeval.base.scalars import Name
 from bioeval.base.variables import ends
@@ -135,7 +135,14 @@ def top_k(
     if not isinstance(scores, TopKScores):
         raise DataError(f"scores is {type(scores).__name__}; expected bioeval.TopKScores")
     options = TopKOptions(
-        removed, junk, junk_ids, unmatched, rank_k, rank_k_over, max_rank, per_query
+        removed,
+        junk,
+        junk_ids,
+        unmatched,
+        rank_k,
+        rank_k_over,
+        max_rank,
+        require_flag("per_query", per_query),
     )
     result, _ = _lists_dataset(scores, options)
     warn_of_cut_lists(result)
@@ -162,6 +169,7 @@ def reid_of_lists(
             )
     names = ("removed", "junk", "junk_ids", "unmatched", "rank_k", "rank_k_over")
     given = {name: getattr(rules, name) for name in names}
+    per_query = require_flag("per_query", per_query)
     options = TopKOptions(**given, max_rank=max_rank, per_query=per_query)
     result, measures = _lists_dataset(scores, options)
     if rules.unmatched == "skip" and not int(result["queries"]):

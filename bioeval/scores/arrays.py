@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.arguments import require_array
 from bioeval.base.errors import DataError
 
 IGNORE, IMPOSTOR, GENUINE = 0, 1, 2
@@ -64,7 +65,7 @@ def as_values(values: Any) -> Any:
 
 def as_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:
     """Return a mask as uint8, checked for its shape and values."""
-    array = np.asarray(mask)
+    array = require_array("mask", mask)
     if array.shape != shape:
         raise DataError(f"mask has shape {array.shape}; expected {shape}, as the scores")
     if array.dtype.kind not in "iu":
@@ -101,8 +102,8 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
 
 
 def as_index(index: Any, length: int, what: str) -> np.ndarray:
-    """Return indices, or a boolean selection, as int64 indices from 0."""
-    array = np.asarray(index)
+    """Return indices, or a boolean choice, as int64 indices from 0."""
+    array = require_array(what, index)
     if array.dtype == bool:
         if array.shape != (length,):
             raise DataError(

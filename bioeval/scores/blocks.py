@@ -22,7 +22,7 @@ from bioeval.base.engine import refuse_engine
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import memory_limited
-from bioeval.base.progress import report
+from bioeval.base.progress import reporter
 from bioeval.kernels import fuse as kernel_fuse
 from bioeval.scores.aliases import writable_alias
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
@@ -240,11 +240,12 @@ class BlockReader:
             If another engine than this process is to compute what is counted here.
         """
         refuse_engine()
+        show = reporter(progress)
         m = self.scores.shape[0]
         for block in self.blocks_of(0, m):
             yield block
             high = block.low + len(block.values)
-            (progress or report)(high, m)
+            show(high, m)
 
     def blocks_of(self, low: int, high: int) -> Iterator[Block]:
         """Yield the blocks of rows ``low:high``, where `low` is the start of a block."""

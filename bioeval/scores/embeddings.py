@@ -23,7 +23,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base.errors import DataError, bad_choice, require_choice
+from bioeval.base.arguments import require_array
+from bioeval.base.errors import DataError, require_choice
 from bioeval.scores.aliases import writable_alias
 
 METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
@@ -44,7 +45,7 @@ def as_embeddings(values: Any, what: str) -> np.ndarray:
     """Return embeddings as a 2-D real array, one row a template."""
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(f"{what} is a masked array; fill it (NaN marks a failed template)")
-    array = np.asarray(values)
+    array = require_array(what, values)
     if array.dtype.kind not in "biuf":
         raise DataError(f"{what} has dtype {array.dtype}; expected real numbers")
     if array.ndim != 2 or 0 in array.shape:
@@ -262,8 +263,8 @@ NEAR = {"float64": 1e-6, "float32": 1e-3}
 
 def check_metric(metric: Metric) -> None:
     """Raise :class:`DataError` unless `metric` is a known name or a callable."""
-    if not callable(metric) and metric not in METRICS:
-        raise DataError(bad_choice("metric", metric, METRICS))
+    if not callable(metric):
+        require_choice("metric", metric, METRICS)
 
 
 def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:

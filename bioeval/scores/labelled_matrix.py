@@ -7,6 +7,7 @@ and in any selection of one.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from bioeval.base.arguments import require_list, require_text
 from bioeval.base.errors import (
     Argument,
     DataError,
@@ -109,11 +111,15 @@ class LabelledMatrix:
 
     @name.setter
     def name(self, name: str | None) -> None:
-        self._name = name and short_name(str(name))
+        if name is not None and not isinstance(name, os.PathLike):
+            require_text("name", name)
+        self._name = None if name is None or name == "" else short_name(str(name))
 
     def _as_columns(self, exclude: Sequence[str]) -> tuple[str, ...]:
         """Return names of metadata columns that both sides have."""
-        names = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+        names = (exclude,) if isinstance(exclude, str) else tuple(require_list("exclude", exclude))
+        for name in names:
+            require_text("exclude", name)
         known = [name for name in self.probe_meta if name in self.gallery_meta]
         for name in names:
             if name == NOT_ENROLLED:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -118,8 +118,9 @@ class Codes:
         return codes
 
     def code(self, label: Any) -> int:
-        """Return the code of a label, or -1 if no template has it."""
-        return self.lookup.get(plain(label), -1)
+        """Return the code of a label, or -1 if no template bears it."""
+        label = plain(label)
+        return self.lookup.get(label, -1) if isinstance(label, Hashable) else -1
 
     @cached_property
     def lookup(self) -> Mapping[Any, int]:

@@ -12,6 +12,7 @@ from itertools import product
 
 import numpy as np
 
+from bioeval.base.arguments import require_flag, require_list
 from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.coded_sides import CodedSides
@@ -58,7 +59,9 @@ class ListRules:
     @classmethod
     def parse(cls, keep: str | Sequence[str] | None, unordered: bool | None) -> ListRules:
         """Check the arguments of a reader."""
-        kept = (keep,) if isinstance(keep, str) else tuple(keep or ())
+        unordered = require_flag("unordered", unordered)
+        words = () if keep is None else keep
+        kept = (words,) if isinstance(words, str) else tuple(require_list("keep", words))
         for word in kept:
             require_choice("keep", word, KEEP)
         if unordered and "repeated" in kept:
@@ -66,7 +69,7 @@ class ListRules:
                 f"{Argument('unordered')} counts each pair once, and {Argument('keep', 'repeated')}"
                 " counts it as often as it is listed; leave one of the two out"
             )
-        return cls(kept, bool(unordered))
+        return cls(kept, unordered)
 
 
 @dataclass

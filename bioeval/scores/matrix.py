@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
+from bioeval.base.arguments import require_array, require_list, require_text
 from bioeval.base.errors import DataError
 from bioeval.base.memory import require_bytes
 from bioeval.scores.arrays import IGNORE, as_index
@@ -150,7 +151,8 @@ class Scores(LabelledMatrix):
         right = left if gallery is None else as_embeddings(gallery, "gallery embeddings")
         if gallery is not None:
             gallery_labels = as_labels(gallery_labels, "gallery_labels", len(right))
-        rows, names = len(left), (average,) if isinstance(average, str) else tuple(average)
+        listed = [average] if isinstance(average, str) else require_list("average", average)
+        rows, names = len(left), tuple(require_text("average", name) for name in listed)
         if names:
             left, labels, probe_meta = _averaged(left, labels, probe_meta, names, "probe")
             if gallery is None:
@@ -289,7 +291,7 @@ class Scores(LabelledMatrix):
             if not self.labelled:
                 raise DataError("genuine is missing: these scores have no labels to derive it from")
             genuine = self.codes.probe[i] == self.codes.gallery[j]
-        elif self.labelled and np.shape(genuine) == i.shape:
+        elif self.labelled and require_array("genuine", genuine).shape == i.shape:
             require_classes(
                 np.asarray(genuine) == 1, self.codes.probe[i], self.codes.gallery[j],
                 lambda rows: places("pair", rows),

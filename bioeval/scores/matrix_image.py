@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.scores.arrays import IGNORE
 from bioeval.scores.matrix import Scores, are_pairs
@@ -77,7 +78,7 @@ def _order(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _edges(length: int, pixels: int) -> np.ndarray:
-    number = min(length, pixels)
+    number = min(length, require_integer("pixels", pixels, low=1))
     return np.floor(np.linspace(0, length, number + 1)).astype(np.int64)
 
 

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.base.kinds import KINDS
 from bioeval.base.panels import panel
@@ -68,7 +69,7 @@ class PairScores(Scores):
         array = as_array(scores, "scores")
         if array.ndim != 1 or len(array) == 0:
             raise DataError(f"scores has shape {array.shape}; expected one score a pair")
-        flags = np.asarray(genuine)
+        flags = require_array("genuine", genuine)
         if flags.shape != array.shape:
             raise DataError(
                 f"genuine has shape {flags.shape}; expected {array.shape}, one value a pair"
@@ -244,7 +245,7 @@ def _both_sides(names: Any, what: str, length: int) -> Any:
     """Return names of both sides as coded sides, or as an array, (p, 2)."""
     if names is None or isinstance(names, CodedSides):
         return names
-    array = np.asarray(names)
+    array = require_array(what, names)
     if array.shape != (length, 2):
         raise DataError(
             f"{what} has shape {array.shape}; expected ({length}, 2), both sides of each pair"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from bioeval.base.arguments import require_text
 from bioeval.base.errors import Argument, DataError, MergeError, counted
 from bioeval.scores.labels import plain, present
 from bioeval.scores.matrix import Scores, are_pairs
@@ -66,11 +67,9 @@ class DigestKey:
         text = PUBLIC_KEY if key is None else key
         if not isinstance(text, (str, bytes)) or not text:
             # The key itself is not shown: it is a secret.
-            raise DataError(
-                f"key is {'empty' if text in ('', b'') else type(text).__name__}; expected a text "
-                "that all sites share"
-            )
-        raw = text.encode() if isinstance(text, str) else text
+            found = "empty" if isinstance(text, (str, bytes)) else type(text).__name__
+            raise DataError(f"key is {found}; expected a text that all sites share")
+        raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         return cls(hashlib.blake2b(raw).digest())
 
     def digests(self, what: str, texts: Iterable[str]) -> np.ndarray:
@@ -79,6 +78,7 @@ class DigestKey:
         start.update(f"{what}\0".encode("utf-8", "surrogatepass"))
 
         def digest(text: str) -> bytes:
+            require_text(what, text)
             one = start.copy()
             one.update(text.encode("utf-8", "surrogatepass"))
             return one.digest()

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.base.kinds import VALUED, larger_is_closer
 from bioeval.base.panels import panel
@@ -88,6 +89,7 @@ class TopKScores(Scores):
             raise DataError(f"the gallery is empty: {Argument('gallery_labels')} has no entries")
         self.indices = _as_lists(indices, n)
         q = len(self.indices)
+        require_array("probe_labels", probe_labels)
         if np.ndim(probe_labels) == 1 and len(probe_labels) != q:
             raise DataError(
                 f"{Argument('probe_labels')} has {len(probe_labels)} labels for {q} lists; "
@@ -208,7 +210,7 @@ class TopKScores(Scores):
 
 def _as_lists(indices: Any, n: int) -> np.ndarray:
     """Return lists as int64, each with distinct entries of the gallery and -1 only at its end."""
-    array = np.asarray(indices)
+    array = require_array("indices", indices)
     if array.ndim != 2 or 0 in array.shape or array.dtype.kind not in "iu":
         raise DataError(
             f"indices have shape {array.shape} and dtype {array.dtype}; expected integers "

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from bioeval.base.arguments import require_array, require_numbers
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import VALUED, larger_is_closer
 from bioeval.scores.labels import Codes, as_labels
@@ -176,8 +177,8 @@ def _below(impostor: np.ndarray, genuine: np.ndarray) -> np.ndarray:
 def _people(
     subjects: Any, pairs: Any, genuine: int, impostor: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the subject of each genuine attempt, and both subjects of each impostor attempt."""
-    given, owner = np.asarray(pairs), np.asarray(subjects)
+    """Return codes of the subject of each genuine, and both of each impostor, attempt."""
+    given, owner = require_array("pairs", pairs), require_array("subjects", subjects)
     if owner.shape != (genuine,):
         raise DataError(
             f"subjects has shape {owner.shape}; expected ({genuine},), the subject of each genuine "
@@ -203,7 +204,7 @@ def _people(
 
 
 def _scores(values: Any, name: str) -> np.ndarray:
-    array = np.asarray(values, dtype=np.float64)
+    array = require_numbers(name, values)
     if array.ndim != 1 or np.isnan(array).any():
         raise DataError(f"{name} has shape {array.shape}; expected one dimension without NaN")
     return array

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import DataError, require_choice
 from bioeval.results.support import RULE_OF_3, RULE_OF_30
 from bioeval.stats.options import CONFIDENCE, check_confidence
@@ -131,7 +132,7 @@ def zero_error_bound(trials: Any, confidence: float = CONFIDENCE) -> np.ndarray:
     >>> print(f"{stats.zero_error_bound(100):.4f}")
     0.0295
     """
-    n = np.asarray(trials, dtype=np.float64)
+    n = require_numbers("trials", trials)
     if not (n >= 0).all():
         raise DataError(f"trials is {trials!r}; expected numbers >= 0")
     with np.errstate(divide="ignore"):
@@ -189,21 +190,26 @@ def rule_of_30(rate: Any) -> np.ndarray:
     >>> float(stats.rule_of_30(0.001))
     30000.0
     """
-    x = np.asarray(rate, dtype=np.float64)
+    x = require_numbers("rate", rate)
     if not ((x >= 0) & (x <= 1)).all():
         raise DataError(f"rate is {rate!r}; expected rates in [0, 1]")
     with np.errstate(divide="ignore"):
         return RULE_OF_30 / x
 
 
+_MOST = 1e100  # counts, beyond which squares overflow
+
+
 def _counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return errors and attempts as float64 arrays of one shape, checked."""
     try:
         x, n = np.broadcast_arrays(
-            np.asarray(errors, dtype=np.float64), np.asarray(attempts, dtype=np.float64)
+            require_numbers("errors", errors), require_numbers("attempts", attempts)
         )
-    except (TypeError, ValueError) as error:
+    except DataError:
+        raise
+    except ValueError as error:
         raise DataError(f"errors and attempts do not broadcast as counts: {error}") from None
-    if not (np.isfinite(x) & np.isfinite(n) & (x >= 0) & (x <= n)).all():
+    if not ((x >= 0) & (x <= n) & (n <= _MOST)).all():
         raise DataError("errors and attempts; expected finite counts with 0 <= errors <= attempts")
     return x, n

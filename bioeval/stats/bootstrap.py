@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy
 
+from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState
 from bioeval.scores.provenance import disjoint_pairs
@@ -209,6 +210,9 @@ def subject_bootstrap(
 
 def checked_counts(errors: Any, attempts: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return errors and attempts as int64, by subject or by pair, with a diagonal of 0."""
+    given = {"errors": errors, "attempts": attempts}
+    for name, counts in given.items():
+        require_numbers(name, counts)
     x, n = np.array(errors), np.array(attempts)
     square = n.ndim == 2 and n.shape[0] == n.shape[1]
     if x.shape != n.shape or not (n.ndim == 1 or square):

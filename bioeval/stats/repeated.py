@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_number
+from bioeval.base.arguments import require_number, require_numbers
 from bioeval.stats.options import check_confidence
 
 
@@ -82,7 +82,7 @@ def nadeau_bengio(
     test = require_number("test_size", test_size, above=0)
     train = require_number("train_size", train_size, above=0)
     confidence = check_confidence(confidence)
-    array = np.asarray(values, dtype=np.float64).ravel()
+    array = require_numbers("values", values).ravel()
     array = array[~np.isnan(array)]
     n = len(array)
     mean = float(array.mean()) if n else float("nan")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.progress import report, stage
+from bioeval.base.progress import reporter, stage
 from bioeval.kernels.data_scan import KINDS, scan_rows
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.blocks import BlockReader, Progress, as_distances, threads_for
@@ -106,7 +106,7 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
         for low in range(0, m, reader.rows_per_block()):
             high = min(low + reader.rows_per_block(), m)
             genuine.append(_scan_rows(reader, found, low, high))
-            (progress or report)(high, m)
+            reporter(progress)(high, m)
     found.genuine = np.concatenate(genuine) if genuine else found.genuine
     return found
 

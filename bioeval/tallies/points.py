@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError
 
 # The FAR targets that results report by default.
@@ -33,8 +34,8 @@ COSTS = ((0.5, 1.0, 1.0),)
 def check_far_targets(targets: Any) -> np.ndarray:
     """Return FAR targets as an array, or raise :class:`DataError` unless all are in [0, 1]."""
     try:
-        array = np.atleast_1d(np.asarray(targets, dtype=np.float64))
-    except (ValueError, TypeError):
+        array = np.atleast_1d(require_numbers("far_targets", targets))
+    except DataError:
         array = np.array([np.nan])
     if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
         raise DataError(f"{Argument('far_targets')} is {targets!r}; expected rates in [0, 1]")
@@ -55,7 +56,7 @@ def per_cent(rate: float) -> str:
 def check_costs(costs: Any) -> np.ndarray:
     """Return costs as an array of rows (p, c_miss, c_fa), or raise :class:`DataError`."""
     try:
-        array = np.asarray(costs, dtype=np.float64)
+        array = require_numbers("costs", costs)
         array = array.reshape(-1, 3) if array.size else np.empty((0, 3))
     except (ValueError, TypeError):
         array = np.full((1, 3), np.nan)

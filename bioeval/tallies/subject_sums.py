@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.engine import engine
 from bioeval.base.errors import DataError
-from bioeval.base.progress import report
+from bioeval.base.progress import reporter
 from bioeval.base.random import Stream
 from bioeval.kernels import subject_sums as kernel
 from bioeval.scores.blocks import Block, BlockReader, Progress, threads_for
@@ -218,7 +218,7 @@ class SubjectWork:
             last = min(first + self.step, high)
             chunk = self._chunk(reader, first, last)
             found = merged(found, chunk) if found else chunk
-            (progress or report)(last, self.scores.shape[0])
+            reporter(progress)(last, self.scores.shape[0])
         return found
 
     def _chunk(self, reader: BlockReader, low: int, high: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import as_float64
+from bioeval.base.arguments import as_float64, require_numbers
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.matrix import Scores
@@ -66,8 +66,8 @@ def check_extra(thresholds: Any) -> np.ndarray | None:
         return None
     name = Argument("extra_thresholds")
     try:
-        array = np.atleast_1d(np.asarray(thresholds, dtype=np.float64))
-    except (ValueError, TypeError):
+        array = np.atleast_1d(require_numbers("extra_thresholds", thresholds))
+    except DataError:
         array = np.array([np.nan])
     if array.ndim != 1 or not np.isfinite(array).all():
         raise DataError(f"{name} is {thresholds!r}; expected finite numbers")

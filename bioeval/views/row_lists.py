@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bioeval.base.errors import counted, printable
+from bioeval.base.errors import DataError, counted, printable
 from bioeval.results.counters import Count, amount_text, counter_text, counts_text, total
 from bioeval.results.explanation import (
     GENUINE,
@@ -96,7 +96,11 @@ def head_of(task: TaskExplanation) -> str:
 
 
 def lists_of(explained: RowExplanation, shorten: bool = True) -> list[ShownList]:
-    """Return the lists of a row; lists in the same order are joined."""
+    """Return the lists of a row, those in the same order joined."""
+    if not isinstance(explained, RowExplanation):
+        raise DataError(
+            f"data is {type(explained).__name__}; expected an explained row, of be.explain"
+        )
     groups: list[list[TaskExplanation]] = []
     for task in explained.tasks:
         for group in groups:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import xxhash
 
+from bioeval.base.arguments import require_path
 from bioeval.base.engine import RowWork
 from bioeval.base.errors import Argument, CheckpointError, DataError, counted
 from bioeval.base.version import __version__
@@ -271,8 +272,8 @@ class Checkpoint:
         self._lock = None
 
     def _open(self, manifest: dict[str, Any]) -> None:
-        """Create the folder, or check that it belongs to the same evaluation."""
-        path = self.folder / "checkpoint.json"
+        """Make the folder, or see that it belongs to the same evaluation."""
+        path = require_path("checkpoint", self.folder) / "checkpoint.json"
         if self.folder.exists() and not self.folder.is_dir():
             raise CheckpointError(f"{self.folder}: is a file; give a new folder")
         self.folder.mkdir(parents=True, exist_ok=True)

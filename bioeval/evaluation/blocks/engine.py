@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from bioeval.base.engine import Progress, RowWork, computed_by
 from bioeval.base.errors import Argument, EngineError
-from bioeval.base.progress import report
+from bioeval.base.progress import reporter
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.parts import RowRangeCounts, merged_parts
 
@@ -98,7 +98,7 @@ class BlockEngine:
         for part in self._parts(work):
             found.append(part)
             done += sum(high - low for low, high in part.rows)
-            (progress or report)(done, total)
+            reporter(progress)(done, total)
         return merged_parts(found).counts
 
     def _parts(self, work: RowWork) -> Iterator[RowRangeCounts]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bioeval.base.progress import reporter
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.evaluation.cross.parts import NOTHING, FoldSide
 from bioeval.evaluation.cross.results import Fold
@@ -34,7 +35,7 @@ def evaluate_by_parts(
         for options, folds in zip(tasks, found, strict=True):
             folds[place] = fold_of(train, test, sides.sizes(split), options)
         if progress is not None:
-            progress(done, len(plan.places))
+            reporter(progress)(done, len(plan.places))
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice, subject
 from bioeval.partition import ClaimSampler, Experiment
 from bioeval.results.open_set import IMPOSTORS, role_of
@@ -98,7 +99,7 @@ def task_in_words(task: str, templates: str) -> str:
 
 def parse_ranks(ranks: Any) -> np.ndarray:
     """Return ranks in increasing order as int64, or raise :class:`DataError`."""
-    array = np.atleast_1d(np.asarray(ranks))
+    array = np.atleast_1d(require_array("ranks", ranks))
     if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array) or (array < 1).any():
         raise DataError(f"ranks is {ranks!r}; expected whole numbers from 1 up")
     return np.unique(array).astype(np.int64)

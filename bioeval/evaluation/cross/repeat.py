@@ -10,8 +10,10 @@ import numpy as np
 import xarray as xr
 from scipy.special import ndtri
 
+from bioeval.base.arguments import require_text
 from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.progress import reporter
 from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks, task_in_words
 from bioeval.evaluation.cross.parts import FoldSide
@@ -140,6 +142,7 @@ def repeat(
     if are_pairs(scores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     require_scores(scores)
+    require_text("task", task)
     if not scores.labelled:
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     if isinstance(splitter, Experiment):
@@ -170,7 +173,7 @@ def repeat(
                 found[name] = np.zeros((*shape, *values.shape), dtype=dtype)
             found[name][place] = values
         if progress is not None:
-            progress(done, total)
+            reporter(progress)(done, total)
     made = _dataset(found, curves, scores, splitter, band, confidence)
     return made if left is None else left.added_to(made, REPEATED)
 

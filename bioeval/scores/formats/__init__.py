@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bioeval.base.arguments import require_path
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.scores.formats import registry
 from bioeval.scores.formats.options import ARRAYS, ReadOptions
@@ -207,7 +208,7 @@ def save(scores: Scores, path: str | os.PathLike[str]) -> None:
     """
     if not isinstance(scores, Scores):
         raise DataError(f"save was given {type(scores).__name__}; expected Scores")
-    place = Path(path)
+    place = require_path("path", path)
     scores.verify()
     try:
         registry.format_to_write(place).write(scores, place)

@@ -14,6 +14,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from bioeval.base.arguments import require_path
 from bioeval.base.errors import BioevalError, DataError, nearest_name
 
 #: What HDF5 files are called in messages.
@@ -72,8 +73,8 @@ def optional(module: str, path: Path, what: str, extra: str = "formats") -> Any:
 
 
 def existing_file(path: str | os.PathLike[str], what: str = "a file") -> Path:
-    """Return `path` if it is a file that is not empty; else raise and say what it is."""
-    path = Path(path)
+    """Return `path` if it is a file that is not empty; else raise an error that says what it is."""
+    path = require_path("path", path)
     if path.is_dir():
         if is_zarr(path) and what == "a file":
             return path
@@ -211,8 +212,8 @@ def text_array(cells: list[str], where: str) -> np.ndarray:
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
-    """Return `path` if a file can be written there; checked before anything is computed."""
-    path = Path(path)
+    """Return `path` if a file can be written there; else raise, before anything is computed."""
+    path = require_path("path", path)
     if path.is_dir():
         raise DataError(f"{path}: is a folder; expected the name of a file to write")
     if path.exists() and not path.is_file():

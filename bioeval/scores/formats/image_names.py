@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.arguments import require_list, require_text
 from bioeval.base.errors import DataError, require_choice
 
 
@@ -151,7 +152,10 @@ def parse_names(
     require_choice("pattern", pattern, PATTERNS)
     if isinstance(names, str | bytes):
         raise DataError(f"{where} is one text; expected a sequence of names")
-    listed = names.tolist() if isinstance(names, np.ndarray) else list(names)
+    require_text("where", where)
+    listed = names.tolist() if isinstance(names, np.ndarray) else require_list(where, names)
+    if not isinstance(listed, list):
+        raise DataError(f"{where} is {names!r}; expected a sequence of names")
     if not listed:
         raise DataError(f"{where} is empty; expected at least one name")
     if not all(isinstance(name, str) for name in listed):

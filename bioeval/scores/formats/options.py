@@ -8,6 +8,13 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from bioeval.base.arguments import (
+    require_flag,
+    require_integer,
+    require_list,
+    require_path,
+    require_text,
+)
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.kinds import KINDS, larger_is_closer
 from bioeval.base.memory import require_bytes
@@ -75,15 +82,20 @@ class ReadOptions:
         """Check and convert the arguments of :func:`bioeval.load`."""
         for name in _FILES:
             if given[name] is not None:
-                given[name] = Path(given[name])
-        exclude = given["exclude"]
-        given["exclude"] = (exclude,) if isinstance(exclude, str) else tuple(exclude)
-        average = given["average"]
-        if average is not None:
-            given["average"] = (average,) if isinstance(average, str) else tuple(average)
-        keep, given["unordered"] = given["keep"], given["unordered"] or None
+                given[name] = require_path(name, given[name])
+        for name in ("exclude", "average"):
+            value = given[name]
+            if value is not None:
+                words = [value] if isinstance(value, str) else require_list(name, value)
+                given[name] = tuple(require_text(name, word) for word in words)
+        for name in (*(x for x in given if x.endswith("_key")), "subject_from"):
+            if given[name] is not None:
+                require_text(name, given[name])
+        given["unordered"] = require_flag("unordered", given["unordered"]) or None
+        given["keep_embeddings"] = require_flag("keep_embeddings", given["keep_embeddings"]) or None
+        keep = given["keep"]
         given["keep"] = ListRules.parse(keep, given["unordered"]).keep or None
-        given["meta"] = dict(given["meta"] or {})
+        given["meta"] = _columns(given["meta"])
         if given.get("memory_limit") is not None:
             given["memory_limit"] = require_bytes("memory_limit", given["memory_limit"])
         options = cls(**given)
@@ -91,8 +103,8 @@ class ReadOptions:
             value = getattr(options, name)
             if value is not None and not (name == "metric" and callable(value)):
                 require_choice(name, value, choices)
-        if options.first_index not in (None, 0, 1):
-            raise DataError(f"first_index is {options.first_index!r}; expected 0 or 1")
+        if options.first_index is not None:
+            require_integer("first_index", options.first_index, low=0, high=1)
         if options.pairs_key is not None and options.pairs is not None:
             raise DataError(f"{say('pairs_key')} and {say('pairs')} are both given; expected one")
         if options.missing_pairs is not None and options.pairs is None and options.trials is None:
@@ -173,6 +185,16 @@ class ReadOptions:
             for name, column in self.meta.items()
             if not name.startswith(other)
         }
+
+
+def _columns(meta: Any) -> dict[str, str]:
+    """Return names of metadata and of their columns, where they are given as text."""
+    found = {} if meta is None else meta
+    if not isinstance(found, Mapping) or not all(
+        isinstance(x, str) for pair in found.items() for x in pair
+    ):
+        raise DataError(f"{say('meta')} is {meta!r}; expected names and columns, as text")
+    return dict(found)
 
 
 #: The flag of each option on the command line.

@@ -53,7 +53,7 @@ def read(path: Any, options: ReadOptions) -> Scores:
             return stores.read_remote(path, options)
         path = remote.copied(path)
     place = existing_file(path)
-    form = _by_word(options.format_) if options.format_ else recognise(place, options)
+    form = _by_word(options.format_) if options.format_ is not None else recognise(place, options)
     try:
         options.allow(form.expected, form.options)
         with guarded(place, expected=form.expected):

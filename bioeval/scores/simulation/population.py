@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer, require_number
+from bioeval.base.arguments import require_array, require_integer, require_number
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream, seed_sequence
@@ -35,6 +35,9 @@ TEMPLATE_BYTES = 64
 
 # What to do where a population does not fit into memory.
 FEWER = "expected fewer subjects or templates"
+
+#: The largest spread, beyond which distances of float32 embeddings overflow.
+MOST_SD = 1e15
 
 # Random numbers turned into float32 at a time: 8 MiB of float64.
 BLOCK = 1 << 20
@@ -189,9 +192,9 @@ def draw_embeddings(
 ) -> Population:
     """Draw person, session and camera offsets and noise, and add them up."""
     dimensions = require_integer("dimensions", dimensions, low=1)
-    between = require_number("between", between, low=0.0)
-    session_sd = require_number("session_sd", session_sd, low=0.0)
-    camera_sd = require_number("camera_sd", camera_sd, low=0.0)
+    between = require_number("between", between, low=0.0, high=MOST_SD)
+    session_sd = require_number("session_sd", session_sd, low=0.0, high=MOST_SD)
+    camera_sd = require_number("camera_sd", camera_sd, low=0.0, high=MOST_SD)
     spread = _within(within, design.people)
     people, sessions, cameras = design.people, design.sessions, design.cameras
     samples = len(design.gallery.person) + (len(design.probes.person) if design.probes else 0)
@@ -271,7 +274,7 @@ def _counts(name: str, value: Any, people: int, low: int, stream: Stream) -> np.
     expected = (
         f"expected an integer >= {low}, a range (low, high) of them, or a list of {people} counts"
     )
-    array = np.asarray(value)
+    array = require_array(name, value)
     if array.dtype.kind not in "iu" or array.ndim > 1 or array.size == 0 or (array < low).any():
         raise DataError(f"{name} is {value!r}; {expected}")
     least = int(array.max()) * (people if array.ndim == 0 else 1)
@@ -305,8 +308,8 @@ def _within(value: Any, people: int) -> np.ndarray:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         array = np.array(np.nan)
-    if array.ndim > 1 or not (np.isfinite(array) & (array >= 0.0)).all():
-        raise DataError(f"{Argument('within')} is {value!r}; expected numbers in [0, inf)")
+    if array.ndim > 1 or not ((array >= 0.0) & (array <= MOST_SD)).all():
+        raise DataError(f"{Argument('within')} is {value!r}; expected numbers in [0, {MOST_SD:g}]")
     if array.ndim == 1 and len(array) != people:
         raise DataError(
             f"{Argument('within')} has {len(array)} values; expected 1, or {people}, one a person"

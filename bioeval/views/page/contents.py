@@ -17,7 +17,7 @@ import jinja2
 import xarray as xr
 from matplotlib.figure import Figure
 
-from bioeval.base.errors import CardError, printable, renamed
+from bioeval.base.errors import CardError, escaped, printable, renamed
 from bioeval.base.version import __version__
 from bioeval.protocol import explain, load
 from bioeval.results.explanation import RowExplanation
@@ -189,7 +189,8 @@ def page_text(
         ),
         "arrays": store.text(),
     }
-    return _template().render(context)
+    text = _template().render(context)
+    return _DIRECTIONS.sub(lambda found: escaped(found[0]), text)
 
 
 def _taken_out(tasks: list[dict], plot: str, state: LiveState) -> Figure_contents | None:
@@ -241,7 +242,7 @@ def _payload(state: LiveState, figures: list[Figure_contents], store: ArrayStore
     text = json.dumps(given, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
+    return _ESCAPED_DIRECTIONS.sub(r"\1\\\\u\2", text)
 
 
 def _task(
@@ -443,6 +444,12 @@ def _policy(style: str, script: str) -> str:
         f"default-src 'none'; style-src {digest(style)}; script-src {digest(script)}; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
+
+
+# Controls of the direction of text, with which a label could show other words than it holds, in
+# markup and as JSON has them.
+_DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_ESCAPED_DIRECTIONS = re.compile(r"(?<!\\)((?:\\\\)*)\\u(061c|200[ef]|202[a-e]|206[6-9])")
 
 
 @cache

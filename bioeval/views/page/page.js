@@ -360,7 +360,10 @@
     );
   }
   const quoted = (x) => (/[",\n\r]/.test(x) ? `"${x.replaceAll('"', '""')}"` : x);
-  const csv = (rows) => rows.map((row) => row.map((x) => quoted(String(x))).join(",")).join("\n") + "\n";
+  // A spreadsheet runs a cell that begins so, unless it is a number.
+  const runs = (x) => /^[=+\-@\t\r]./s.test(x) && !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*%?$/i.test(x);
+  const inert = (x) => (runs(x) ? `'${x}` : x);
+  const csv = (rows) => rows.map((row) => row.map((x) => quoted(inert(String(x)))).join(",")).join("\n") + "\n";
   const ESCAPED = {
     "\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}",
     "<": "\\textless{}", ">": "\\textgreater{}",

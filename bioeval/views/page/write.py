@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bioeval.base.arguments import require_list, require_path, require_text
+from bioeval.base.errors import DataError, printable
 from bioeval.scores.formats.files import check_target, replacing
 from bioeval.views.page.provenance import PageSources
 
@@ -66,8 +68,17 @@ def report(
     from bioeval.views.page.contents import page_text
     from bioeval.views.page.pictures import Images
 
-    shown = Images(images, image_folder) if images else None
-    text = page_text(results, title, PageSources.of(files, command), shown)
+    title, command = (
+        printable(require_text(*given)) for given in (("title", title), ("command", command))
+    )
+    names = [files] if isinstance(files, str | os.PathLike) else require_list("files", files)
+    read = [require_path("files", file) for file in names]
+    missing = next((file for file in read if not file.exists()), None)
+    if missing is not None:
+        raise DataError(f"{missing}: no such file")
+    folder = require_path("image_folder", image_folder)
+    shown = Images(images, folder) if require_text("images", images) else None
+    text = page_text(results, title, PageSources.of(read, command), shown)
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
     return Path(path)

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.cbook import STEP_LOOKUP_MAP
 from matplotlib.lines import Line2D
 
+from bioeval.base.arguments import require_integer, require_list
 from bioeval.base.errors import DataError
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import in_words, other_term, over, title_of, undefined
@@ -71,6 +72,9 @@ def curves_at_ranks(
     Of one system each rank has its colour, of several each system.
     """
     curves = []
+    ranks = [require_integer("ranks", rank, low=1) for rank in require_list("ranks", ranks)]
+    if not ranks:
+        raise DataError("ranks is empty; expected at least one rank")
     for number, system in enumerate(systems):
         have = system.dataset["rank"].values.tolist()
         missing = [int(rank) for rank in ranks if rank not in have]

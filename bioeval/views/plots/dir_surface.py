@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 
+from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.kinds import larger_is_closer
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import (
@@ -85,6 +86,9 @@ class DirSurfaceDisplay(Display):
         **style: Any,
     ) -> Self:
         """Draw the surface. See :func:`dir_surface`."""
+        if max_rank is not None:
+            require_integer("max_rank", max_rank, low=1)
+        log = None if log is None else require_flag("log", log)
         ax = self._axes(ax, (7.0, 4.8))
         self.mesh_ = None
         last = int(self.rank[-1]) if max_rank is None else min(int(self.rank[-1]), max_rank)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from matplotlib.axes import Axes
 
-from bioeval.base.errors import DataError
+from bioeval.base.arguments import require_integer
 from bioeval.results.reid import REID
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import convention, identification_details
@@ -56,8 +56,8 @@ class CmcDisplay(CurvesDisplay):
         **style: Any,
     ) -> Self:
         """Draw the curves. See :func:`cmc`."""
-        if max_rank is not None and max_rank < 1:
-            raise DataError(f"max_rank is {max_rank}; expected at least 1")
+        if max_rank is not None:
+            require_integer("max_rank", max_rank, low=1)
         ax = self._start(ax, name)
         last = max(int(c.x[-1]) for c in self.curves.values())
         last = last if max_rank is None else min(last, max_rank)

@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from scipy.special import ndtr, ndtri
 
+from bioeval.base.arguments import require_flag
 from bioeval.base.kinds import larger_is_closer
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import (
@@ -42,6 +43,7 @@ class FarCurvesDisplay(CurvesDisplay):
         self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
     ) -> Self:
         """Draw the curves. See :func:`bioeval.plot.roc`."""
+        log = require_flag("log", log)
         ax = self._start(ax, name, look.SIZE if log else None)
         floors = {c.name: floor_of(c.system) for c in self.defined}
         lowest = 1.0
@@ -388,6 +390,7 @@ class ErrorRatesDisplay(CurvesDisplay):
         self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
     ) -> Self:
         """Draw the curves; `log` makes the axis of the rates logarithmic."""
+        log = require_flag("log", log)
         ax = self._start(ax, name)
         # Counts change at a threshold: just past it for distances, just before for similarities.
         steps = "steps-pre" if larger_is_closer(self.kind) else "steps-post"

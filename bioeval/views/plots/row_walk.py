@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
+from bioeval.base.arguments import require_text
 from bioeval.base.kinds import larger_is_closer
 from bioeval.results.explanation import GENUINE, IMPOSTOR, LEFT_OUT, RowExplanation
 from bioeval.results.words import threshold_text as number
@@ -65,6 +66,8 @@ class RowWalkDisplay(Display):
         self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
     ) -> Self:
         """Draw the lists. See :func:`row_walk`."""
+        if name is not None:
+            require_text("name", name)
         high = [_LINE * (max(len(x.lines), 1) + _extra(x)) + _AROUND for x in self.lists]
         first = self._axes(ax, (self._wide(), sum(high) + 0.2))
         self.axes_ = [first]

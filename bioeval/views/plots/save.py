@@ -13,6 +13,7 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
+from bioeval.base.arguments import require_list, require_number, require_path
 from bioeval.base.errors import DataError, bad_choice, require_choice
 from bioeval.base.progress import stage
 from bioeval.scores.formats.files import replacing
@@ -56,11 +57,12 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
     >>> display = be.plot.roc(be.verification(be.simulate(20, 4)))
     >>> be.plot.save(display, "roc.svg")  # doctest: +SKIP
     """
-    path = Path(path)
+    path = require_path("path", path)
     kind = path.suffix.lower().removeprefix(".")
     if kind not in FORMATS:
         raise DataError(f"{path}: {bad_choice('the suffix', kind, FORMATS)}")
     figure = _figure(display)
+    dpi = require_number("dpi", dpi, above=0, high=10_000)
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "bioeval", "pdf.fonttype": 42}
     with replacing(path) as part, matplotlib.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # drawn as a box
@@ -96,9 +98,10 @@ def save_all(
     takes. Where systems are `overlaid`, plots that show one system each are left out. So is a plot
     in which nothing would be seen; `tell` receives the reason.
     """
+    formats = require_list("formats", formats)
     for name in formats:
         require_choice("the format", name, FORMATS)
-    folder = Path(directory)
+    folder = require_path("directory", directory)
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder}: is a file; expected a folder, which is made if need be")
     folder.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from matplotlib.colors import ListedColormap
 from matplotlib.image import AxesImage
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from bioeval.base.arguments import require_flag, require_number, require_numbers
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.results.histogram import Histogram, ScoreHistograms
@@ -60,6 +61,7 @@ class ScoreDistributionsDisplay(Display):
         **style: Any,
     ) -> Self:
         """Draw the histograms. See :func:`bioeval.plot.score_distributions`."""
+        log = require_flag("log", log)
         ax = self._axes(ax)
         ax.set_xmargin(0)  # the axis ends with the scores
         several = len(self.genuine) > 1
@@ -110,9 +112,10 @@ class ScoreDistributionsDisplay(Display):
     ) -> list[Labelled]:
         """Draw thresholds as vertical lines."""
         if isinstance(thresholds, Mapping):
-            marks = {str(k): float(v) for k, v in thresholds.items()}
+            marks = {str(k): require_number("thresholds", v) for k, v in thresholds.items()}
         else:
-            given = [] if thresholds is None else np.atleast_1d(thresholds).tolist()
+            given = [] if thresholds is None else thresholds
+            given = np.ravel(require_numbers("thresholds", given)).tolist()
             marks = {f"t = {float(t):.4g}": float(t) for t in given}
         drawn = []
         for text, t in marks.items():

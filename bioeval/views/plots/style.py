@@ -16,6 +16,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Annotation
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
+from bioeval.base.arguments import require_flag
+from bioeval.base.errors import DataError
+
 # Okabe and Ito (2008), without the yellow, which is too light for a line on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
@@ -88,6 +91,8 @@ def axes_for(ax: Axes | Figure | None, size: tuple[float, float] = SIZE) -> Axes
         import matplotlib.pyplot as plt
 
         ax = plt.figure(layout="constrained")
+    if not isinstance(ax, Axes | Figure):
+        raise DataError(f"ax is {ax!r}; expected axes or a figure of matplotlib")
     if isinstance(ax, Figure):
         ax.set_size_inches(size)
         ax = ax.add_subplot()
@@ -279,7 +284,7 @@ def log_axis(ax: Axes, which: str, low: float, high: float = 1.0) -> None:
 def rank_axis(ax: Axes, which: str, last: int, log: bool, first: float = 1) -> None:
     """Make an axis of ranks, with whole numbers on it."""
     axis = getattr(ax, f"{which}axis")
-    if log:
+    if require_flag("log", log):
         ax.set(**{f"{which}scale": "log"})
         mantissas = (1, 2, 5) if last < 1000 else (1,)
         tens = 10 ** np.arange(0, int(np.log10(max(last, 1))) + 1)

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation
 
+from bioeval.base.arguments import require_integer
 from bioeval.base.errors import counted
 from bioeval.results.zoo import ANIMALS, NO_ANIMAL, Quantile
 from bioeval.views.plots import style as look
@@ -48,6 +49,7 @@ class ZooDisplay(Display):
     def __init__(self, system: System, worst: int):
         ds = system.dataset
         self.system = system
+        worst = require_integer("worst", worst, low=0)
         self.genuine, self.impostor = ds["genuine_mean"].values, ds["impostor_mean"].values
         self.animals = ds["animal_of_subject"].values.astype(str)
         share = sum(
