@@ -292,7 +292,7 @@ def test_cmc_ranks_are_whole_and_logarithmic_when_many(tree):
     long = be.closed_set(be.simulate(60, 3))
     assert plot.cmc(long).ax_.get_xscale() == "log"
     assert plot.cmc(long, log=False).ax_.get_xscale() == "linear"
-    with pytest.raises(be.DataError, match="at least 1"):
+    with pytest.raises(be.DataError, match="max_rank is 0; expected an integer >= 1"):
         plot.cmc(closed, max_rank=0)
 
 
