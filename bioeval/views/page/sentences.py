@@ -146,8 +146,8 @@ def _ends(live: LivePart, name: str, row: int) -> list[Any]:
     return [_level(live.part), low, " to ", rate_of(live, name, row, "_high")]
 
 
-def _level(part: PageItem) -> str:
-    return f"{100 * float(part.dataset.attrs.get('confidence', 0.95)):g}\u00a0%: "
+def _level(part: PageItem, over: str = "") -> str:
+    return f"{100 * float(part.dataset.attrs.get('confidence', 0.95)):g}\u00a0%{over}: "
 
 
 def _of_counts(live: LivePart, count: str, attempts: str, row: int) -> list[Any]:
@@ -243,7 +243,11 @@ def _interval(study: PageItem, name: str) -> tuple[Number, Number] | None:
 
 def _between(study: PageItem, name: str) -> list[Any]:
     ends = _interval(study, name)
-    return [] if ends is None else [" (", _level(study), ends[0], " to ", ends[1], ")"]
+    return (
+        []
+        if ends is None
+        else [*(" (", _level(study, " over folds"), ends[0], " to ", ends[1], ")")]
+    )
 
 
 def _ranks(live: LivePart, rank: int) -> Sentence:
@@ -319,6 +323,8 @@ def _table(
     )
     if any(_missed(study) is not None for study in studies.values()):
         note += " \u2717: more on new people than the threshold was chosen for."
+    if studies:
+        note += " Intervals on new people are over folds, others of these data."
     return PageTable("systems", caption, heads, body, note, live=True)
 
 

@@ -36,6 +36,8 @@ _CURVES = ("threshold", "rank", "far_target", "recall_level")
 
 _ENDS = ("_low", "_high")
 
+_DIMENSIONS = {"far_target": "FAR target"}
+
 
 def live_table(
     rows: list[tuple[LivePart, float, int]], several: bool, rank: int
@@ -427,8 +429,8 @@ def other_tables(part: PageItem, systems: int, images: Images | None = None) -> 
                 break
             more = dict(zip(dims, place, strict=True))
             cells = [_cell(part, name, flat[name][i], more) for name in names]
-            body.append([*map(str, place), *cells])
-        heads = [dim.replace("_", " ").capitalize() for dim in dims]
+            body.append([*map(_place_in_words, dims, place), *cells])
+        heads = [_DIMENSIONS.get(dim, dim.replace("_", " ").capitalize()) for dim in dims]
         heads += [_head(name) for name in names]
         if dims in (("pair",), ("suspect",)) and images is not None:
             for head, shown in images.columns(part, dims[0], len(body)):
@@ -441,6 +443,10 @@ def other_tables(part: PageItem, systems: int, images: Images | None = None) -> 
         yield PageTable(
             stem.replace("/", "-"), f"{part.title}{who}: values by {over}", heads, body, note
         )
+
+
+def _place_in_words(dim: str, place: Any) -> str:
+    return per_cent(place) if dim == "far_target" else str(place)
 
 
 def _labels(dataset: Any, dim: str) -> list:

@@ -75,6 +75,8 @@ for _scalar in _all_scalars():
 
 def label(name: str) -> str:
     """Return the label of a variable, or its name where there is no shorter one."""
+    if name.startswith("train_"):
+        return f"{label(name.removeprefix('train_'))}, training"
     scalar = SCALARS.get(name)
     if name not in _LABELS and scalar is not None and scalar.label and "{" not in scalar.label:
         return scalar.label
@@ -90,12 +92,13 @@ def has_label(name: str) -> bool:
 
 def is_rate(name: str, units: str = "1") -> bool:
     """Whether a variable is a proportion, which is shown in per cent."""
+    name = name.removeprefix("train_")
     for end in _ENDS:
         stem = name.removesuffix(end)
         if stem != name and (stem in SCALARS or stem in _LABELS):
             name = stem
             break
-    scalar = SCALARS.get(name.removeprefix("train_").removeprefix("optimistic_"))
+    scalar = SCALARS.get(name.removeprefix("optimistic_"))
     if scalar is not None:
         return scalar.percent
     return units == "1" and name in _LABELS
