@@ -151,7 +151,7 @@ def page_text(
     drawing = Drawing(store, hues, len(systems) > 1)
     names = dict.fromkeys(map(section_of, parts))
     tasks = [_task(name, parts, state, drawing, images) for name in names]
-    first = _taken_out(tasks, "det" if drawing.several else "histogram", state)
+    first = _taken_out(tasks, ("det" if drawing.several else "histogram", "cmc"), state)
     alerts = [*doubts_of_systems(parts), *_warnings(parts)]
     style, script = _asset("page.css"), _asset("page.js")
     context = {
@@ -193,15 +193,16 @@ def page_text(
     return _DIRECTIONS.sub(lambda found: escaped(found[0]), text)
 
 
-def _taken_out(tasks: list[dict], plot: str, state: LiveState) -> Figure_contents | None:
+def _taken_out(
+    tasks: list[dict], plots: tuple[str, ...], state: LiveState
+) -> Figure_contents | None:
     """Take the picture of the answer out of its section: the first of a kind, of the leader."""
     wanted = None if state.leader is None else section_of(state.leader.part)
     for task in tasks:
-        if task["name"] == wanted:
-            for figure in task["figures"]:
-                if figure.plot == plot:
-                    task["figures"].remove(figure)
-                    return figure
+        for figure in task["figures"]:
+            if figure.plot in plots and wanted in (None, task["name"]):
+                task["figures"].remove(figure)
+                return figure
     return None
 
 

@@ -52,14 +52,15 @@ def headline(parts: list[PageItem], state: LiveState) -> Headline:
         own = next(iter(by_system.values()))
         return Headline(_in_terms(own, [*_of_system(own, at, state), *_of_studies(own)]))
     ranked = _ranked(by_system, at)
-    table = _table(ranked, parts, state)
-    sentences: list[Sentence] = [*_verdicts(parts, state)] if table is not None else []
-    if table is not None:
+    table = _table(ranked, parts, state) or _rank_table(by_system, at, state.rank)
+    sentences = [*_verdicts(parts, state, ask=table is not None)]
+    if ranked:
         sentences += _common(ranked, parts, state)
     said = []
     for system, own in by_system.items():
         moved = [] if table is not None else [*_of_system(own, at, state)]
-        if each := _in_terms(own, [*moved, *_of_studies(own)]):
+        studies = [x for x in _of_studies(own) if ranked or table is None]
+        if each := _in_terms(own, [*moved, *studies]):
             said.append((system, each))
     return Headline(sentences, table, said)
 
@@ -255,19 +256,14 @@ def _ranks(live: LivePart, rank: int) -> Sentence:
     name = next((n for n in ("cms", "cmc") if n in live.by_rank), "")
     if not name:
         return []
-    part, total = live.part, attempts_of(live.part, "attempts") or attempts_of(live.part, "queries")
-    decimals = decimals_for(total)
-
-    def value(end: str = "", **how: Any) -> Number:
-        found = live.value(f"{name}{end}", -1, rank)
-        return Number(part, f"{name}{end}", found, "percent", decimals, live=True, **how)
-
+    total = attempts_of(live.part, "attempts") or attempts_of(live.part, "queries")
+    rate = _at_rank(live, name, rank)
     said: Sentence = [
-        "In ", value(strong=True), " of searches the right person is found at rank ",
+        "In ", rate.number, " of searches the right person is found at rank ",
         Text(str(rank), rank=True), " or better",
     ]  # fmt: skip
-    if f"{name}_low" in live.by_rank:
-        said += [" (", _level(part), value("_low", unit=False), " to ", value("_high"), ")"]
+    if rate.low is not None:
+        said += [" (", _level(live.part), rate.low, " to ", rate.high, ")"]
     return [*said, f", of {counted(total, 'searches')}." if total else "."]
 
 
@@ -328,6 +324,46 @@ def _table(
     return PageTable("systems", caption, heads, body, note, live=True)
 
 
+def _rank_table(by_system: dict[str, list], at: dict, rank: int) -> PageTable | None:
+    """Return systems that have rates over ranks alone, the one with the largest mAP first."""
+    found = [_moving(own, at)[0] for own in by_system.values()]
+    lives = [live for live in found if live is not None]
+    name = next((x for x in ("cms", "cmc") if all(x in live.by_rank for live in lives)), "")
+    if len(lives) < len(found) or not name or len({live.part.task for live in lives}) > 1:
+        return None
+    first = "mean_ap" if all("mean_ap" in live.part.dataset for live in lives) else ""
+
+    def place(live: LivePart) -> float:
+        value = live.part.dataset[first] if first else live.value(name, -1, rank)
+        return -float(np.nan_to_num(float(value), nan=-1.0))
+
+    body: list[list[Any]] = []
+    for live in sorted(lives, key=place):
+        part = live.part
+        bounded = _at_rank(live, name, rank)
+        mean = [Number(part, first, float(part.dataset[first]), "percent", 2)] if first else []
+        body.append([Text(part.system, swatch=True), *mean, bounded])
+    heads = ["System", *(["mAP"] if first else []), f"{name.upper()} at the rank"]
+    note = f"In the order of {'mAP' if first else f'{name.upper()} at rank 1'}."
+    return PageTable(
+        "systems", f"{lives[0].part.title} of each system", heads, body, note, live=True
+    )
+
+
+def _at_rank(live: LivePart, name: str, rank: int) -> Bounded:
+    """Return a rate at the rank of the page, with its interval where it has one."""
+    total = attempts_of(live.part, "attempts") or attempts_of(live.part, "queries")
+
+    def value(end: str = "", **how: Any) -> Number:
+        found = live.value(f"{name}{end}", -1, rank)
+        decimals = decimals_for(total)
+        return Number(live.part, f"{name}{end}", found, "percent", decimals, live=True, **how)
+
+    if f"{name}_low" not in live.by_rank:
+        return Bounded(value(strong=True))
+    return Bounded(value(strong=True), value("_low", unit=False), value("_high"))
+
+
 def _eer(part: PageItem) -> Any:
     if "eer" not in part.dataset:
         return ""
@@ -367,10 +403,10 @@ def _common(
         yield _on_new_people(None)
 
 
-def _verdicts(parts: list[PageItem], state: LiveState) -> Iterator[Sentence]:
-    """Say whether the systems differ, by their paired comparisons."""
+def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Sentence]:
+    """Say whether the systems differ, by their paired comparisons, or how to `ask` for these."""
     compared = [part for part in parts if part.task == "comparison"]
-    if not compared:
+    if not compared and ask:
         yield [
             "Whether these systems differ was not tested here: ",
             Text("bioeval compare", code=True),
@@ -417,7 +453,7 @@ def _verdict(part: PageItem, state: LiveState, short: bool) -> Sentence:
     if short:
         return [f"Against {b}: ", Text(shown, strong=True), ", ", *difference]
     return [
-        Text(f"{shown[0].upper()}{shown[1:]}: ", strong=True),
+        Text(f"{shown}: ".replace("no difference", "No difference", 1), strong=True),
         *(f"{measure} is ", _number(part, one, "value_a", strong=True), f" of {a} and "),
         *(_number(part, one, "value_b", strong=True), f" of {b}, a difference of ", *difference),
     ]

@@ -14,7 +14,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
-from report_text import EVIL, Elements, written
+from report_text import EVIL, Answer, Elements, written
 
 import bioeval as be
 from bioeval.base.errors import DataError
@@ -332,3 +332,19 @@ def test_commands_write_a_page(scores, tmp_path, monkeypatch, capsys):
     assert {number["system"] for number in page.numbers} == {"a", "b", "a and b"}
     assert main(["report", "nope.nc", "--out", "x.html"]) == 2
     assert not (tmp_path / "x.html").exists()
+
+
+def test_systems_that_rank_are_in_the_order_of_their_map(tmp_path):
+    trees = {}
+    for name, within in (("near", 1.2), ("far", 0.4)):
+        made = be.simulate(12, 4, within=within, random_state=1)
+        probe = np.arange(48) % 4 == 0
+        who = made.probe_labels
+        scores = be.Scores(np.asarray(made.values)[np.ix_(probe, ~probe)], who[probe], who[~probe])
+        trees[name] = be.reid(scores, convention="vehicleid")
+    text, _ = written(trees, tmp_path)
+    rows = Answer(text).rows[1:]
+    means = [{x["variable"]: float(x["value"]) for x in row.numbers} for row in rows]
+    assert [row.text.strip()[:3] for row in rows] == ["far", "nea"]
+    assert means[0]["mean_ap"] == trees["far"]["mean_ap"].item() > means[1]["mean_ap"]
+    assert means[1]["cmc"] == trees["near"]["cmc"].values[0]
