@@ -43,6 +43,8 @@ class Headline:
 def headline(parts: list[PageItem], state: LiveState) -> Headline:
     """Return the answer of a page."""
     systems = systems_of(parts)
+    if not systems:  # explained rows alone
+        return Headline([])
     by_system = {
         system: [(i, part) for i, part in enumerate(parts) if part.system == system]
         for system in systems[:MOST]
