@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import numpy as np
 import pytest
@@ -94,13 +95,13 @@ def test_rows_of_verification():
     assert "249 templates of 60 subjects, all against all" in text
     assert "distances, accepted at or below the threshold" in text
     over = "900 60,000 60"
-    assert row(text, "EER") == f"EER 3.330 % 4.12346 {over}"
-    assert row(text, "FRR at FAR <= 10 %") == f"FRR at FAR <= 10 % 0.000 % 4 {over}"
-    assert row(text, "FRR at FAR <= 1 %") == f"FRR at FAR <= 1 % (FMR100) 1.230 % 3.3 {over}"
+    assert row(text, "EER") == f"EER 3.33 % 4.12346 {over}"
+    assert row(text, "FRR at FAR <= 10 %") == f"FRR at FAR <= 10 % 0.00 % 4 {over}"
+    assert row(text, "FRR at FAR <= 1 %") == f"FRR at FAR <= 1 % (FMR100) 1.23 % 3.3 {over}"
     assert row(text, "FRR at FAR <= 0.1 %").startswith("FRR at FAR <= 0.1 % (FMR1000) 12.34 % 2.2")
     assert row(text, "FRR at FAR <= 0.01 %") == f"FRR at FAR <= 0.01 % 100.00 % -inf {over}"
     assert row(text, "FRR at FAR = 0") == f"FRR at FAR = 0 (ZeroFMR) 40.00 % {over}"
-    assert row(text, "FAR at FRR = 0") == f"FAR at FRR = 0 (ZeroFNMR) 51.234 % {over}"
+    assert row(text, "FAR at FRR = 0") == f"FAR at FRR = 0 (ZeroFNMR) 51.23 % {over}"
     assert row(text, "AUC") == f"AUC 0.99123 {over}"
     assert row(text, "d'") == f"d' 4.310 {over}"
     assert "n/a" not in text
@@ -109,16 +110,16 @@ def test_rows_of_verification():
 
 def test_decimals_show_one_attempt():
     """1 of 900 is 0.11 %, 1 of 36,000 is 0.0028 %."""
-    assert row(as_text(verification(eer=1 / 900)), "EER").startswith("EER 0.111 %")
+    assert row(as_text(verification(eer=1 / 900)), "EER").startswith("EER 0.11 %")
     assert row(as_text(verification(36_000, eer=1 / 36_000)), "EER").startswith("EER 0.003 %")
 
 
 def test_nearly_perfect_is_not_perfect():
     assert row(as_text(verification(auc=0.9999999)), "AUC").startswith("AUC > 0.99999 9")
     assert row(as_text(verification(auc=1.0)), "AUC").startswith("AUC 1.00000 9")
-    assert row(as_text(verification(eer=1e-6)), "EER").startswith("EER < 0.001 % ")
-    assert row(as_text(verification(eer=0.999999)), "EER").startswith("EER > 99.999 % ")
-    assert row(as_text(verification(eer=0.0)), "EER").startswith("EER 0.000 % ")
+    assert row(as_text(verification(eer=1e-5)), "EER").startswith("EER < 0.01 % ")
+    assert row(as_text(verification(eer=0.99999)), "EER").startswith("EER > 99.99 % ")
+    assert row(as_text(verification(eer=0.0)), "EER").startswith("EER 0.00 % ")
 
 
 def test_points_stand_below_each_other():
@@ -336,12 +337,12 @@ def test_every_width(width):
     text = as_text(xr.DataTree.from_dict({"/verification/single": verification()}), width)
     assert max(map(len, text.splitlines())) <= width
     whole = " ".join(text.split())
-    assert "FAR at FRR = 0 (ZeroFNMR) 51.234 %" in whole or 30 < width < 79
+    assert "FAR at FRR = 0 (ZeroFNMR) 51.23 %" in whole or 30 < width < 79
     assert ("Genuine, impostor: attempts" in whole) == (width >= 79)
     if width < 79:
         assert "over 900 genuine and 60,000 impostor attempts, 60 subjects" in whole
     else:
-        assert "EER 3.330 % 4.12346 900 60,000 60" in whole
+        assert "EER 3.33 % 4.12346 900 60,000 60" in whole
 
 
 def test_names_are_not_markup():
@@ -464,3 +465,15 @@ def test_fusion_is_named_in_words_of_the_scores(fusion, distance, similarity):
     scores = be.simulate(6, 3, random_state=0)
     alike = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
     assert similarity in as_text(be.verification(alike, templates="multi", fusion=fusion))
+
+
+def test_decimals_of_a_column_agree():
+    """As many as the smallest rate needs for two digits, and no more."""
+
+    def decimals(text: str) -> set[int]:
+        found = [re.search(r"(?<!<= )\b\d+\.(\d+) % ", line) for line in text.splitlines()]
+        return {len(x[1]) for x in found if x}
+
+    assert decimals(as_text(verification())) == {2}
+    small = as_text(verification(zero_frr=0.00031689))
+    assert " 0.032 % " in small and decimals(small) == {3}

@@ -88,9 +88,21 @@ def fraction_digits(row: Row) -> int:
 
 
 def with_shared_decimals(rows: Sequence[Row]) -> list[Row]:
-    """Return rows whose values in per cent have as many decimals: the most of any."""
-    most = max(map(fraction_digits, rows), default=0)
+    """Return rows whose values in per cent have as many decimals: the most that any needs."""
+    most = max(map(_needed_decimals, rows), default=0)
     return [replace(row, decimals=most) if row.unit == "%" else row for row in rows]
+
+
+def _needed_decimals(row: Row) -> int:
+    """Return as many decimals of a per cent as show two digits of a value near 0 or 100 %.
+
+    At least two, and no more than make one attempt visible.
+    """
+    if row.unit != "%" or not row.is_defined:
+        return 0
+    distance = 100 * min(row.value, 1 - row.value)
+    digits = 1 - math.floor(math.log10(distance)) if distance > 0 else 2
+    return min(row.decimals, max(2, digits))
 
 
 def value(row: Row, fraction: int) -> str:
