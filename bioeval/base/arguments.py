@@ -32,7 +32,8 @@ def require_integer(name: str, value: Any, *, low: int, high: int | None = None)
     if whole is None or whole < low:
         raise DataError(f"{subject(name)} is {value!r}; expected an integer >= {low}")
     if high is not None and whole > high:
-        raise DataError(f"{subject(name)} is too large; expected an integer from {low} to {high:,}")
+        said = f"is {whole}" if whole < 10**6 else "is too large"
+        raise DataError(f"{subject(name)} {said}; expected an integer from {low} to {high:,}")
     return whole
 
 

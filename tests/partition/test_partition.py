@@ -453,7 +453,7 @@ def test_folds_as_given_agree_with_scikit_learn(folds):
 
 def test_folds_as_given_in_the_order_wanted():
     given_folds = ["b", "a", "a", "c"]
-    assert bp.fold_codes(bp.PredefinedFolds(given_folds), "wxyz").tolist() == [1, 0, 0, 2]
+    assert bp.fold_codes(bp.PredefinedFolds(given_folds), list("wxyz")).tolist() == [1, 0, 0, 2]
     wanted = bp.PredefinedFolds(given_folds, folds=["c", "a", "b"])
     assert bp.fold_codes(wanted, list("wxyz")).tolist() == [2, 1, 1, 0]
     with pytest.raises(DataError, match="the fold 'd' has no sample to test"):
@@ -464,7 +464,7 @@ def test_folds_as_given_in_the_order_wanted():
         bp.PredefinedFolds(given_folds, folds=["a", "b", "c", "a"])
     with pytest.raises(DataError, match="has 1 folds to test"):
         bp.PredefinedFolds([2, 2, 2])
-    assert bp.fold_codes(bp.PredefinedFolds([2, -1, 2]), "xyz").tolist() == [0, -1, 0]
+    assert bp.fold_codes(bp.PredefinedFolds([2, -1, 2]), list("xyz")).tolist() == [0, -1, 0]
 
 
 def test_folds_that_have_to_be_disjoint_in_subjects():

@@ -370,7 +370,7 @@ def test_lists_as_text(tmp_path, sides, text, options, indices):
         ("2 1\n1 2\n", {}, r"do not show whether .* say first_index=0 or"),
         ("0 3\n1 2\n", {}, "outside of 0..2, the first is 3"),
         ("2 0\n1 2\n", {"first_index": 1}, "list 0 holds 0, and the first entry is said to be 1"),
-        ("2 0\n1 2\n", {"first_index": 2}, "first_index is 2; expected 0 or 1"),
+        ("2 0\n1 2\n", {"first_index": 2}, "first_index is 2; expected an integer from 0 to 1"),
         ("2 0\n", {}, "2 labels for 1 lists, one a query"),
         ("2 0\n\n1 2\n", {}, "line 2: is blank"),
         ("2 0\n1 x\n", {}, "line 2: expected whole numbers"),
