@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Self
@@ -62,6 +63,23 @@ def short_name(name: str) -> str:
     'faces\\x1b[31m'
     """
     return cut(escaped(name), 80)
+
+
+def wrapped(text: str, width: int = 80, *, hang: int | None = None) -> list[str]:
+    """Return text as lines of at most `width` characters, broken between words.
+
+    Lines after the first are indented by `hang` columns, and without it as the first one is.
+
+    Examples
+    --------
+    >>> wrapped("  accepted 1,000 times", 14)
+    ['  accepted', '  1,000 times']
+    """
+    indent = " " * (len(text) - len(text.lstrip()) if hang is None else hang)
+    # A word that is longer than a line, such as a path, stays whole.
+    return textwrap.wrap(
+        text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    ) or [""]
 
 
 def counted(number: float, nouns: str) -> str:

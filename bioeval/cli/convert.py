@@ -89,12 +89,15 @@ def command(
 
 def _formats() -> str:
     """Return a table of all formats."""
+    from bioeval.base.errors import wrapped
+    from bioeval.cli.console import terminal_width
     from bioeval.scores.formats.registry import FORMATS
 
     rows = [(form.word, form.holds, form.written) for form in FORMATS]
-    width = max(len(word) for word, _, _ in rows)
-    lines = [
-        f"{word:<{width}}  {holds.replace('`', '')}{f'; written: {written}' if written else ''}"
-        for word, holds, written in rows
-    ]
+    width = max(len(word) for word, _, _ in rows) + 2
+    lines = []
+    for word, holds, written in rows:
+        also = f"; written: {written}" if written else ""
+        line = f"{word:<{width}}{holds.replace('`', '')}{also}"
+        lines += wrapped(line, terminal_width(), hang=width)
     return "\n".join(lines) + "\n"

@@ -437,14 +437,11 @@ def warnings_of(ds: xr.Dataset) -> list[str]:
     return [reword(line) for line in str(ds.attrs["warnings"]).split("\n") if line]
 
 
-def warning_lines(ds: xr.Dataset, width: int, say: Callable[[str], str]) -> list[str]:
+def warning_lines(ds: xr.Dataset, say: Callable[[str], str]) -> list[str]:
     """Return the warnings of a result, in the words of `say`, as the last lines of a text."""
-    import textwrap
+    from bioeval.base.errors import wrapped
 
-    wrapper = textwrap.TextWrapper(
-        width, initial_indent="  - ", subsequent_indent="    ", break_on_hyphens=False
-    )
-    lines = [line for warning in warnings_of(ds) for line in wrapper.wrap(say(warning))]
+    lines = [line for x in warnings_of(ds) for line in wrapped(f"  - {say(x)}", hang=4)]
     return ["", "Warnings", *lines] if lines else []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,8 +20,6 @@ from bioeval.cli.options import (
 
 if TYPE_CHECKING:
     import xarray as xr
-
-_WIDTH = 80
 
 
 @click.command("plan", cls=Command)
@@ -71,6 +68,7 @@ def command(data: str | None, protocol: str, **options: Any) -> None:
 
 def _text(ds: xr.Dataset) -> str:
     """Return the table: a line for each quantity."""
+    from bioeval.base.errors import counted, wrapped
     from bioeval.base.memory import in_words
 
     one = {str(k): float(v) for k, v in ds.data_vars.items()}
@@ -83,15 +81,15 @@ def _text(ds: xr.Dataset) -> str:
         *((what, in_words(one[name])) for what, name in sizes),
         ("memory of a worker", in_words(one["working_bytes"])),
         ("processor time", _time(one["core_hours"])),
-        (f"time on {ds.attrs['workers']} workers", _time(one["hours"])),
+        (f"time on {counted(ds.attrs['workers'], 'workers')}", _time(one["hours"])),
     ]
     note = (
         "The time is scaled from a short evaluation on this machine, on processor cores that are "
         "never idle. How many people a test needs: bioeval sample-size."
     )
     lines = [f"{what:<26}{value:>16}" for what, value in rows]
-    lines += ["", *textwrap.wrap(note, _WIDTH)]
-    lines += warning_lines(ds, _WIDTH, lambda text: text)
+    lines += ["", *wrapped(note)]
+    lines += warning_lines(ds, lambda text: text)
     return "\n".join(lines) + "\n"
 
 

@@ -86,12 +86,11 @@ def show_tally(found: Tally, place: Path, as_json: bool) -> None:
 
 def show_disclosed(place: Path, what: str, lines: list[str]) -> None:
     """Print what a file discloses about people."""
-    import textwrap
+    from bioeval.base.errors import wrapped
+    from bioeval.cli.console import put, terminal_width
 
-    from bioeval.cli.console import pipe_width, put
-
-    wrapper = textwrap.TextWrapper(
-        min(pipe_width(), 100), initial_indent="  - ", subsequent_indent="    "
-    )
-    text = [f"wrote {place}: {what}", "", "It holds no template and no name. It discloses:"]
-    put("\n".join([*text, *(row for line in lines for row in wrapper.wrap(line))]) + "\n")
+    width = min(terminal_width(), 100)
+    text = wrapped(f"wrote {place}: {what}", width, hang=2)
+    text += ["", "It holds no template and no name. It discloses:"]
+    put("\n".join([*text, *(x for line in lines for x in wrapped(f"  - {line}", width, hang=4))]))
+    put("\n")

@@ -400,7 +400,7 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Sentence(f"{probes}, {subjects}, {ds.attrs['ties']} ties")
     if text := excluded(ds.attrs):
         yield Sentence(f"excluded: {text}")
-    yield Sentence(Terms(found), wrapped=True)
+    yield Sentence(Terms(found))
     yield Sentence()
     yield Sentence("CMS")
     heads = [f"rank {rank}" for rank in ranks]
@@ -409,7 +409,6 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Sentence(
         "Proportion of searches that end in a miss (rank 1) or a false accept, by the proportion "
         "of unenrolled probes, each at its best threshold (chosen on these data: optimistic)",
-        wrapped=True,
     )
     yield Sentence()
     heads = [f"{100 * share:g} %" for share in ds["unenrolled_share"].values.tolist()]

@@ -582,12 +582,12 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
     rule = "" if attrs["chosen_on"] == "given" else rule
     yield Sentence(f"{title}, at the threshold {float(ds['threshold']):.6g}{rule}")
     if attrs["exclude"]:
-        yield Sentence(f"excluded: {excluded(attrs)}", wrapped=True)
+        yield Sentence(f"excluded: {excluded(attrs)}")
     rates = {
         "verification": ["frr", *(["far"] if "far" in ds else [])],
         "identification": ["dir", "cms"] if "dir" in ds else [],
     }
-    yield Sentence(Terms(own, rates), wrapped=True)
+    yield Sentence(Terms(own, rates))
     yield Sentence()
     table = {
         "from": [x if isinstance(x, str) else f"{x:.6g}" for x in next(iter(columns(ds).values()))]

@@ -461,6 +461,5 @@ def blocks(found: Found) -> Iterator[Block]:
         "All pairs: how many are enough if every pair of subjects counts as a trial; since pairs "
         "share subjects, this shows less. Genuine pairs should be of different days: two sessions "
         "or more.",
-        wrapped=True,
     )
     yield Warnings(found)

@@ -457,10 +457,9 @@ def blocks(found: Found) -> Iterator[Block]:
         "people independent of each other. Rate uncertain: the test's own uncertainty too, by the "
         "interval of the rate. Where the same people come every day, the same ones are rejected "
         "every day, and days vary more.",
-        wrapped=True,
     )
     if "model" in attrs:
-        yield Sentence(f"{attrs['model']}.", wrapped=True)
+        yield Sentence(f"{attrs['model']}.")
 
 
 def _rounded(value: float) -> str:

@@ -83,7 +83,7 @@ class Compilations(event.Listener):
         ours = str(getattr(event.data["dispatcher"], "__module__", "")).startswith("bioeval.")
         if ours and not is_shown() and not Compilations.said:
             Compilations.said = True
-            _say("compiling the counting loops (up to a minute); they are kept for later runs")
+            _say("compiling the counting loops, up to a minute; kept for later runs")
         what = "compiling"
         arrays = (x for group in event.data["args"] for x in getattr(group, "types", [group]))
         dtype = next((x.dtype for x in arrays if isinstance(x, numba.types.Array)), None)

@@ -25,10 +25,9 @@ class Title:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A line of text; it is broken at a fixed width only if `wrapped`."""
+    """A line of text, which a view wraps at its width."""
 
     text: str | Terms = ""
-    wrapped: bool = False
 
 
 @dataclass(frozen=True)

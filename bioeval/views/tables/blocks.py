@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from bioeval.base.errors import wrapped
 from bioeval.results.blocks import (
     Block,
     DataHeader,
@@ -26,7 +26,7 @@ from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.terms import TermTranslator, dictionary, interval_method, words_of, written
 
 _GAP = 2  # columns between those of a table
-_WIDTH = 80  # of plain lines
+_WIDTH = 80  # of plain lines, as of `wrapped`
 
 
 class StudyReport:
@@ -74,8 +74,7 @@ class StudyReport:
         for block in self.blocks:
             match block:
                 case Sentence():
-                    text = self._text(block.text)
-                    lines += textwrap.wrap(text, _WIDTH) if block.wrapped else [text]
+                    lines += wrapped(self._text(block.text))
                 case Table():
                     lines += _lines(*self._said(block), block.widths)
                 case Intervals():
@@ -84,11 +83,7 @@ class StudyReport:
                         f"intervals: {interval_method(x)}" for x in each if "interval_method" in x
                     ]
                 case Warnings():
-                    wrapper = textwrap.TextWrapper(
-                        _WIDTH, initial_indent="  - ", subsequent_indent="    ",
-                        break_on_hyphens=False,
-                    )  # fmt: skip
-                    found = [y for x in self._warnings(block) for y in wrapper.wrap(x)]
+                    found = [y for x in self._warnings(block) for y in wrapped(f"  - {x}", hang=4)]
                     lines += ["", "Warnings", *found] if found else []
                 case _:
                     raise TypeError(f"{type(block).__name__} has no plain lines")
@@ -135,13 +130,28 @@ class StudyReport:
 
 
 def _lines(
-    heads: Iterable[str], rows: Iterable[Iterable[str | None]], widths: Iterable[int]
+    heads: Sequence[str], rows: Iterable[Iterable[str | None]], widths: Sequence[int]
 ) -> list[str]:
-    """Return a table as lines; without `widths`, columns are as wide as their cells."""
+    """Return a table as lines, or as names and cells where its columns are too wide.
+
+    Without `widths`, columns are as wide as their cells; with them, no cell touches its neighbour.
+    """
     texts = [[cell or "" for cell in row] for row in (heads, *rows)]
-    if not widths:
-        first, *others = (max(map(len, column)) for column in zip(*texts, strict=True))
-        widths = [-first, *(_GAP + width for width in others)]
+    first, *others = (max(map(len, column)) for column in zip(*texts, strict=True))
+    fitting = [-first, *(_GAP + width for width in others)]
+    left, *right = widths or fitting
+    widened = [
+        left if abs(left) >= first else fitting[0],
+        *(max(given, least) for given, least in zip(right, fitting[1:], strict=True)),
+    ]
+    widths = widened if sum(map(abs, widened)) <= _WIDTH else fitting
+    if sum(map(abs, widths)) > _WIDTH:
+        folded = []
+        for name, *cells in texts[1:]:
+            pairs = zip(heads[1:], cells, strict=True)
+            said = ", ".join(f"{head.strip()} {cell}" for head, cell in pairs if cell)
+            folded += [f"{heads[0].strip()} {name.strip()}".strip(), *wrapped(f"    {said}")]
+        return folded
     return [
         "".join(x.rjust(w) if w >= 0 else x.ljust(-w) for x, w in zip(row, widths, strict=True))
         for row in texts

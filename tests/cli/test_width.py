@@ -1,0 +1,63 @@
+"""Output at 80 columns: lines wrap between words, and a table never joins or cuts numbers."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.cli import main
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    labels = np.repeat(np.arange(20), 3)
+    rng = np.random.default_rng(1)
+    scores = be.Scores(rng.random((60, 60)) + 0.6 * (labels[:, None] != labels), labels)
+    be.save(scores, "s.npz")
+
+
+def output(capsys, *words: str) -> list[str]:
+    assert main(list(words)) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+WORKLOAD = ("workload", "s.npz", "--impostors", "0.01", "--far", "0.01", "--replicates", "100")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (*WORKLOAD, "--people", "100"),
+        (*WORKLOAD, "--people", "1000000000000"),
+        ("sample-size", "s.npz"),
+        ("sample-size", "s.npz", "--far", "1e-12"),
+        ("tally", "s.npz", "--site", "a", "--out", "b.tally"),
+        ("plan", "s.npz"),
+        ("convert", "--list"),
+        ("threshold", "s.npz", "--target", "far=0.01"),
+        ("compare", "s.npz", "s.npz", "--replicates", "100"),
+    ],
+    ids=lambda words: " ".join(words),
+)
+@pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
+def test_no_line_is_wider_than_80_columns(words, capsys):
+    lines = output(capsys, *words)
+    assert [line for line in lines if len(line) > 80] == []
+    assert [line for line in lines if "…" in line] == []
+
+
+def test_numbers_of_a_wide_table_stay_apart(capsys):
+    text = "\n".join(output(capsys, *WORKLOAD, "--people", "1000000000000"))
+    found = re.findall(r"\d[\d,]*,\d{3}\b", text)
+    assert found
+    assert all(re.fullmatch(r"\d{1,3}(,\d{3})+", number) for number in found)
+
+
+def test_a_long_path_is_written_whole(capsys):
+    place = "x" * 90 + ".tally"
+    assert place in "\n".join(output(capsys, "tally", "s.npz", "--out", place))
