@@ -18,7 +18,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.blocks import Block, Found, Sentence, Table
 from bioeval.results.dataset import Variables, build
-from bioeval.results.threshold_lookup import threshold_of
+from bioeval.results.threshold_lookup import other_targets, threshold_of
 from bioeval.results.words import excluded
 from bioeval.stats.options import CONFIDENCE
 from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
@@ -389,8 +389,8 @@ def _at_target(
     there = ds["far_target"].values.tolist() if "far_target" in ds.dims else []
     if not isinstance(target, float | int | np.number) or target not in there:
         raise DataError(
-            f"{Argument('far_target')} is {target!r}, which is not among the results' "
-            f"({', '.join(f'{x:g}' for x in there) or 'none'}); evaluate with it"
+            f"{Argument('far_target')} is {target!r}, which the results do not have; "
+            + other_targets(target or 0.0, there)
         )
     at = {"far_target": there.index(target), "rank": 0}
     assert target is not None

@@ -138,8 +138,18 @@ def about_attrs(
         "origin": about.origin,
         **({"reading": "; ".join(about.reading)} if about.reading else {}),
         "bioeval_version": __version__,
-        "warnings": "\n".join(dict.fromkeys([*about.notes, *warnings])),
+        "warnings": "\n".join(dict.fromkeys([*about.notes, *_of_subjects(about), *warnings])),
     }
+
+
+def _of_subjects(about: Provenance) -> list[str]:
+    """Return the warning of labels that leave a class of attempts empty."""
+    people = len(about.probe_subjects), len(about.enrolled_subjects), about.gallery_subjects
+    if people == (1, 1, 1) and about.layout in ("all-against-all", "probe-against-gallery"):
+        return ["all templates are of one subject: there is no impostor attempt; check the labels"]
+    if about.layout == "all-against-all" and 1 < about.gallery_templates == about.gallery_subjects:
+        return ["one template of each subject: there is no genuine attempt; check the labels"]
+    return []
 
 
 def max_ranks(longest: int, thresholds: int, max_rank: int | None, limit: int) -> tuple[int, str]:

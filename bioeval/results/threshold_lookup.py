@@ -112,13 +112,31 @@ def threshold_of(dataset: xr.Dataset, rule: Rule) -> float:
         if rule.name == "far":
             found = at_far.values[targets == rule.values[0]]
     if not np.isfinite(found).any():
+        wrong = f"{Argument('threshold', str(rule))} is no operating point of these results; "
+        if rule.name == "far":
+            raise DataError(wrong + other_targets(rule.values[0], targets.tolist()))
         listed = "".join(f", far={x:g}" for x in targets.tolist())
         eer = ", eer" * ("eer_threshold" in dataset)
         raise DataError(
-            f"{Argument('threshold', str(rule))} is no operating point of these results; expected "
-            f"a number{eer}{listed}; or give the scores"
+            f"{wrong}expected a number{eer}{listed}. The threshold of another rule is chosen on "
+            f'the scores: be.at(scores, "{rule}"), or bioeval threshold SCORES --target {rule}'
         )
     return float(found[0])
+
+
+def other_targets(target: float, there: list[float]) -> str:
+    """Return the FAR targets of a result that are nearest to one it has not, and what to do."""
+    sides = (
+        max((x for x in there if x < target), default=None),
+        min((x for x in there if x > target), default=None),
+    )
+    near = " and ".join(f"far={x:g}" for x in sides if x is not None)
+    verb = "are" if " and " in near else "is"
+    return (
+        (f"the nearest {verb} {near}; " if near else "they have no FAR target; ")
+        + f"evaluate with {Argument('far_targets', [target])} (bioeval run --far {target:g}), or "
+        "give the scores"
+    )
 
 
 def rows_at(grid: np.ndarray, threshold: Any, similar: bool) -> Any:

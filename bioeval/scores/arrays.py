@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, cut
 
 IGNORE, IMPOSTOR, GENUINE = 0, 1, 2
 
@@ -27,8 +27,23 @@ def as_array(values: Any, what: str) -> np.ndarray:
     except (ValueError, TypeError) as error:
         raise DataError(f"{what} is not an array of numbers: {error}") from None
     if array.dtype.kind not in "biuf":
-        raise DataError(f"{what} has dtype {array.dtype}; expected an integer or float dtype")
+        raise wrong_dtype(what, array)
     return array
+
+
+def wrong_dtype(what: str, array: np.ndarray) -> DataError:
+    """Return the error of values that are not numbers, with the conversion of those that are."""
+    have = "have" if what.endswith("s") else "has"
+    wrong = f"{what} {have} dtype {array.dtype}; expected an integer or float dtype"
+    if array.dtype.kind not in "USO":
+        return DataError(wrong)
+    for place, value in np.ndenumerate(array):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            shown = str(value) if isinstance(value, str) else value
+            return DataError(f"{wrong}. {cut(repr(shown), 80)} at {list(place)} is no number")
+    return DataError(f"{wrong}. They are numbers as text or objects: give values.astype(float)")
 
 
 def rows_of(values: Any) -> str:
@@ -47,6 +62,8 @@ def as_values(values: Any) -> Any:
     stored = is_stored(values)
     base = values if stored or rows_of(values) else as_array(values, "the scores")
     if np.dtype(base.dtype).kind not in "biuf":
+        if isinstance(base, np.ndarray):
+            raise wrong_dtype("the scores", base)
         raise DataError(f"the scores have dtype {base.dtype}; expected an integer or float dtype")
     if len(base.shape) != 2:
         raise DataError(
@@ -67,7 +84,11 @@ def as_mask(mask: Any, shape: tuple[int, int]) -> np.ndarray:
     """Return a mask as uint8, checked for its shape and values."""
     array = require_array("mask", mask)
     if array.shape != shape:
-        raise DataError(f"mask has shape {array.shape}; expected {shape}, as the scores")
+        crosswise = array.shape == shape[::-1]
+        raise DataError(
+            f"mask has shape {array.shape}; expected {shape}, as the scores"
+            + ": is it transposed? Give mask.T" * crosswise
+        )
     if array.dtype.kind not in "iu":
         raise DataError(f"mask has dtype {array.dtype}; expected integers 0, 1 and 2")
     if array.min() < 0 or array.max() > 2:

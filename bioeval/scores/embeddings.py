@@ -26,6 +26,7 @@ import numpy as np
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import DataError, require_choice
 from bioeval.scores.aliases import writable_alias
+from bioeval.scores.arrays import wrong_dtype
 
 METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
 
@@ -47,7 +48,7 @@ def as_embeddings(values: Any, what: str) -> np.ndarray:
         raise DataError(f"{what} is a masked array; fill it (NaN marks a failed template)")
     array = require_array(what, values)
     if array.dtype.kind not in "biuf":
-        raise DataError(f"{what} has dtype {array.dtype}; expected real numbers")
+        raise wrong_dtype(what, array)
     if array.ndim != 2 or 0 in array.shape:
         raise DataError(
             f"{what} has shape {array.shape}; expected (templates, features), neither of them 0"

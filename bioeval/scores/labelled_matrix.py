@@ -19,6 +19,7 @@ from bioeval.base.arguments import require_list, require_text
 from bioeval.base.errors import (
     Argument,
     DataError,
+    counted,
     nearest_name,
     require_choice,
     short_name,
@@ -33,7 +34,7 @@ from bioeval.scores.arrays import (
     rows_of,
     subjects_of_mask,
 )
-from bioeval.scores.labels import NOT_ENROLLED, Codes, as_labels, as_meta, digest
+from bioeval.scores.labels import NOT_ENROLLED, Codes, as_labels, as_meta, digest, labels_of_table
 
 if TYPE_CHECKING:
     from bioeval.scores.enrolment_times import EnrolmentTimes
@@ -43,6 +44,11 @@ if TYPE_CHECKING:
 MEMORY_LIMIT = 1 << 30
 
 NAN_POLICIES = ("raise", "reject", "exclude")
+
+
+def length_of(labels: Any) -> int:
+    """Return the number of labels, -1 for what has no length."""
+    return len(labels) if hasattr(labels, "__len__") else -1
 
 
 class LabelledMatrix:
@@ -86,12 +92,23 @@ class LabelledMatrix:
         self.kind, self.nan, self.name = kind, nan, name
         self._base = as_values(values)
         m, n = self._base.shape
+        if probe_labels is gallery_labels is mask is None and (sides := labels_of_table(values)):
+            (probe_labels, own), (gallery_labels, other) = sides
+            probe_meta = own | dict(probe_meta or {})
+            if gallery_labels is not None:
+                gallery_meta = other | dict(gallery_meta or {})
         self._mask = None if mask is None else as_mask(mask, (m, n))
         self.labelled = probe_labels is not None
         if not self.labelled:
             self._init_from_mask(gallery_labels)
         elif gallery_labels is None:
             self._init_square(probe_labels, gallery_meta)
+        elif m != n and (length_of(probe_labels), length_of(gallery_labels)) == (n, m):
+            raise DataError(
+                f"the scores have shape ({m}, {n}), but there are {counted(n, 'labels')} of probes "
+                f"and {m:,} of the gallery: is the matrix transposed? Expected a row for each "
+                "probe; give scores.T, or exchange the labels"
+            )
         else:
             self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), m)
             self.gallery_labels = as_labels(gallery_labels, str(Argument("gallery_labels")), n)

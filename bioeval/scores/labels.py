@@ -15,10 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, nearest_name
+from bioeval.base.errors import DataError
 
 #: What `exclude` names: comparisons with templates that are not enrolled when the probe is seen.
 NOT_ENROLLED = "not-enrolled"
+
+#: Names under which the column of identities is recognised, the first that is there wins.
+LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id", "subject_id")
 
 # Python types of labels that numpy holds as they are, and its kinds of dtype for them.
 _NARROW = {int: "iu", float: "f", bool: "b", str: "U"}
@@ -131,10 +134,6 @@ class Codes:
         """Return the codes of `labels`, -1 where no template has the label."""
         return np.array([self.code(x) for x in labels.tolist()], dtype=np.int64)
 
-    def nearest(self, label: Any) -> str:
-        """Return a hint that names the label nearest to an unknown one."""
-        return nearest_name(label, self.values.tolist()[:10_000])
-
 
 def present(codes: np.ndarray, number: int) -> np.ndarray:
     """Return which of the codes below a number occur."""
@@ -199,7 +198,49 @@ def columns_of(table: Any) -> Mapping[str, Any] | None:
         return _arrow_columns(table) if hasattr(table, "__arrow_c_stream__") else None
     if not all(isinstance(name, str) for name in names):
         return None
-    return {name: np.asarray(table[name]) for name in names}
+    columns = {name: np.asarray(table[name]) for name in names}
+    index = getattr(table, "index", None)  # of pandas
+    levels = [x for x in getattr(index, "names", ()) if isinstance(x, str) and x not in columns]
+    return {x: np.asarray(index.get_level_values(x)) for x in levels} | columns  # type: ignore[union-attr]
+
+
+#: The labels of one side, None for those of the other side, and its metadata.
+Labelled = tuple[Any, dict[str, Any]]
+
+
+def labels_of_table(table: Any) -> tuple[Labelled, Labelled] | None:
+    """Return labels and metadata of both sides of a matrix, from a table's index and columns.
+
+    None where it has none: no DataFrame of pandas, or rows that are merely numbered.
+    """
+    index: Any = getattr(table, "index", None)
+    columns: Any = getattr(table, "columns", None)
+    if not (hasattr(index, "get_level_values") and hasattr(columns, "get_level_values")):
+        return None
+    kinds = [np.asarray(side).dtype.kind for side in (index, columns)]
+    numbered = kinds[0] in "iu" and kinds[1] not in "iu" and index.names == [None]
+    if numbered or "RangeIndex" in (type(index).__name__, type(columns).__name__):
+        return None
+    rows = _levels(index, "index")
+    return rows, (None, {}) if index.equals(columns) else _levels(columns, "columns")
+
+
+def _levels(index: Any, what: str) -> Labelled:
+    """Return the level of an index that holds labels, and the others by name."""
+    names = [*index.names]
+    if len(names) == 1:
+        return np.asarray(index), {}
+    place = next((i for x in LABEL_COLUMNS for i, name in enumerate(names) if name == x), None)
+    if place is None:
+        raise DataError(
+            f"the {what} of the table has the levels {', '.join(map(repr, names))}; expected one "
+            f"called {', '.join(map(repr, LABEL_COLUMNS[:-1]))} or {LABEL_COLUMNS[-1]!r}"
+        )
+    values = [np.asarray(index.get_level_values(i)) for i in range(len(names))]
+    meta = {
+        str(name): x for i, (name, x) in enumerate(zip(names, values, strict=True)) if i != place
+    }
+    return values[place], meta
 
 
 def _arrow_columns(table: Any) -> Mapping[str, Any]:

@@ -16,7 +16,7 @@ from bioeval.base.arguments import require_array, require_list, require_text
 from bioeval.base.errors import DataError
 from bioeval.base.memory import require_bytes
 from bioeval.scores.arrays import IGNORE, as_index
-from bioeval.scores.labelled_matrix import MEMORY_LIMIT, LabelledMatrix
+from bioeval.scores.labelled_matrix import MEMORY_LIMIT, LabelledMatrix, length_of
 from bioeval.scores.labels import as_labels, as_meta
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ class Scores(LabelledMatrix):
         An ndarray (strided, read-only or memory-mapped) is used as it is; zarr, h5py and dask
         arrays are read in blocks of rows.
     probe_labels : sequence, shape (m,)
-        The subject of each probe, any hashable values. May be left out where `mask` is given.
+        The subject of each probe, any hashable values. May be left out where `mask` is given, and
+        where `values` is a DataFrame of pandas with labels in its index and columns; of several
+        levels, that called label or subject holds them, and the others are metadata.
     gallery_labels : sequence, shape (n,), optional
         The subject of each gallery template. If left out, the same templates are on both
         sides (all-against-all): the matrix must be square, and its diagonal is never read.
@@ -147,6 +149,12 @@ class Scores(LabelledMatrix):
             given = "gallery_labels" if gallery is None else "gallery"
             other = "gallery" if gallery is None else "gallery_labels"
             raise DataError(f"{given} is given without {other}; expected both or neither")
+        if len(left) != length_of(probe_labels) == left.shape[1]:
+            raise DataError(
+                f"the probe embeddings have shape {left.shape}, but there are "
+                f"{left.shape[1]:,} labels: are they transposed? Expected a row for each "
+                "template; give embeddings.T"
+            )
         labels = as_labels(probe_labels, "probe_labels", len(left))
         right = left if gallery is None else as_embeddings(gallery, "gallery embeddings")
         if gallery is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -30,6 +31,10 @@ _EXPECTED = (
 
 #: Rules by the rate that is not to be exceeded.
 TARGETS = ("far", "frr")
+
+# Rates by their other names, and those that are 1 - FRR.
+_RATES = {"fmr": "far", "fpir": "far", "fnmr": "frr", "frr": "frr", "far": "far"}
+_ACCEPTED = ("gar", "tar", "tmr", "tpr")
 
 _POINTS = {
     "eer": "the equal error rate",
@@ -99,16 +104,15 @@ def parse_rule(threshold: Any, what: str = "threshold") -> Rule:
     if isinstance(name, str):
         name = name.strip().lower()
     if not isinstance(name, str) or name not in RULES:
-        near = nearest_name(name, RULES) if isinstance(name, str) else ""
-        raise DataError(f"{wrong}; {_EXPECTED}{near and f'.{near}'}")
+        raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}")
     read = rate_in if name in TARGETS else number_in
     try:
         values = tuple(read(x) if isinstance(x, str) else float(x) for x in given)
     except (TypeError, ValueError, ArithmeticError):
-        raise DataError(f"{wrong}; {_EXPECTED}") from None
+        raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}") from None
     expected = {"far": 1, "frr": 1, "cost": 3, "fixed": 1}.get(name, 0)
     if len(values) != expected:
-        raise DataError(f"{wrong}; {_EXPECTED}")
+        raise DataError(f"{wrong}; {_EXPECTED}{_meant(threshold)}")
     if name in TARGETS and not 0 <= values[0] <= 1:
         raise DataError(f"{wrong}; expected a rate in [0, 1]")
     if name == "cost":
@@ -118,6 +122,30 @@ def parse_rule(threshold: Any, what: str = "threshold") -> Rule:
     if name == "fixed" and not isinstance(given[0], str):
         as_float64(what, given[0])
     return Rule("cost", (0.5, 1.0, 1.0)) if name == "hter" else Rule(name, values)
+
+
+def _meant(threshold: Any) -> str:
+    """Return ``". Did you mean 'frr=0.01'?"`` for a text near to a rule, or an empty string."""
+    if not isinstance(threshold, str):
+        return ""
+    name, sign, number = _parts(threshold)
+    rate = _RATES.get(name, name)
+    if rate in _ACCEPTED and sign:
+        try:
+            number = f"{float(1 - Fraction(str(rate_in(number)))):g}"
+        except ValueError:
+            return ""
+        rate = "frr"
+    if rate in TARGETS:
+        return f". Did you mean '{rate}={number or 0.01}'?"
+    near = nearest_name(name, RULES)
+    return near and f".{near}"
+
+
+def _parts(text: str) -> tuple[str, str, str]:
+    """Return the name of a rule, the sign after it, and its numbers, as they may be written."""
+    found = re.fullmatch(r"\s*([a-z]+)\s*(<=|[=<@:\s])?\s*(\S*)\s*", text.casefold())
+    return (found[1], found[2] or "", found[3]) if found else (text, "", "")
 
 
 def _is_real(value: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.errors import Argument, DataError, nearest_name, require_choice
 from bioeval.base.progress import report
 from bioeval.scores.arrays import GENUINE, IMPOSTOR
 from bioeval.scores.blocks import Block, BlockReader, as_row, require_subjects
@@ -322,10 +322,11 @@ def _parse_claims(
     missing = groups < 0
     if missing.any() and unenrolled == "raise":
         i = int(np.argmax(missing))
+        enrolled = [scores.codes.values[x] for x in reader.gallery.subjects[:10_000]]
         raise DataError(
             f"{int(missing.sum())} claims are of subjects that are not enrolled, the first is "
             f"claim {i}: probe {int(probes[i])} claims {plain(labels[i])!r}."
-            f"{scores.codes.nearest(labels[i])} {Argument('unenrolled_claims', 'skip')} leaves "
+            f"{nearest_name(labels[i], enrolled)} {Argument('unenrolled_claims', 'skip')} leaves "
             "them out and counts them"
         )
     probes, groups = probes[~missing], groups[~missing]

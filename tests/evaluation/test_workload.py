@@ -139,7 +139,7 @@ def test_what_is_refused():
         (ds, {}, "none is given of threshold and far_target"),
         (ds, {"threshold": 1.0, "far_target": 0.1}, "both are given"),
         (ds, {"threshold": 1.234}, "not among the"),
-        (ds, {"far_target": 0.5}, r"not among the results' \(0.1, 0.01"),
+        (ds, {"far_target": 0.5}, r"the nearest is far=0.1; evaluate with far_targets=\[0.5\]"),
         (ds, {"far_target": 0.1, "confidence": 0.9}, "the intervals of the results have 0.95"),
         (be.closed_set(be.simulate(10, 3)), {}, "no result of be.verification or be.open_set"),
         (be.verification(be.Scores([[0, 1], [1, 0]], ["a", "a"]), thresholds=[1.0]), {},
@@ -175,7 +175,7 @@ def test_the_command_line(tmp_path, capsys):
         ([str(file), *use], "give --far X or --threshold T"),
         ([*rates, "--people", "0", "--impostors", "0"], "--people is 0"),
         (["--rates", "far", *use], "expected rates by name"),
-        ([str(results), *use, "--far", "0.5"], "--far is 0.5, which is not among"),
+        ([str(results), *use, "--far", "0.5"], "the nearest is far=0.1; evaluate with"),
     ):
         assert main(["workload", *wrong]) == 2
         assert message in capsys.readouterr().err

@@ -17,9 +17,7 @@ import numpy as np
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.scores.enrolment_times import COLUMNS as TIMES
 from bioeval.scores.formats.files import content, decode, existing_file, read_bounded, text_array
-
-#: Names under which the column of identities is recognised, the first that is there wins.
-LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id", "subject_id")
+from bioeval.scores.labels import LABEL_COLUMNS
 
 #: The most columns, or arrays of metadata: more are a matrix, or damage.
 MOST_COLUMNS = 1000

@@ -22,7 +22,7 @@ from bioeval.scores.formats.options import ReadOptions
 from bioeval.scores.formats.pair_layouts import PairLayout, unknown_layout, with_header
 from bioeval.scores.formats.pair_lists import FORMAT as TEXT
 from bioeval.scores.formats.pair_writers import pair_losses, write_arrow, write_json
-from bioeval.scores.formats.spellings import SCORE_NAMES
+from bioeval.scores.formats.spellings import COLUMN_NAMES, SCORE_NAMES, folded
 from bioeval.scores.formats.text_columns import MOST_NAMES, Columns, TextColumn
 from bioeval.scores.formats.text_shape import Shape, open_text
 from bioeval.scores.formats.wide_tables import (
@@ -34,7 +34,7 @@ from bioeval.scores.formats.wide_tables import (
     write_wide_arrow,
 )
 from bioeval.scores.growing_column import GrowingColumn
-from bioeval.scores.labels import columns_of, missing_values
+from bioeval.scores.labels import Labelled, columns_of, labels_of_table, missing_values
 from bioeval.scores.matrix import Scores
 from bioeval.scores.stored import StoredRows
 
@@ -370,6 +370,11 @@ def _words(values: Any) -> np.ndarray:
 
 def read_table_object(table: Any, options: ReadOptions) -> Scores:
     """Return the scores of a table in memory (pandas, polars or Arrow): pairs, or a matrix."""
+    names = [str(name) for name in getattr(table, "columns", ())]
+    if not is_wide(names, options) and COLUMN_NAMES.isdisjoint(map(folded, names)):
+        named = {options.scores_key, options.genuine_key} - {None}
+        if not named and (sides := labels_of_table(table)):
+            return _labelled_matrix(table, sides, options)
     columns = columns_of(table)
     if columns is None:
         raise DataError(
@@ -386,6 +391,18 @@ def read_table_object(table: Any, options: ReadOptions) -> Scores:
     return _read_table(
         Path("the table"), list(columns), lambda wanted: [[whole[i] for i in wanted]], options
     )
+
+
+def _labelled_matrix(table: Any, sides: tuple[Labelled, Labelled], options: ReadOptions) -> Scores:
+    """Return the matrix of a table with labels in its index and columns."""
+    (labels, meta), (others, _) = sides
+    read_otherwise = options.subject_from or options.labels or options.as_ == "pairs"
+    if options.kind is None or read_otherwise:
+        names = ["label", *labels] if others is None else ["probe", *others]
+        values, words = np.asarray(table), [str(x) for x in names]
+        return wide_scores(Path("the table"), labels, words, values, options, meta)
+    options.allow("a matrix as a table", ("kind", "nan", "as_"))
+    return Scores(table, kind=options.kind, nan=options.nan or "raise", name="the table")
 
 
 # ------------------------------------------------------------------------- Arrow
