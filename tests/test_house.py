@@ -60,8 +60,8 @@ def tree(path: Path) -> ast.Module:
 
 def test_modules_lines_and_tokens():
     figure("modules", len(MODULES), 403)
-    figure("lines", sum(map(lines, MODULES)), 83_000)
-    figure("tokens of code", sum(map(tokens, MODULES)), 566_000)
+    figure("lines", sum(map(lines, MODULES)), 83_200)
+    figure("tokens of code", sum(map(tokens, MODULES)), 568_000)
 
 
 @pytest.mark.parametrize(("call", "bound"), [("verification", 12_000), ("evaluate", 18_000)])

@@ -419,6 +419,7 @@ def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None
 def interval_by_default(scores: Scores, interval: str | None) -> str:
     """Return the interval that was given, else the one that the scores allow, and say which."""
     from bioeval.cli.console import note
+    from bioeval.scores.listed_templates import pattern_of_pairs
     from bioeval.tallies.by_subject import knows_people
 
     if interval is not None:
@@ -427,7 +428,8 @@ def interval_by_default(scores: Scores, interval: str | None) -> str:
         return "subject-bootstrap"
     note(
         "the subjects of the pairs are not known, so the intervals are Wilson's, which take all "
-        "attempts as independent; where names hold the subjects: --subject-from 'id(\\d+)/'"
+        "attempts as independent; where names hold the subjects: "
+        f"--subject-from '{pattern_of_pairs(scores)}'"
     )
     return "wilson"
 

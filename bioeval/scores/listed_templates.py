@@ -6,9 +6,11 @@ template with itself is no attempt; both are so in a matrix, too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -415,3 +417,42 @@ def note_on_infinite(values: np.ndarray, kind: str, where: Where) -> list[str]:
             )
     release(values)
     return notes
+
+
+#: A pattern where none is found in the names.
+_PATTERN = r"id(\d+)/"
+
+
+def subject_pattern(names: Sequence[str], truth: tuple[np.ndarray, ...] = ()) -> str:
+    r"""Return a pattern that takes the subject from names of templates, else one as an example.
+
+    `truth` are the numbers of the names of both sides of some pairs, and whether they are genuine:
+    the subjects then agree with it.
+
+    Examples
+    --------
+    >>> subject_pattern(["s1-1", "s1-2", "s2-1", "s2-2"])
+    '^(.+)-\\d+$'
+    """
+    # A part of a path, all before a last number, or all before a first mark.
+    patterns = ["^([^/]+)/", "/([^/]+)/[^/]+$"]
+    patterns += [rf"^(.+){x}\d+{end}$" for x in "-_" for end in ("", r"\.\w+")]
+    patterns += [rf"([^/{x}]+){x}[^/]*$" for x in "-_"]
+    few = names if truth else names[:10_000]
+    for pattern in patterns:
+        found = [re.search(pattern, str(name)) for name in few]
+        subjects = [match[1] for match in found if match]
+        if len(subjects) < len(few) or not 1 < len(set(subjects)) <= len(few) / 2:
+            continue
+        who = np.unique(subjects, return_inverse=True)[1].reshape(-1)
+        if not truth or ((who[truth[0]] == who[truth[1]]) == truth[2]).all():
+            return pattern
+    return _PATTERN
+
+
+def pattern_of_pairs(scores: Any) -> str:
+    """Return the pattern of :func:`subject_pattern` for the templates of a list of pairs."""
+    sides = getattr(scores, "templates", None)
+    if sides is None:
+        return _PATTERN
+    return subject_pattern(sides.values, (sides.a, sides.b, scores.genuine))

@@ -71,10 +71,12 @@ def require_people(scores: Scores, method: str | None = None) -> None:
 def require_pair_subjects(scores: PairScores, what: str, instead: str = "") -> None:
     """Raise :class:`ProtocolError` unless the subjects of listed pairs are known."""
     if not scores.knows_subjects:
+        from bioeval.scores.listed_templates import pattern_of_pairs
+
         raise ProtocolError(
             f"{what} needs the subjects of both sides of each pair: in a file, the columns "
             "subject_a and subject_b (.csv) or the array subjects (.npz), or --subject-from "
-            "'id(\\d+)/' where the names of templates hold them; in Python, "
+            f"'{pattern_of_pairs(scores)}' where the names of templates hold them; in Python, "
             f"subjects= to Scores.from_pairs{instead}"
         )
 

@@ -133,3 +133,43 @@ def test_a_list_has_columns_in_its_index():
     )
     found = be.load(table.set_index(["subject_a", "subject_b"]))
     assert found.genuine.tolist() == [True, False]
+
+
+NAMES = {
+    "s1-3": (["s1-1", "s1-3", "s2-1", "s2-2"], r"^(.+)-\d+$"),
+    "lfw": (["A_B_0001.jpg", "A_B_0002.jpg", "C_0001.jpg", "C_0002.jpg"], r"^(.+)_\d+\.\w+$"),
+    "voxceleb": (["id1/x/1.wav", "id1/y/2.wav", "id2/x/3.wav", "id2/z/1.wav"], "^([^/]+)/"),
+    "folder": (["a/ann/1.png", "a/ann/2.png", "a/bob/1.png", "a/bob/2.png"], "/([^/]+)/[^/]+$"),
+    "market": (["0002_c1s1_1", "0002_c2s1_9", "0007_c1s1_1", "0007_c2s1_9"], "([^/_]+)_[^/]*$"),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_pattern_of_subjects_fits_the_names_at_hand(name, tmp_path):
+    names, pattern = NAMES[name]
+    place = tmp_path / "x.csv"
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    rows = "\n".join(f"{a},{b},{i / 10}" for i, (a, b) in enumerate(pairs))
+    place.write_text(f"probe,gallery,distance\n{rows}\n")
+    assert f'subject_from="{pattern}"' in message(be.load, place)
+    assert be.load(place, subject_from=pattern).genuine.sum() == 2
+    assert f"such as '{pattern}'" in message(be.load, place, subject_from="(nobody)")
+
+
+def test_the_pattern_agrees_with_the_pairs_that_are_genuine():
+    names = [["p-1-1", "p-1-2"], ["p-1-1", "p-2-1"], ["p-2-1", "p-2-2"], ["p-2-2", "q-1-1"],
+             ["q-1-1", "q-1-2"]]  # fmt: skip
+    pairs = be.Scores.from_pairs([0.1, 0.7, 0.2, 0.9, 0.1], [1, 0, 1, 0, 1], templates=names)
+    with pytest.raises(be.ProtocolError) as caught:
+        be.groups(pairs, group="x")
+    assert r"--subject-from '^(.+)-\d+$'" in str(caught.value)
+
+
+@pytest.mark.parametrize("wrong", ["galery", "galllery", "Gallry"])
+def test_a_misspelt_column_gets_the_one_it_means(wrong, tmp_path):
+    place = tmp_path / "x.csv"
+    place.write_text(f"probe,{wrong},distance\na,b,0.1\nc,d,0.2\n")
+    text = message(be.load, place)
+    assert text.endswith(f"The column '{wrong}' is not known. Did you mean 'gallery'?")
+    place.write_text("probe,gallery,distence\na,b,0.1\nc,d,0.2\n")
+    assert "Did you mean 'distance'?" in message(be.load, place)

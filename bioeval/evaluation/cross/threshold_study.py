@@ -32,6 +32,7 @@ from bioeval.results.support import (
     kind_doubt,
 )
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
 from bioeval.stats.pooled import PooledRates
@@ -243,7 +244,8 @@ def _by_subject(
     if not knows_people(scores):
         return {}, [
             "the subjects of the pairs are not given, so there is no interval by subject; where "
-            "the names of templates hold them, --subject-from says how"
+            "the names of templates hold them: "
+            f"--subject-from '{pattern_of_pairs(scores)}'"
         ]
     pooled = PooledRates(scores.subjects.tolist(), interval)
     with threads_for(scores):

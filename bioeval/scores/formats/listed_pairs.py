@@ -18,12 +18,12 @@ from bioeval.scores.formats.array_reader import scores_in_order
 from bioeval.scores.formats.media_lists import read_media
 from bioeval.scores.formats.named_templates import are_subjects, both_sides, templates_of
 from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.formats.pair_layouts import PairLayout
+from bioeval.scores.formats.pair_layouts import PairLayout, misspelt
 from bioeval.scores.formats.spellings import is_attack
 from bioeval.scores.formats.text_columns import MOST_NAMES, Columns, TextColumn
 from bioeval.scores.formats.trials import JoinedTrials, join, truth_of
 from bioeval.scores.growing_column import PIECE, release
-from bioeval.scores.listed_templates import ListRules, places
+from bioeval.scores.listed_templates import ListRules, places, subject_pattern
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
 
@@ -162,7 +162,7 @@ def _kind(path: Path, layout: PairLayout, options: ReadOptions) -> str:
         raise DataError(
             f"{path}: does not say whether its scores are distances or similarities; say "
             f"{say('kind', 'distance')} or {say('kind', 'similarity')}, or name the column "
-            "distance or similarity"
+            f"distance or similarity{misspelt(layout.names)}"
         )
     if layout.kind and options.kind and layout.kind != options.kind:
         name = layout.names[layout.score or 0]
@@ -269,10 +269,12 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
         return _Pairs(table, layout, joined.rows, joined.genuine, subjects, joined.notes, reading)
     if genuine is None:
         if subjects is None:
+            both = _all_names(table, layout)
+            pattern = subject_pattern(both) if both else None
             raise DataError(
                 f"{path}: does not say which pairs are genuine; give the list of trials as "
                 f"{say('trials')}, or the part of a name that is its subject as "
-                f"{say('subject_from')}"
+                f"{say('subject_from', pattern)}{misspelt(layout.names)}"
             )
         genuine = _same(*subjects)
     return _Pairs(table, layout, None, genuine, subjects, reading=reading)
@@ -307,7 +309,8 @@ def _subjects(
         if getattr(options, option) is None:
             continue
         if layout.templates is None or len(layout.templates) != 2:
-            raise DataError(f"{table.path}: has no names of templates for {say(option)}")
+            wrong = f"{table.path}: has no names of templates for {say(option)}"
+            raise DataError(f"{wrong}{misspelt(layout.names)}")
         if layout.subjects is not None:
             raise DataError(
                 f"{table.path}: names the subjects of both sides; leave out {say(option)}"
@@ -350,6 +353,12 @@ def subject_in(name: str, pattern: str) -> str | None:
     return match[1] or None if match is not None else None
 
 
+def _all_names(table: Columns, layout: PairLayout) -> list[str]:
+    """Return the names of the templates of both sides, each once."""
+    both = (table.text[i].values for i in layout.templates or ())
+    return [*dict.fromkeys(name for names in both for name in names)]
+
+
 def _named_subjects(table: Columns, layout: PairLayout, number: int, pattern: str) -> TextColumn:
     column = table.text[number]
     subjects = []
@@ -360,7 +369,7 @@ def _named_subjects(table: Columns, layout: PairLayout, number: int, pattern: st
             raise DataError(
                 f"{table.at(row)}: {say('subject_from', pattern)} does not match "
                 f"{layout.names[number]} {name!r}; expected a regular expression with one group, "
-                "the subject"
+                f"the subject, such as '{subject_pattern(_all_names(table, layout))}'"
             )
         subjects.append(subject)
     return column.renamed(subjects)
@@ -387,7 +396,7 @@ def _matrix(pairs: _Pairs, values: np.ndarray, how: dict[str, str]) -> Scores:
     if layout.templates is None or len(layout.templates) != 2:
         raise DataError(
             f"{table.path}: has no names of templates, which {say('as_', 'matrix')} needs; "
-            "expected two columns such as template_a and template_b"
+            f"expected two columns such as template_a and template_b{misspelt(layout.names)}"
         )
     sides = []
     for i, number in enumerate(layout.templates):

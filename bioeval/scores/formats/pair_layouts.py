@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, nearest_name
 from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.spellings import (
+    COLUMN_NAMES,
     SCORE_NAMES,
     SUBJECT_NAMES,
     TEMPLATE_NAMES,
@@ -331,4 +332,17 @@ def unknown_layout(shape: Shape) -> DataError:
         "expected a first line with the names of the columns, such as 'distance,genuine' or "
         f"'similarity,subject_a,subject_b' (others by {say('scores_key')} and "
         f"{say('genuine_key')}). A matrix of scores is read from .npy or .npz"
+        f"{misspelt(shape.cells[0])}"
     )
+
+
+def misspelt(names: Sequence[str]) -> str:
+    """Return a hint at the name that an unknown column may mean, or an empty string."""
+    if any(map(is_number, names)):
+        return ""
+    there = set(map(folded, names))
+    for name in names:
+        near = "" if folded(name) in COLUMN_NAMES else nearest_name(name, COLUMN_NAMES - there)
+        if near:
+            return f". The column {name!r} is not known.{near}"
+    return ""

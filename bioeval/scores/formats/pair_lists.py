@@ -17,6 +17,7 @@ from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import (
     PairLayout,
     find_layout,
+    misspelt,
     names_columns,
     two_readings,
     unknown_layout,
@@ -205,6 +206,7 @@ def _no_score(shape: Shape, layout: PairLayout, options: ReadOptions) -> DataErr
         f"list of pairs has a column score, distance or similarity (name others with "
         f"{say('scores_key')}). A CSV file of labels goes with a .npy matrix: give the matrix, and "
         f"the CSV file as {say('labels')}. A matrix of scores is read from .npy or .npz"
+        f"{misspelt(layout.names)}"
     )
 
 

@@ -23,6 +23,7 @@ from bioeval.scores.formats.npz_layout import is_square
 from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.spellings import COLUMN_NAMES, SCORE_NAMES, folded
 from bioeval.scores.formats.text_shape import MOST_COLUMNS
+from bioeval.scores.listed_templates import subject_pattern
 from bioeval.scores.matrix import Scores
 
 _ROW_NAMES = ("label", "probe")
@@ -134,7 +135,8 @@ def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> np.ndarray
     if missing and options.subject_from is not None:
         raise DataError(
             f"{path}: {say('subject_from', options.subject_from)} does not match the template "
-            f"{missing[0]!r}; expected a regular expression with one group, the subject"
+            f"{missing[0]!r}; expected a regular expression with one group, the subject, such as "
+            f"'{subject_pattern(names.tolist())}'"
         )
     if missing:
         raise DataError(
