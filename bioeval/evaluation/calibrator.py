@@ -181,9 +181,24 @@ class _Steps:
     def _between(self, x: np.ndarray, share: np.ndarray) -> np.ndarray:
         """Return the proportion of a class at scores; infinite scores have that of the end."""
         if len(self._knots):
-            # A quarter, so that no difference overflows.
-            found = np.interp(x / 4, self._knots / 4, share[self._block])
+            found = _interpolated(x, self._knots, share[self._block])
         else:  # all training scores are infinite
             found = np.where(np.isnan(x), np.nan, share.mean())
         found = np.where(x == np.inf, share[-1], found)
         return np.where(x == -np.inf, share[0], found)
+
+
+def _interpolated(x: np.ndarray, knots: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Interpolate as `numpy.interp`, between knots of any distance.
+
+    A gap over the largest float overflows, and so does a slope over a subnormal one.
+    """
+    found = np.interp(x, knots, y)
+    with np.errstate(over="ignore"):
+        gaps = np.diff(knots)
+    for k in np.flatnonzero(np.isinf(gaps) | ((gaps > 0) & (gaps < np.finfo(float).tiny))):
+        inside = (x > knots[k]) & (x < knots[k + 1])
+        scale = 0.25 if np.isinf(gaps[k]) else 1.0
+        share = (scale * x[inside] - scale * knots[k]) / (scale * knots[k + 1] - scale * knots[k])
+        found[inside] = y[k] + share * (y[k + 1] - y[k])
+    return found

@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pytest
 import strategies
-from hypothesis import given
+from hypothesis import example, given
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
@@ -168,6 +168,7 @@ def test_separable_classes_are_penalised_with_a_warning():
 
 @pytest.mark.parametrize("ends", ["laplace", "raw"])
 @given(case=strategies.matrices(dtypes=("float64",), sizes=((2, 2), (3, 1, 2))))
+@example(case=strategies.Case(np.diag([5e-324, 0, 0], -1), [7, -3, 7, -3], None, "distance", "raise"))
 def test_pav_is_monotone_and_never_nan(case, ends):
     scores = be.Scores(**case.scores())
     genuine, impostor = naive.attempts_single(**case.naive())
@@ -192,6 +193,16 @@ def test_pav_is_monotone_and_never_nan(case, ends):
     every = [*genuine, *impostor]
     at = fitted.transform(be.Scores([every], [0], range(len(every)), kind=case.kind)).values[0]
     np.testing.assert_allclose(at, [expected[sign * s] for s in every], atol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-322, 1.0, 1e308])
+def test_pav_is_linear_between_blocks_of_any_distance(unit):
+    train = be.Scores.from_pairs(np.array([-1, -0.5, 0.5, 1]) * unit, [0, 1, 0, 1], kind="similarity")
+    found = be.Calibrator("pav", ends="raw").fit(train)
+    new = np.array([-1, -0.5, 0, 0.5, 0.75, 1]) * unit
+    ratios = found.transform(be.Scores(new[None], [0], range(6), kind="similarity")).values[0]
+    # Posteriors 0, 1/2, 1/2, 1; in the middle of 0.5 and 1 they are in the middle, 3/4.
+    np.testing.assert_allclose(ratios, [-np.inf, 0, 0, 0, math.log(3), np.inf], atol=0.1)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -239,7 +239,7 @@ X = features(3)
         ((X[0], ["a"]), {}, r"probe embeddings has shape \(5,\); expected \(templates, features\)"),
         ((X[:, :0], list("abc")), {}, r"shape \(3, 0\)"),
         ((X[:0], []), {}, r"shape \(0, 5\)"),
-        ((X + 1j, list("abc")), {}, "dtype complex128; expected real numbers"),
+        ((X + 1j, list("abc")), {}, "dtype complex128; expected an integer or float dtype"),
         ((X.astype(object), list("abc")), {}, "dtype object"),
         ((np.ma.masked_equal(X, 3), list("abc")), {}, "masked array"),
         ((np.where(X > 50, np.inf, X), list("abc")), {}, "rows hold infinite values, the first"),

@@ -820,7 +820,7 @@ def test_pairs_support_verification_alone():
         ([0.1, 0.2], [1, 0], {"subjects": [1, 2]}, r"subjects has shape \(2,\); expected \(2, 2\)"),
         ([0.1, 0.2], [1, 0], {"kind": "score"}, "kind is 'score'"),
         ([0.1, 0.2], [1, 0], {"nan": "drop"}, "nan is 'drop'"),
-        (["a", "b"], [1, 0], {}, "scores has dtype <U1"),
+        (["a", "b"], [1, 0], {}, "scores have dtype <U1"),
         (np.ma.masked_array([0.1, 0.2], [0, 1]), [1, 0], {}, "scores is a masked array"),
     ],
 )
