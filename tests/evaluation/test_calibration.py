@@ -168,7 +168,9 @@ def test_separable_classes_are_penalised_with_a_warning():
 
 @pytest.mark.parametrize("ends", ["laplace", "raw"])
 @given(case=strategies.matrices(dtypes=("float64",), sizes=((2, 2), (3, 1, 2))))
-@example(case=strategies.Case(np.diag([5e-324, 0, 0], -1), [7, -3, 7, -3], None, "distance", "raise"))
+@example(
+    case=strategies.Case(np.diag([5e-324, 0, 0], -1), [7, -3, 7, -3], None, "distance", "raise")
+)
 def test_pav_is_monotone_and_never_nan(case, ends):
     scores = be.Scores(**case.scores())
     genuine, impostor = naive.attempts_single(**case.naive())
@@ -197,7 +199,9 @@ def test_pav_is_monotone_and_never_nan(case, ends):
 
 @pytest.mark.parametrize("unit", [1e-322, 1.0, 1e308])
 def test_pav_is_linear_between_blocks_of_any_distance(unit):
-    train = be.Scores.from_pairs(np.array([-1, -0.5, 0.5, 1]) * unit, [0, 1, 0, 1], kind="similarity")
+    train = be.Scores.from_pairs(
+        np.array([-1, -0.5, 0.5, 1]) * unit, [0, 1, 0, 1], kind="similarity"
+    )
     found = be.Calibrator("pav", ends="raw").fit(train)
     new = np.array([-1, -0.5, 0, 0.5, 0.75, 1]) * unit
     ratios = found.transform(be.Scores(new[None], [0], range(6), kind="similarity")).values[0]
