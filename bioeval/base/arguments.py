@@ -180,6 +180,15 @@ def require_array(name: str, values: Any) -> np.ndarray:
         raise DataError(f"{subject(name)} is {values!r}; expected an array ({error})") from None
 
 
+def numbers_or_nothing(value: Any) -> np.ndarray:
+    """Return one number or a list of them as float64; an empty array where it is neither."""
+    try:
+        array = np.atleast_1d(require_numbers("value", value))
+    except DataError:
+        return np.empty(0)
+    return array if array.ndim == 1 else np.empty(0)
+
+
 def require_numbers(name: str, values: Any) -> np.ndarray:
     """Return numbers as float64; raise :class:`DataError` for text, complex and ragged lists."""
     array = require_array(name, values)

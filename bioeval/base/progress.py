@@ -33,10 +33,11 @@ def shown_by(show: Show) -> Iterator[None]:
 @contextlib.contextmanager
 def reported_to(progress: Callable[[int, int], None] | None) -> Iterator[None]:
     """Call `progress`, if given, with the steps done and their number of what runs inside."""
-    if progress is None:
+    call = require_callable("progress", progress)
+    if call is None:
         yield
         return
-    with shown_by(lambda _, done, total: progress(done, total) if total else None), stage("rows"):
+    with shown_by(lambda _, done, total: call(done, total) if total else None), stage("rows"):
         yield
 
 

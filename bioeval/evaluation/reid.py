@@ -9,7 +9,13 @@ from typing import Any, NoReturn
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import MOST_DRAWS, require_flag, require_integer
+from bioeval.base.arguments import (
+    MOST_DRAWS,
+    numbers_or_nothing,
+    require_callable,
+    require_flag,
+    require_integer,
+)
 from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.random import RandomState
@@ -220,6 +226,7 @@ def reid(
                 f"sampling applies to single gallery shots; the CMC here counts {rules.cmc}, which "
                 "draws nothing"
             )
+    per_query = require_flag("per_query", per_query)
     seed = require_integer("random_state", random_state, low=0)
     limits = IntervalOptions.parse(interval, confidence, replicates, seed)
     taus = retrieval_thresholds(thresholds, "re-identification")
@@ -230,8 +237,8 @@ def reid(
         warn_of_cut_lists(result)
         return _with_limits(result, measures, scores, TOP_K, limits)
     job = RetrievalJob(scores, rules, sampling=sampling, seed=seed, thresholds=taus)
-    options = ReidOptions(**rules.result_options(), per_query=require_flag("per_query", per_query))
-    tally = job.run(progress)
+    options = ReidOptions(**rules.result_options(), per_query=per_query)
+    tally = job.run(require_callable("progress", progress))
     result = reid_dataset(tally, options)
     if rules.unmatched == "skip":
         require_matches(result)
@@ -360,11 +367,15 @@ def gom(
     """
     require_scores(scores)
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
-    given = {"budget": budget, "variant": variant, "ties": ties, "max_rank": max_rank}
-    job, options = plan_gom(
-        scores, convention, thresholds, normalize, {**given, "per_query": per_query}
-    )
-    tally = job.run(progress)
+    given: dict[str, Any] = {
+        "budget": budget,
+        "variant": variant,
+        "ties": ties,
+        "max_rank": max_rank,
+    }
+    given["per_query"] = require_flag("per_query", per_query)
+    job, options = plan_gom(scores, convention, thresholds, normalize, given)
+    tally = job.run(require_callable("progress", progress))
     result = gom_dataset(tally, options)
     return _with_limits(result, gom_measures(tally, options), scores, GOM, limits)
 
@@ -413,10 +424,8 @@ def _scale(normalize: Any) -> bool | tuple[float, float]:
     """Return whether distances are normalised, or the distances that become 0 and 1."""
     if isinstance(normalize, (bool, np.bool_)):
         return bool(normalize)
-    try:
-        low, high = map(float, normalize)
-    except (TypeError, ValueError):
-        low = high = np.nan
+    found = numbers_or_nothing(normalize).tolist()
+    low, high = found if len(found) == 2 else (np.nan, np.nan)
     if not (low < high and np.isfinite(high - low)):
         raise DataError(
             f"{Argument('normalize')} is {normalize!r}; expected True, False, or the smallest and "

@@ -411,11 +411,11 @@ def _rules(far: float, confidence: float) -> Variables:
 
 
 def _sizes(templates: int | Sequence[int] | None) -> list[int]:
-    given = TEMPLATES if templates is None else templates
-    sizes = [
-        require_integer("templates", x, low=2)
-        for x in ([given] if isinstance(given, (int, np.integer)) else list(given))
-    ]
+    try:
+        given = list(TEMPLATES if templates is None else np.atleast_1d(np.asarray(templates)))
+    except ValueError:  # of unequal lengths
+        given = [templates]
+    sizes = [require_integer("templates", x, low=2) for x in given]
     if not sizes or any(b <= a for a, b in zip(sizes, sizes[1:], strict=False)):
         raise DataError(f"{Argument('templates')} is {templates!r}; expected increasing numbers")
     return sizes

@@ -387,10 +387,14 @@ def _at_target(
 ) -> list[tuple[float, ...]]:
     """Return the rates at a FAR target, which is taken as the FAR."""
     there = ds["far_target"].values.tolist() if "far_target" in ds.dims else []
-    if not isinstance(target, float | int | np.number) or target not in there:
+    if not isinstance(target, float | int | np.number):
+        raise DataError(
+            f"{Argument('far_target')} is {target!r}; expected one number, such as 0.01"
+        )
+    if target not in there:
         raise DataError(
             f"{Argument('far_target')} is {target!r}, which the results do not have; "
-            + other_targets(target or 0.0, there)
+            + other_targets(float(target), there)
         )
     at = {"far_target": there.index(target), "rank": 0}
     assert target is not None

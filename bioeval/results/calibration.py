@@ -10,6 +10,7 @@ import xarray as xr
 from scipy.special import entr
 
 from bioeval.base import scalars
+from bioeval.base.arguments import numbers_or_nothing
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.kinds import PLURALS
 from bioeval.base.scalars import Name
@@ -54,11 +55,8 @@ PRIORS = (0.5, 0.1, 0.01, 0.001)
 
 def check_priors(priors: Any) -> np.ndarray:
     """Return priors as an array, or raise :class:`DataError` unless all are between 0 and 1."""
-    try:
-        array = np.atleast_1d(np.asarray(priors, dtype=np.float64))
-    except (TypeError, ValueError):
-        array = np.array([math.nan])
-    if array.ndim != 1 or not len(array) or not ((array > 0) & (array < 1)).all():
+    array = numbers_or_nothing(priors)
+    if not len(array) or not ((array > 0) & (array < 1)).all():
         raise DataError(
             f"{Argument('priors')} is {priors!r}; expected probabilities of a genuine attempt "
             "above 0 and below 1"
@@ -70,16 +68,13 @@ def check_priors(priors: Any) -> np.ndarray:
 
 def check_costs(costs: Any) -> tuple[float, float]:
     """Return the costs of a miss and of a false accept."""
-    try:
-        miss, accept = map(float, costs)
-    except (TypeError, ValueError):
-        miss = accept = math.nan
-    if not (0 < miss < math.inf and 0 < accept < math.inf):
+    found = numbers_or_nothing(costs).tolist()
+    if len(found) != 2 or not all(0 < cost < math.inf for cost in found):
         raise DataError(
             f"{Argument('costs')} is {costs!r}; expected two numbers above 0, the costs of a miss "
             "and of a false accept"
         )
-    return miss, accept
+    return found[0], found[1]
 
 
 def bayes_thresholds(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:

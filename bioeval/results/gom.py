@@ -225,7 +225,8 @@ def gom_from_curves(
             "for each value of the curves"
         )
     given = {"mrep": mrep, "mfr": mfr, "mrp": mrp, "mvp": mvp}
-    means = {k: _curve(k, v, len(tau)) for k, v in given.items() if v is not None}
+    needed = ("mrep", "mfr")
+    means = {k: _curve(k, v, len(tau)) for k, v in given.items() if v is not None or k in needed}
     for key, values in means.items():
         lacking = np.isnan(values)
         if lacking.any() and (key != "mfr" or not lacking.all()):

@@ -48,7 +48,10 @@ NAN_POLICIES = ("raise", "reject", "exclude")
 
 def length_of(labels: Any) -> int:
     """Return the number of labels, -1 for what has no length."""
-    return len(labels) if hasattr(labels, "__len__") else -1
+    try:
+        return len(labels)
+    except TypeError:  # such as an array of no dimension
+        return -1
 
 
 class LabelledMatrix:

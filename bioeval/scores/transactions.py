@@ -114,7 +114,7 @@ def reader_of(scores: Scores, attempts: str, fusion: str, claims: object = None)
 def _transactions(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the first probe of each transaction, and the number of each probe's transaction."""
     known = list(scores.probe_meta)
-    if column not in known:
+    if not isinstance(column, str) or column not in known:
         listed = f"there are {', '.join(known)}" if known else "there are none"
         raise DataError(
             f"{Argument('attempts')} names {column!r}, which is not in the metadata of the "

@@ -226,6 +226,14 @@ def test_tallies_on_other_scales_do_not_merge():
         one.merge(be.tally(scores.select(probes=rows[1::2]), CARD, thresholds=[0.5, 1.0]))
 
 
+@pytest.mark.parametrize("call", [be.gom, be.reid])
+def test_flags_and_progress_are_checked(call):
+    with pytest.raises(be.DataError, match="per_query is array.*expected True or False"):
+        call(searched(), per_query=np.array([np.nan, np.nan]))
+    with pytest.raises(be.DataError, match="progress is 3"):
+        call(searched(), progress=3)
+
+
 @pytest.mark.parametrize("scale", [(1, 1), (2, 1), (0, np.inf), (np.nan, 1), 3, "ab", (1, 2, 3)])
 def test_scales_that_are_none(scale):
     with pytest.raises(be.DataError, match="expected True, False, or the smallest and the largest"):

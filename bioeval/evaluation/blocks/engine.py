@@ -162,7 +162,7 @@ def _engine(client: Any, checkpoint: Any, call: str, arguments: Mapping[str, Any
             options[name] = value  # of the latter, checkpoints of before it was an option are read
     if executor.distributes:
         _refuse_lists(scores)
-    if checkpoint is None:
+    if checkpoint is None or not scores:  # nothing to keep: the function refuses what is no scores
         return BlockEngine(executor)
     from bioeval.evaluation.blocks.checkpoint import Checkpoint
 

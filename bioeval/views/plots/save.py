@@ -39,7 +39,7 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
     path : path
         Its suffix gives the format: ``.png``, ``.pdf`` or ``.svg``.
     dpi : float
-        Pixels per inch, for PNG and for pictures inside PDF and SVG.
+        Pixels per inch, 10 to 10,000, for PNG and for pictures inside PDF and SVG.
 
     Returns
     -------
@@ -62,7 +62,7 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
     if kind not in FORMATS:
         raise DataError(f"{path}: {bad_choice('the suffix', kind, FORMATS)}")
     figure = _figure(display)
-    dpi = require_number("dpi", dpi, above=0, high=10_000)
+    dpi = require_number("dpi", dpi, low=10, high=10_000)
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "bioeval", "pdf.fonttype": 42}
     with replacing(path) as part, matplotlib.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # drawn as a box
