@@ -12,6 +12,7 @@ from bioeval.base.errors import (
     ProtocolError as ProtocolError,
 )
 from bioeval.base.version import __version__ as __version__
+from bioeval.evaluation.assured import check_claim as check_claim
 from bioeval.evaluation.calibration import calibration as calibration
 from bioeval.evaluation.calibrator import Calibrator as Calibrator
 from bioeval.evaluation.compare import compare as compare

@@ -106,3 +106,25 @@ def weigh_pairs(begin, end, left, starts, entries, weights, largest, totals, sum
                 for j in range(len(total)):
                     total[j] += np.float64(part[j]) * np.float64(own[j])
                     part[j] = 0
+
+
+@parallel_rows("totals")
+def weigh_shares(begin, end, left, right, layer, share, weights, totals):
+    """Add ``share * w[left] * w[right]`` to the total of a layer, for every column of weights.
+
+    Columns come in tiles; each is computed by one thread, in the order of the entries.
+
+    Parameters
+    ----------
+    left, right, layer : int64 arrays, shape (entries,)
+        The two subjects, and the layer.
+    share : float64 array, shape (entries,)
+    weights : uint8 or uint32 array, shape (tiles, subjects, t)
+    totals : float64 array, shape (tiles, layers, t), added to
+    """
+    for tile in range(begin, end):
+        for e in range(len(share)):
+            first, second = weights[tile, left[e]], weights[tile, right[e]]
+            total, x = totals[tile, layer[e]], share[e]
+            for c in range(len(total)):
+                total[c] += x * np.float64(first[c]) * np.float64(second[c])

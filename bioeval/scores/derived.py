@@ -87,5 +87,5 @@ def derived(
             values[low : low + step] = rows[low : low + step]
         rows.verify()
         made = first.with_values(values, kind)
-    made.origin = origin
+    made.origin, made.is_derived = origin, True
     return made

@@ -59,6 +59,7 @@ class LabelledMatrix:
 
     verification: FileCheck | None = None
     origin = ""
+    is_derived = False  # whether they were made of other scores, by fusion or calibration
     memory_limit = MEMORY_LIMIT
     keep_embeddings = False  # whether embeddings are saved, where the scores are computed of them
     limited = False  # whether the limit was stated, and holds for all that is counted

@@ -67,7 +67,7 @@ CONFIDENCE = 0.95
 REPLICATES = 2000
 
 
-def check_confidence(confidence: Any) -> float:
+def check_confidence(confidence: Any, name: str = "confidence") -> float:
     """Return a confidence as a float, or raise :class:`DataError` unless it is in (0, 1)."""
     try:
         value = np.nan if isinstance(confidence, (bool, str)) else float(confidence)
@@ -75,8 +75,7 @@ def check_confidence(confidence: Any) -> float:
         value = np.nan
     if not 0.0 < value < 1.0:
         raise DataError(
-            f"{Argument('confidence')} is {confidence!r}; expected a number between 0 and 1, "
-            "such as 0.95"
+            f"{Argument(name)} is {confidence!r}; expected a number between 0 and 1, such as 0.95"
         )
     return value
 

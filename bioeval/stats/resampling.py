@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 
 from bioeval.base.random import Stream
-from bioeval.kernels.weigh_pairs import sort_by_layer, weigh_pairs
+from bioeval.kernels.weigh_pairs import sort_by_layer, weigh_pairs, weigh_shares
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.pair_counts import PairCounts
 
@@ -127,6 +127,26 @@ def _tiled(columns: np.ndarray) -> np.ndarray:
     whole = np.zeros((rows, tiles * width), dtype=columns.dtype)
     whole[:, :number] = columns
     return np.ascontiguousarray(np.moveaxis(whole.reshape(rows, tiles, width), 1, 0))
+
+
+def weighted_shares(
+    weights: np.ndarray,
+    pairs: tuple[np.ndarray, np.ndarray],
+    layer: np.ndarray,
+    share: np.ndarray,
+    layers: int,
+) -> np.ndarray:
+    """Return the sums of ``share * w_a * w_b`` of each layer, shape (layers, columns).
+
+    `pairs` are the subjects of each share; `weights` are whole numbers of shape (subjects,
+    columns).
+    """
+    dtype = np.uint8 if weights.max(initial=1) <= np.iinfo(np.uint8).max else np.uint32
+    tiles = _tiled(weights.astype(dtype))
+    totals = np.zeros((len(tiles), layers, tiles.shape[2]))
+    left, right, at = (np.ascontiguousarray(x, dtype=np.int64) for x in (*pairs, layer))
+    weigh_shares(left, right, at, np.asarray(share, dtype=np.float64), tiles, totals)
+    return np.moveaxis(totals, 0, 1).reshape(layers, -1)[:, : weights.shape[1]]
 
 
 def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:

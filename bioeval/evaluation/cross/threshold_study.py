@@ -14,6 +14,11 @@ from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
+from bioeval.evaluation.assured import (
+    assured_threshold,
+    check_assurance,
+    require_named_people,
+)
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.cross.evaluation import check_task
 from bioeval.evaluation.cross.options import FoldOptions
@@ -64,6 +69,9 @@ def study_threshold(
     fusion: str = "min",
     confidence: float = 0.95,
     replicates: int = REPLICATES,
+    assure: float | None = None,
+    assurance: str = "estimated",
+    new_gallery: bool = False,
     progress: Progress | None = None,
     client: Client | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -90,6 +98,15 @@ def study_threshold(
         Confidence level of the intervals.
     replicates : int
         Bootstrap replicates, for the intervals of the rates at the threshold itself.
+    assure : float, optional
+        A confidence, such as 0.95: find a stricter threshold as well, whose FAR is at most the
+        target in people like these with this confidence. The target is a FAR, above 0 and below 1.
+    assurance : {"estimated", "guaranteed"}
+        ``"estimated"`` is the less strict; how often it is broken was measured in simulations.
+        ``"guaranteed"`` holds for any population, and needs more people.
+    new_gallery : bool
+        Of a gallery of other people than the probes: whether the assurance is to hold for other
+        galleries too, of people like its own.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
     client, checkpoint
@@ -111,8 +128,28 @@ def study_threshold(
         (impostor pairs that the rules of 3 and 30 require), ``more_for_3``, ``more_for_30`` (the
         number of these still missing), ``subjects_for_3``, ``subjects_for_30``.
 
+        With `assure`: ``assured_threshold``, NaN where none can be promised, with the attribute
+        ``assured_reason``; ``assured_far``, the mean over pairs of people on these data,
+        ``assured_far_high``, its upper limit, and ``assured_far_attempts``, of all attempts;
+        ``assured_frr``, and ``frr_price``, by how much it is larger than ``optimistic_frr``;
+        ``people_needed``, with which the guaranteed rule could promise the target at all.
+
+    Raises
+    ------
+    DataError
+        Bad options; fewer subjects than folds; a target that cannot be assured.
+    ProtocolError
+        If the people are not known, whom `assure` needs.
+
     Notes
     -----
+    The loosest threshold with a FAR on the data of at most the target exceeds it in the population
+    about every second time; an assured one does with a probability of at most ``1 - assure``: see
+    ``docs/uncertainty.md``. The guaranteed limit is that of Hoeffding (1963) for U-statistics,
+    *Journal of the American Statistical Association* 58, 13-30; that it may be looked up at all
+    thresholds in turn, from the strictest on, is fixed-sequence testing: Angelopoulos, A. N., and
+    others (2025). Learn then test. *Annals of Applied Statistics* 19.
+
     The rule of 3: n attempts without an error show, at 95 %, an error rate of at most 3 / n. The
     rule of 30: with 30 errors the true rate is within 30 % of the one observed, at 90 %
     (Doddington et al. 2000, *Speech Communication* 31, 225-254). Both assume independent
@@ -141,6 +178,9 @@ def study_threshold(
             )
     folds, repeats = folds or FOLDS, repeats or REPEATS
     require_scores(scores)
+    if assure is not None:
+        assure = check_assurance(assure, assurance, rule)
+        require_named_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
     _require_units(scores, folds)
     options = FoldOptions("verification", rule, templates, fusion, kind=scores.kind, on_all=True)
@@ -170,6 +210,21 @@ def study_threshold(
     if rule.name == "far" and rule.values[0] > 0:
         variables |= _needed(scores, rule.values[0], independent)
     attrs: dict[str, Any] = about_attrs(about, f"threshold study, {templates}-template", [])
+    if assure is not None:
+        assured = assured_threshold(
+            scores,
+            rule.values[0],
+            assure,
+            assurance,
+            templates=templates,
+            fusion=fusion,
+            new_gallery=new_gallery,
+            interval=interval,
+        )
+        own, words = assured.described(scores.kind, variables["optimistic_frr"][1])
+        variables |= own
+        attrs |= words | {"assure": assure, "assurance": assurance}
+        remarks += assured.remarks
     for name in ("splitter", "confidence", "interval", "threshold_rule", "threshold_rule_in_words"):
         attrs[name] = crossed.attrs[name]
     attrs["chosen_on"] = "all data; its error there is optimistic"
@@ -197,7 +252,10 @@ def study_threshold(
     attrs["out_of_reach"] = reach
     attrs["warnings"] = "\n".join(filter(None, [*said, reach, few]))
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
-    return build(variables, STUDY, coordinates, attrs)
+    study = build(variables, STUDY, coordinates, attrs)
+    for name in {"threshold", "assured_threshold"} & set(study.data_vars):
+        study[name].attrs["chosen_on"] = scores.fingerprint  # a claim is of other data
+    return study
 
 
 def _where_chosen(

@@ -1,0 +1,370 @@
+"""Assured thresholds: a FAR that is kept, with a stated confidence, in people like these."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.arguments import require_number
+from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, require_choice
+from bioeval.base.progress import reported_to, stage
+from bioeval.base.random import RandomState
+from bioeval.evaluation.cross.variables import CLAIM
+from bioeval.evaluation.pairs_of_people import PairShares
+from bioeval.results.dataset import about_attrs, build
+from bioeval.scores.blocks import Progress
+from bioeval.scores.listed_templates import pattern_of_pairs
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
+from bioeval.stats.promise import (
+    ASSURANCES,
+    PeopleMeans,
+    exact_limits,
+    guaranteed_limits,
+    shares_for_guarantee,
+    shares_to_settle,
+)
+from bioeval.stats.resampling import subject_weights
+from bioeval.tallies.by_subject import knows_people
+from bioeval.tallies.thresholds import require_values, to_internal, to_user
+
+# Points at which the estimated limit is computed, at most; the strictest has a tenth of the target.
+POINTS, STRICTEST = 64, 0.1
+
+# Difference between the mean over pairs of people and the proportion of attempts that is remarked.
+_APART = 0.1
+
+
+@dataclass
+class Assured:
+    """An assured threshold, as a distance; NaN where none can be promised, with the reason."""
+
+    threshold: float = math.nan
+    far: float = math.nan
+    high: float = math.nan
+    attempts: float = math.nan
+    frr: float = math.nan
+    needed: int = 0
+    reason: str = ""
+    rule: str = ""
+    valid_for: str = "people like these"
+    remarks: list[str] = field(default_factory=list)
+
+    def described(self, kind: str, frr: float) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return variables and attributes; `frr` is that of the threshold of the data alone."""
+        values = {
+            "assured_threshold": to_user(self.threshold, kind),
+            "assured_far": self.far,
+            "assured_far_high": self.high,
+            "assured_far_attempts": self.attempts,
+            "assured_frr": self.frr,
+            "frr_price": self.frr - frr,
+            "people_needed": np.int64(self.needed),
+        }
+        attrs = {
+            "assured_reason": self.reason,
+            "assured_rule": self.rule,
+            "assured_for": self.valid_for,
+        }
+        return {name: ((), value) for name, value in values.items()}, attrs
+
+
+@stage("assured threshold")
+def assured_threshold(
+    scores: Scores,
+    target: float,
+    confidence: float,
+    assurance: str,
+    *,
+    templates: str,
+    fusion: str,
+    new_gallery: bool,
+    interval: IntervalOptions,
+) -> Assured:
+    """Return the loosest threshold that keeps a FAR target with a confidence."""
+    shares = PairShares(scores, target, templates=templates, fusion=fusion, new_gallery=new_gallery)
+    independent = shares_for_guarantee(target, confidence)
+    found = Assured(needed=independent if shares.fixed_gallery else 2 * independent)
+    found.rule = "guaranteed" if assurance == "guaranteed" else "estimated"
+    if shares.fixed_gallery:
+        found.valid_for = "people like these against this gallery"
+    if not shares.impostors:
+        found.reason = "there are no impostor attempts"
+    found.reason = found.reason or shares.reason
+    if found.reason:
+        return found
+    last = int(np.searchsorted(shares.mean, target, side="right")) - 1
+    if shares.exact:
+        found.rule = "exact: every person stands in one comparison"
+        layers = np.arange(-1, last + 1)
+        errors = np.append(0, np.round(shares.mean * shares.pairs))[layers + 1]
+        high = exact_limits(errors, shares.pairs, confidence)[1]
+    elif assurance == "guaranteed":
+        layers = np.arange(-1, last + 1)
+        rates = np.append(0.0, shares.mean)[layers + 1]
+        high = guaranteed_limits(rates, shares.independent, confidence)[1]
+    else:
+        layers = _layers_near(shares.mean, target, last)
+        means = shares.means(layers, interval.replicates, interval.seed)
+        high = means.upper(confidence, assurance)
+    kept = int(np.argmax(np.append(high > target, True)))
+    if not kept:
+        found.reason = _refusal(shares, layers[0], high[0], target, confidence, found.needed)
+        return found
+    layer = int(layers[kept - 1])
+    found.threshold = shares.loosest(layer)
+    found.high = float(high[kept - 1])
+    found.far = float(shares.mean[layer]) if layer >= 0 else 0.0
+    found.attempts = float(shares.accepted[layer]) if layer >= 0 else 0.0
+    found.frr = shares.frr(found.threshold)
+    found.remarks = _remarks(scores, found)
+    return found
+
+
+def _seed(confidence: float, replicates: int, random_state: RandomState) -> np.random.SeedSequence:
+    options = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
+    assert options is not None
+    return options.seed
+
+
+def _layers_near(mean: np.ndarray, target: float, last: int) -> np.ndarray:
+    """Return the layers whose limits are computed, evenly in the logarithm of the mean."""
+    first = max(int(np.searchsorted(mean, STRICTEST * target, side="right")) - 1, 0)
+    if last - first < POINTS:
+        return np.arange(first, max(first, last) + 1)
+    log = np.log(mean[: last + 1])
+    places = np.linspace(log[first], math.log(target), POINTS)
+    return np.unique(np.searchsorted(log, places, side="right") - 1)
+
+
+def _refusal(
+    shares: PairShares, layer: int, high: float, target: float, confidence: float, needed: int
+) -> str:
+    """Return why no threshold can be promised, and what would help."""
+    there = sum(map(len, shares.sides))
+    at = 0.0 if layer < 0 else float(shares.mean[layer])
+    return (
+        f"where {100 * at:.3g} % of impostors are accepted in these data, the upper limit at "
+        f"{100 * confidence:g} % is {100 * high:.3g} %, above the target of {100 * target:g} %; "
+        f"there are {there} people, and with {needed:,} or more the guaranteed rule could promise "
+        "it; more people help, more templates of the same people hardly do"
+    )
+
+
+def _remarks(scores: Scores, found: Assured) -> list[str]:
+    said = []
+    if abs(found.far - found.attempts) > _APART * max(found.far, found.attempts):
+        said.append(
+            f"the assured FAR weighs pairs of people alike, {100 * found.far:.3g} %; of all "
+            f"attempts it is {100 * found.attempts:.3g} %, because people have unequal numbers of "
+            "templates"
+        )
+    if scores.is_derived:
+        said.append(
+            f"the scores were made of others ({scores.origin}): the assurance holds if nothing in "
+            "them was fitted to these same people"
+        )
+    return said
+
+
+def check_assurance(assure: Any, assurance: str, rule: Any) -> float:
+    """Return the confidence of an assured threshold, or raise :class:`DataError`."""
+    require_choice("assurance", assurance, ASSURANCES)
+    confidence = check_confidence(assure, "assure")
+    if rule.name != "far" or not 0 < rule.values[0] < 1:
+        raise DataError(
+            f"{Argument('target')} is {rule}; what can be assured is a FAR above 0 and below 1, "
+            "such as far=0.01"
+        )
+    return confidence
+
+
+def require_named_people(scores: Scores, what: str) -> None:
+    """Raise :class:`DataError` unless the people of all attempts are known."""
+    if knows_people(scores):
+        return
+    how = "give labels of probes and gallery"
+    if are_pairs(scores):
+        how = (
+            "name them: columns subject_a and subject_b in a file, --subject-from "
+            f"'{pattern_of_pairs(scores)}', or subjects= to Scores.from_pairs"
+        )
+    raise DataError(
+        f"{what} rests on the number of people, and the people of these scores are not known; {how}"
+    )
+
+
+def check_claim(
+    scores: Scores,
+    threshold: Any,
+    *,
+    far: float | None = None,
+    frr: float | None = None,
+    confidence: float = 0.95,
+    assurance: str = "estimated",
+    templates: str = "single",
+    fusion: str = "min",
+    new_gallery: bool = False,
+    same_data: bool = False,
+    replicates: int = REPLICATES,
+    random_state: RandomState = 0,
+    progress: Progress | None = None,
+) -> xr.Dataset:
+    """Say whether data show, refute or leave open that a rate is at most a number.
+
+    The threshold and the claim are fixed before these data were seen.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of people who had no part in choosing the threshold: a matrix with labels, or a list whose
+        lines name people.
+    threshold : float or xarray object
+        A number counts as fixed beforehand. The dataset of :func:`study_threshold`, or its
+        ``assured_threshold``, is refused on the data it was chosen on.
+    far, frr : float
+        The claim: one of the two, above 0 and below 1.
+    confidence : float
+        Of each one-sided limit.
+    assurance : {"estimated", "guaranteed"}
+        Whether the limits are those of :func:`study_threshold` that were measured in simulations,
+        or those that hold for any population.
+    templates, fusion
+        As for :func:`bioeval.verification`.
+    new_gallery : bool
+        As for :func:`study_threshold`.
+    same_data : bool
+        Whether the data may be those that the threshold was chosen on, with a warning.
+    replicates : int
+        Of the bootstrap over people.
+    random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
+    progress : callable, optional
+        Called as ``progress(rows_done, rows)``.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``verdict``: ``"shown"`` (the upper limit is at most the claim), ``"refuted"`` (the lower
+        limit is above it) or ``"open"``; ``far far_low far_high`` or ``frr frr_low frr_high``,
+        means over pairs of people or over people; ``threshold claim people``, and
+        ``people_to_settle``: with how many people the guaranteed limits would settle the claim at
+        the observed rate, NaN where the rate equals the claim.
+
+    Raises
+    ------
+    DataError
+        If the claim is none, both or not between 0 and 1, or the threshold was chosen on these
+        data.
+    ProtocolError
+        If the people of the scores are not known.
+
+    Notes
+    -----
+    Hoeffding, W. (1963). Probability inequalities for sums of bounded random variables. *Journal
+    of the American Statistical Association* 58, 13-30. See ``docs/uncertainty.md``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> found = be.check_claim(be.simulate(200, 4, random_state=2), 2.5, far=0.05)
+    >>> found.verdict.item(), bool(found.far_high <= 0.05)
+    ('shown', True)
+    """
+    given = {name: rate for name, rate in (("far", far), ("frr", frr)) if rate is not None}
+    if len(given) != 1:
+        raise DataError(
+            f"give one claim, {Argument('far')} or {Argument('frr')}: {len(given)} given"
+        )
+    ((name, claim),) = given.items()
+    claim = _proportion(name, claim)
+    confidence = check_confidence(confidence)
+    require_choice("assurance", assurance, ASSURANCES)
+    require_scores(scores)
+    require_values(scores, "a claim")
+    require_named_people(scores, "a claim")
+    at = _fixed_threshold(scores, threshold, same_data)
+    distance = float(to_internal(np.array([at]), scores.kind)[0])
+    seed = _seed(confidence, replicates, random_state)
+    with reported_to(progress):
+        shares = PairShares(
+            scores, at=distance, templates=templates, fusion=fusion, new_gallery=new_gallery
+        )
+    if name == "frr":
+        means = _means_of_frr(shares, distance, replicates, seed)
+    elif shares.reason:
+        raise ProtocolError(f"nothing can be said of the FAR: {shares.reason}")
+    else:
+        means = shares.means(np.array([0]), replicates, seed)
+    if name == "far" and shares.exact:
+        low, high = exact_limits(means.mean * means.number, means.number, confidence)
+    else:
+        low, high = means.lower(confidence, assurance), means.upper(confidence, assurance)
+    rate = float(means.mean[0])
+    verdict = "shown" if high[0] <= claim else "refuted" if low[0] > claim else "open"
+    people = sum(means.sides)
+    settled = shares_to_settle(rate, claim, confidence)
+    variables: dict[str, Any] = {
+        "verdict": ((), verdict),
+        name: ((), rate),
+        f"{name}_low": ((), low[0]),
+        f"{name}_high": ((), high[0]),
+        "threshold": ((), at),
+        "claim": ((), claim),
+        "people": ((), np.int64(people)),
+        "people_to_settle": ((), float(np.ceil(people * settled / max(means.independent, 1)))),
+    }
+    attrs = about_attrs(shares.about, f"claim, {templates}-template", [])
+    attrs |= {"confidence": confidence, "assurance": assurance, "rate": name}
+    return build(variables, CLAIM, {}, attrs)
+
+
+def _proportion(name: str, value: Any) -> float:
+    rate = require_number(name, value, above=0.0, high=1.0)
+    if rate == 1:
+        raise DataError(f"{Argument(name)} is 1, which is true of any threshold; claim less")
+    return rate
+
+
+def _fixed_threshold(scores: Scores, threshold: Any, same_data: bool) -> float:
+    """Return a threshold that was fixed before these data were seen."""
+    if isinstance(threshold, xr.Dataset):
+        name = "assured_threshold" if "assured_threshold" in threshold else "threshold"
+        if name not in threshold:
+            raise DataError(f"{Argument('threshold')} is a dataset without a threshold")
+        chosen_on, value = threshold.attrs.get("fingerprint"), threshold[name].item()
+    elif isinstance(threshold, xr.DataArray):
+        chosen_on, value = threshold.attrs.get("chosen_on"), threshold.values
+    else:
+        chosen_on, value = None, threshold
+    if chosen_on is not None and chosen_on == scores.fingerprint:
+        said = (
+            f"{Argument('threshold')} was chosen on these very data, of which the claim would be "
+            "too favourable; give data of other people"
+        )
+        if not same_data:
+            raise DataError(f"{said}, or {Argument('same_data', True)} to look all the same")
+        warnings.warn(said, BioevalWarning, stacklevel=3)
+    return require_number("threshold", value)
+
+
+def _means_of_frr(
+    shares: PairShares, distance: float, replicates: int, seed: np.random.SeedSequence
+) -> PeopleMeans:
+    """Return the mean over people of each one's own FRR."""
+    attempts = np.bincount(shares.of_person, minlength=shares.people)
+    errors = np.bincount(shares.of_person, shares.genuine > distance, shares.people)
+    own = errors[attempts > 0] / attempts[attempts > 0]
+    n = len(own)
+    if n < 3:
+        raise ProtocolError(
+            f"there are only {n} people with genuine attempts; at least 3 are needed"
+        )
+    weights = subject_weights(n, replicates, seed).astype(np.float64)
+    without = (own.sum() - own) / (n - 1)
+    drawn = own @ weights / n
+    return PeopleMeans(np.array([own.mean()]), without[None], drawn[None], n, n, (n,))

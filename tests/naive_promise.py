@@ -1,0 +1,130 @@
+"""Slow twins of assured thresholds, from their definitions, by plain loops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import beta, norm, t
+
+INF = math.inf
+
+
+def shares(
+    values: np.ndarray, probes: Sequence, gallery: Sequence, threshold: float, fuse: bool = False
+) -> dict[frozenset, float]:
+    """Proportion accepted of the attempts of each pair of people; distances, NaN is no attempt."""
+    accepted: dict[frozenset, int] = {}
+    attempts: dict[frozenset, int] = {}
+    for i, a in enumerate(probes):
+        for b in sorted(set(gallery), key=str):
+            if a == b:
+                continue
+            own = [values[i][j] for j in range(len(gallery)) if gallery[j] == b]
+            own = [x for x in own if not math.isnan(x)]
+            if fuse:
+                own = [min(own)] if own else []
+            pair = frozenset([a, b])
+            for x in own:
+                attempts[pair] = attempts.get(pair, 0) + 1
+                accepted[pair] = accepted.get(pair, 0) + (x <= threshold)
+    return {pair: accepted[pair] / attempts[pair] for pair in attempts}
+
+
+def mean(found: dict[frozenset, float]) -> float:
+    return sum(found.values()) / len(found)
+
+
+def people_of(found: dict[frozenset, float]) -> list:
+    return sorted({x for pair in found for x in pair}, key=str)
+
+
+def without(found: dict[frozenset, float], person: object) -> float:
+    return mean({pair: h for pair, h in found.items() if person not in pair})
+
+
+def replicate(found: dict[frozenset, float], weights: dict) -> float:
+    part = whole = 0.0
+    for pair, h in found.items():
+        a, b = pair
+        part += weights[a] * weights[b] * h
+        whole += weights[a] * weights[b]
+    return part / whole
+
+
+def kl(u: float, q: float) -> float:
+    found = 0.0
+    if u > 0:
+        found += u * math.log(u / q) if q > 0 else INF
+    if u < 1:
+        found += (1 - u) * math.log((1 - u) / (1 - q)) if q < 1 else INF
+    return found
+
+
+def guaranteed(u: float, m: int, delta: float, upper: bool = True) -> float:
+    allowed = math.log(1 / delta) / m
+    if upper:
+        if u >= 1:
+            return 1.0
+        if u <= 0:
+            return 1 - math.exp(-allowed)
+        return brentq(lambda q: kl(u, q) - allowed, u, 1 - 1e-15, xtol=1e-14)
+    if u <= 0:
+        return 0.0
+    if u >= 1:
+        return math.exp(-allowed)
+    if kl(u, 1e-300) <= allowed:
+        return 0.0
+    return brentq(lambda q: kl(u, q) - allowed, 1e-300, u, xtol=1e-14)
+
+
+def bca(u: float, left_out: Sequence[float], drawn: Sequence[float], level: float) -> float | None:
+    """One-sided limit at a level, None where it is not defined."""
+    below = sum(x < u for x in drawn) + sum(x == u for x in drawn) / 2
+    if below in (0, len(drawn)):
+        return None
+    z0, z = norm.ppf(below / len(drawn)), norm.ppf(level)
+    middle = sum(left_out) / len(left_out)
+    d = [middle - x for x in left_out]
+    squares = sum(x**2 for x in d)
+    if squares == 0:
+        return None
+    a = sum(x**3 for x in d) / (6 * squares**1.5)
+    q = norm.cdf(z0 + (z0 + z) / (1 - a * (z0 + z)))
+    return float(np.quantile(drawn, q))
+
+
+def korn_graubard(
+    u: float, left_out: Sequence[float], number: int, m: int, delta: float, *, no_bias: bool
+) -> float:
+    """Upper limit."""
+    if u == 0:
+        return 1 - delta ** (1 / m)
+    n = len(left_out)
+    middle = sum(left_out) / n
+    v = (n - 1) / n * sum((x - middle) ** 2 for x in left_out)
+    if v == 0 or no_bias:
+        effective = m
+    else:
+        ratio = norm.ppf(1 - delta) / t.ppf(1 - delta, n - 1)
+        effective = min(u * (1 - u) / v * ratio**2, number)
+    if u == 1:
+        return 1.0
+    return float(beta.ppf(1 - delta, effective * u + 1, effective - effective * u))
+
+
+def estimated(
+    u: float, left_out: Sequence[float], drawn: Sequence[float], number: int, m: int, delta: float
+) -> float:
+    """Upper limit: the larger of BCa and Korn and Graubard."""
+    first = bca(u, left_out, drawn, 1 - delta)
+    below = sum(x < u for x in drawn) + sum(x == u for x in drawn) / 2
+    second = korn_graubard(u, left_out, number, m, delta, no_bias=below in (0, len(drawn)))
+    return second if first is None else max(first, second)
+
+
+def attainable(values: np.ndarray, probes: Sequence, gallery: Sequence) -> list[float]:
+    """Reject-all, then each distinct score of either class; NaN where there is no attempt."""
+    return [-INF, *sorted({x for x in np.ravel(values).tolist() if math.isfinite(x)})]
