@@ -217,6 +217,7 @@ def test_an_output_that_is_full(scores, capsys, monkeypatch, line):
 
 
 @pytest.mark.parametrize("command", ["run scores.npz", "--help"])
+@pytest.mark.cases(1)
 def test_a_pipe_that_nobody_reads(scores, command):
     assert run(*command.split()) == 0  # compiles, which another process would announce
     done = in_bash(f"BIOEVAL {command} | true; exit ${{PIPESTATUS[0]}}")
@@ -224,6 +225,7 @@ def test_a_pipe_that_nobody_reads(scores, command):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.slow
 def test_a_full_device(scores):
     done = in_bash("BIOEVAL protocols > /dev/full")
     assert done.returncode == 1
@@ -474,6 +476,7 @@ def test_results_are_replaced_on_request_only(scores, tmp_path, capsys):
     assert set(json.loads(after["summary.json"])["files"]) == replaced
 
 
+@pytest.mark.slow
 def test_a_folder_with_files_of_other_kinds_is_used(scores):
     Path("results").mkdir()
     Path("results/notes.txt").write_text("mine")
@@ -482,6 +485,7 @@ def test_a_folder_with_files_of_other_kinds_is_used(scores):
 
 
 @pytest.mark.parametrize("existing", [False, True])
+@pytest.mark.cases(1)
 def test_of_two_runs_into_one_folder_the_later_one_is_refused(
     scores, monkeypatch, capsys, existing
 ):
@@ -533,6 +537,7 @@ def test_nothing_is_written_when_something_fails(
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "kill"]
 )
+@pytest.mark.cases(1)
 def test_a_signal_leaves_no_debris(number, code):
     """The signal comes while the file is half written."""
     program = f"""
@@ -720,6 +725,7 @@ def unmated(tmp_path):
         ("fuse", "x.npz", "--name", "x", "--name", "y"), ("epc",),
     ],
 )  # fmt: skip
+@pytest.mark.cases(4)
 def test_nothing_evaluated_is_no_success(unmated, tmp_path, capsys, command):
     name, *options = command
     given = ["--dev", unmated, "--test", unmated] if name == "epc" else [unmated, *options]
@@ -878,6 +884,7 @@ def test_each_option_bears_the_name_of_an_argument():
         assert unknown <= {"name", "terms"}, name
 
 
+@pytest.mark.slow
 def test_the_whole_experiment_in_one_command(tmp_path, capsys):
     scores = be.simulate(20, 4, random_state=1)
     be.save(scores, "all.npz")
@@ -1017,6 +1024,7 @@ def test_terms_of_iso(command, theirs, ours, capsys, monkeypatch):
 # ------------------------------------------------------------------------- systems side by side
 
 
+@pytest.mark.slow
 def test_a_page_of_systems_on_different_scales_has_each_at_its_own_threshold(tmp_path, capsys):
     """The same scores of 0..1 and of 0..100: the same rates, and no difference."""
     made = be.simulate(20, 3, random_state=1)

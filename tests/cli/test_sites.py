@@ -40,6 +40,7 @@ def document(capsys, *args):
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_probes_at_two_sites(folder, tmp_path, capsys):
     files = []
     for site in SITES:

@@ -372,6 +372,7 @@ def test_the_command_speaks_iso_terms(files, capsys):
     assert "FMR is FAR" in shown
 
 
+@pytest.mark.slow
 def test_the_command_draws_both_systems_in_one_figure_each(files, tmp_path, capsys, monkeypatch):
     from bioeval.views.plots import save
 

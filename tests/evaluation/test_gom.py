@@ -368,6 +368,7 @@ def test_the_figure_has_no_empty_panel(probes, drawn, why):
     assert display.why_empty == ""
 
 
+@pytest.mark.slow
 def test_what_is_not_defined_is_not_drawn(files, capsys, tmp_path):
     """Where every query is in the gallery, the plots and the page have no figure against FAR."""
     probes = searched().select(probes=np.arange(24))  # those of the subjects that are enrolled

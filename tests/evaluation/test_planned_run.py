@@ -85,6 +85,7 @@ def test_the_command_prints_a_table_and_json():
 
 
 @pytest.mark.parametrize("given", [{}, {"dim": 8}, {"probes": 2e3}, {"dim": 8, "probes": 2e3}])
+@pytest.mark.cases(2)
 def test_a_measurement_runs(monkeypatch, given):
     monkeypatch.setattr(planned_run, "MEASURED", 300)
     plan = be.plan_run(templates=1e4, metric="l2", **given)

@@ -216,6 +216,7 @@ def population(seed: int = 0, subjects: int = 12, templates: int = 6, **options:
 
 
 @pytest.mark.parametrize("name", conventions())
+@pytest.mark.cases(5)
 def test_parts_merge_into_the_whole(name, tmp_path):
     scores = population()
     rows = np.random.default_rng(1).permutation(40)
@@ -653,6 +654,7 @@ def test_nan_is_an_error_only_where_it_is_read():
             be.reid(be.Scores([row], [1], [1, 2, 1], **meta))
 
 
+@pytest.mark.slow
 def test_results_survive_a_file(tmp_path):
     import xarray as xr
 
@@ -716,6 +718,7 @@ def test_a_run_by_a_convention(on_disk, capsys):
         ("query_label", "gallery_label", "query_cam", "gallery_cam"),
     ],
 )
+@pytest.mark.cases(3)
 def test_arrays_under_their_usual_names(matrix, names, tmp_path, capsys):
     """What rankers in Python take needs no options; what is named stays as it is named."""
     scores = population()
@@ -765,6 +768,7 @@ def test_a_matrix_beside_csv_files_of_usual_names(tmp_path, capsys):
     assert found["mean_ap"] == float(be.reid(scores).mean_ap)
 
 
+@pytest.mark.slow
 def test_a_run_writes_json_and_plots(on_disk, capsys):
 
     options = ["--protocol", "cityflow", "--json", "--out", "found", "--plots"]

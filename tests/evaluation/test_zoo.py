@@ -213,6 +213,7 @@ def test_a_part_of_a_square_matrix_shares_no_template_between_halves():
 
 
 @pytest.mark.parametrize("sizes", [[2, 2, 2, 2, 5, 5, 5, 5], [2, 2, 3, 3, 5, 6, 6, 7]])
+@pytest.mark.cases(1)
 def test_the_test_of_halves_against_all_permutations(sizes):
     """Sizes of fewer than four subjects are permuted together with the next."""
     rng = np.random.default_rng(2)
@@ -329,6 +330,7 @@ def test_mixed_labels_are_text_of_their_own():
     assert sorted(ds.subject.values) == ["'1'", "1"]
 
 
+@pytest.mark.slow
 def test_it_survives_a_file(tmp_path):
     import xarray as xr
 

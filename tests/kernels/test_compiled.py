@@ -66,6 +66,7 @@ def test_kernels_are_compiled_into_a_temporary_folder(installed):
     assert not folder.exists()  # removed at the end
 
 
+@pytest.mark.slow
 def test_a_place_of_the_users_is_kept(installed):
     """A home that can be written to, or a folder that is named."""
     own = str(installed / "own")

@@ -294,6 +294,7 @@ def test_the_smallest_limit_that_is_named_works(chunk, tmp_path):
     assert be.verification(enough).eer == be.verification(be.Scores(d, labels)).eer
 
 
+@pytest.mark.slow
 def test_a_limit_too_small_for_the_footer_of_parquet_says_so(tmp_path, monkeypatch):
     pa, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
     d, labels = matrix(300)

@@ -232,6 +232,7 @@ def test_a_system_without_errors_is_said_to_be_off_the_det():
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(1)
 def test_det_draws_no_band_where_it_draws_no_curve(kind):
     scores = be.simulate(30, 4, within=0.4, random_state=5)
     if kind == "similarity":
@@ -345,6 +346,7 @@ def test_surface_is_downsampled_for_drawing_only():
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.slow
 def test_surface_marks_the_exact_threshold_of_a_far_target(scores, kind):
     """Between two thresholds of the curve FAR may jump; the table has the exact one."""
     if kind == "similarity":
@@ -452,6 +454,7 @@ def test_thresholds_of_different_kinds_share_no_axis(single, similarity, scores)
 
 
 @pytest.mark.parametrize("name", ["roc", "det", "dir_far"])
+@pytest.mark.cases(1)
 def test_no_impostor_is_said_on_the_axes(alone, name):
     display = draw(getattr(plot, name)(be.evaluate(alone)))
     assert display.lines_ == {}
@@ -552,6 +555,7 @@ def test_bins_of_scores_in_steps_hold_as_many_steps_as_they_are_wide(kind, step)
     ("value", "form"),
     [(1e6, "distance"), (-1e6, "similarity"), (1e300, "pairs"), (-1e6, "streamed")],
 )
+@pytest.mark.cases(1)
 def test_scores_far_from_all_others_leave_the_rest_its_bins(value, form):
     rng = np.random.default_rng(1)
     labels = np.repeat(np.arange(40), 4)
@@ -628,6 +632,7 @@ def test_distributions_of_a_tally_of_pairs_and_of_several(scores, single):
     [np.full((4, 4), 0.5), np.zeros((4, 4)), np.arange(16).reshape(4, 4) * 1e-300],
     ids=["equal", "zero", "tiny"],
 )
+@pytest.mark.cases(1)
 def test_distributions_of_odd_scores(values):
     display = draw(plot.score_distributions(be.Scores(values, ["a", "a", "b", "b"])))
     assert display.genuine[""].counts.sum() == 4
@@ -661,6 +666,7 @@ def test_matrix_is_sorted_by_subject_without_the_diagonal():
 
 
 @pytest.mark.parametrize(("probes", "gallery"), [(30, 5), (5, 30), (5, 6)])
+@pytest.mark.cases(1)
 def test_both_axes_of_a_matrix_are_named_or_both_counted(probes, gallery):
     labels = np.arange(probes), np.repeat(np.arange(gallery), 4)
     display = draw(plot.matrix(be.Scores(np.ones((probes, 4 * gallery)), *labels)))
@@ -713,6 +719,7 @@ def test_matrix_of_other_kinds_of_scores(similarity, tmp_path):
         plot.matrix(np.eye(3))
 
 
+@pytest.mark.slow
 def test_large_matrices_need_little_memory(tmp_path):
     values = np.lib.format.open_memmap(tmp_path / "m.npy", "w+", np.float32, (6000, 3000))
     values[:] = np.random.default_rng(0).random((1, 3000), dtype=np.float32)
@@ -805,6 +812,7 @@ def test_style_reaches_the_lines(tree):
         assert line.get_linewidth() == 3 and line.get_alpha() == 0.5
 
 
+@pytest.mark.slow
 def test_axes_of_a_figure_of_many_keep_their_size(systems):
     figure, grid = plt.subplots(2, 2, figsize=(8, 6), layout="constrained")
     plot.roc(systems, grid[0, 0])
@@ -820,6 +828,7 @@ MAGIC = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}
 
 
 @pytest.mark.parametrize("kind", MAGIC)
+@pytest.mark.cases(1)
 def test_files(tree, tmp_path, kind):
     first, second = tmp_path / f"a.{kind}", tmp_path / f"b.{kind}"
     assert plot.save(plot.roc(tree), first) == first
@@ -870,6 +879,7 @@ def test_every_display_has_the_same_two_methods(plotted):
     assert list(given)[-1] == "style"
 
 
+@pytest.mark.slow
 def test_save_all_writes_what_there_is(tree, scores, systems, tmp_path):
     written = plot.save_all(tree, scores, tmp_path / "plots")
     assert all(path.stat().st_size > 2000 for path in written)
@@ -888,6 +898,7 @@ def test_save_all_writes_what_there_is(tree, scores, systems, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_save_all_of_single_tasks(tree, single, tmp_path):
     closed = {"one": tree["closed_set"], "two": tree["closed_set"].to_dataset()}
     assert [p.name for p in plot.save_all(closed, None, tmp_path)] == ["cmc.png"]
@@ -931,6 +942,7 @@ def test_precision_recall_draws_the_levels_of_each_system(tmp_path):
         plot.precision_recall(be.closed_set(near))
 
 
+@pytest.mark.slow
 def test_save_all_draws_what_single_functions_return(scores, tmp_path):
     sizes = be.gallery_size(scores, [2, 5], thresholds=4)
     galleries = be.partition.ProbeGallerySplit(1, n_repeats=3, random_state=0)
@@ -998,6 +1010,7 @@ def test_matplotlib_waits_until_it_is_needed(root):
 
 
 @pytest.mark.parametrize("name", [*CURVES, "dir_surface", "gallery_size", "threshold_study"])
+@pytest.mark.cases(3)
 def test_pictures_speak_the_words_of_their_data(name, scores, tree):
     """Either vocabulary; the other one's words are in small beside the axes alone."""
     data = {

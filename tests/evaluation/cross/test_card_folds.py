@@ -284,6 +284,7 @@ def test_a_mean_may_lie_outside_the_interval_of_its_quantiles(kfold):
     np.testing.assert_allclose(ends, [closed.cms_low, closed.cms_high])
 
 
+@pytest.mark.slow
 def test_plots_of_folds_show_each_fold_and_the_mean(scores, kfold, tmp_path):
     be.save(scores, tmp_path / "s.npz")
     words = ("--protocol", "course-kfold", "--out", str(tmp_path / "o"), "--plots")

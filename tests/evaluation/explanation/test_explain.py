@@ -312,6 +312,7 @@ def lines_of_subjects(text):
     return text.splitlines().index("List of subjects")
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch, capsys, root):
     """Each console block of docs/explain.md, without what it leaves out; its Python runs."""
     page = (root / "docs" / "explain.md").read_text(encoding="utf-8")

@@ -63,6 +63,7 @@ def test_a_row_is_the_ordered_list_of_its_probe(kind, tmp_path):
     assert "<title>Probe 5 (subject b) - bioeval report</title>" in text
 
 
+@pytest.mark.slow
 def test_a_long_list_is_shortened_and_there_as_a_whole(scores, tmp_path):
     found = tables(written(be.explain(scores, 0), tmp_path)[0])
     short, whole = found["row-0-1-list-1"], found["row-0-1-list-1-whole"]
