@@ -74,6 +74,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[Any]:
+    """Collect in one process after the other: the first compiles tests and modules for all."""
+    if not hasattr(session.config, "workerinput") or sys.platform == "win32":
+        return (yield)
+    import fcntl
+
+    with open(ROOT / "pyproject.toml") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        return (yield)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if CI or config.getoption("--all") or "slow" in config.getoption("-m"):
         return

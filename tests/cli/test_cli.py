@@ -163,7 +163,7 @@ def test_control_characters_do_not_reach_the_terminal(capsys):
 
 
 def test_streams_and_codes_of_the_real_program(scores):
-    bioeval("run", scores)  # which compiles, and says so
+    assert main(["run", str(scores)]) == 0  # which compiles
     good = bioeval("run", scores)
     assert (good.returncode, good.stderr) == (0, "")
     assert "Verification, single-template" in good.stdout
@@ -239,6 +239,7 @@ def test_an_output_that_is_closed(scores, capsys, monkeypatch):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_what_is_printed_comes_before_what_is_noted(scores, monkeypatch):
     """Where both go into one file, each through a buffer of its own."""
     with open("both", "a") as out, open("both", "a") as err:
@@ -448,6 +449,7 @@ def test_out(scores, capsys):
     assert [float(row["cms"]) for row in rows] == truth["closed_set"].cms.values.tolist()
 
 
+@pytest.mark.slow
 def test_out_with_json(scores, capsys):
     assert run("run", scores, "--out", "results", "--json") == 0
     said = capsys.readouterr()
@@ -514,6 +516,7 @@ def test_of_two_runs_into_one_folder_the_later_one_is_refused(
     [(KeyboardInterrupt, 130), (OSError(28, "No space left on device"), 1)],
     ids=["ctrl-c", "full"],
 )
+@pytest.mark.cases(1)
 def test_nothing_is_written_when_something_fails(
     scores, monkeypatch, capsys, raised, code, existing
 ):
@@ -626,6 +629,7 @@ def test_a_card_of_ones_own(scores, tmp_path, root, capsys):
     assert "Protocol  mine" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_ranks_of_a_card(scores, tmp_path, root, capsys):
     """In the table, the summary and the curves; those that no candidate has are left out."""
     text = (root / "protocols" / "course-all-vs-all.toml").read_text(encoding="utf-8")
@@ -671,6 +675,7 @@ def _in_another_order(values, labels, kind="distance"):
 
 
 @pytest.mark.parametrize("scale", [1, -1])
+@pytest.mark.slow
 def test_labels_in_another_order_are_what_check_says(tmp_path, capsys, scale):
     """Near chance a run and a page say what the check finds, and nothing is advised besides."""
     made = be.simulate(20, 4, random_state=1)
@@ -744,6 +749,7 @@ def test_a_rate_of_impostors_at_given_thresholds_is_a_result(unmated, capsys):
     assert "FAR" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_warnings_name_options(tmp_path, capsys):
     """The same labels on both sides of a matrix that is not said to be square."""
     scores = be.Scores(np.arange(9.0).reshape(3, 3), list("aab"), list("aab"))
@@ -1007,6 +1013,7 @@ def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path,
         (["zoo", "--threshold", "far=0.1"], "FNMR with FMR at most", "FRR"),
     ],
 )
+@pytest.mark.cases(2)
 def test_terms_of_iso(command, theirs, ours, capsys, monkeypatch):
     """Only the header, where the names of both are, has the lecture's."""
     monkeypatch.setenv("COLUMNS", "200")
@@ -1099,6 +1106,7 @@ def test_named_pairs_are_compared_in_any_order(named_pairs, capsys):
     assert fewer["measures"] != whole["measures"]
 
 
+@pytest.mark.slow
 def test_a_page_says_which_named_pairs_are_not_common(named_pairs, tmp_path, capsys):
     count, kept = named_pairs
     quick = ["--kind", "distance", "--folds", "0", "--interval", "none", "--force"]

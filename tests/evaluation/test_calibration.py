@@ -339,6 +339,7 @@ def test_a_result_survives_netcdf(people, tmp_path):
     assert xr.load_dataset(tmp_path / "found.nc", engine="h5netcdf").identical(found)
 
 
+@pytest.mark.slow
 def test_the_command(people, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     be.save(people, "people.npz")

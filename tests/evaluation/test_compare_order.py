@@ -168,6 +168,7 @@ def test_p_value_interval_and_verdict_agree(drawn, confidence, adjust):
     print(reasons)
 
 
+@pytest.mark.slow
 def test_why_nothing_is_decided_is_shown(tmp_path, capsys, monkeypatch):
     """In the table, in JSON, in the saved file and on the page; there alone, where there is one."""
     monkeypatch.chdir(tmp_path)

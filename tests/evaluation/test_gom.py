@@ -275,6 +275,7 @@ def files(tmp_path, monkeypatch):
     return ["a.npz", "b.npz"]
 
 
+@pytest.mark.slow
 def test_the_command(files, capsys):
     args = ["gom", *files, "--budget", "9", "--interval", "subject-bootstrap",
             "--replicates", "100"]  # fmt: skip

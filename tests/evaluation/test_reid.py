@@ -782,6 +782,7 @@ def test_a_run_writes_json_and_plots(on_disk, capsys):
     assert {"cmc.png", "reid.csv", "results.nc", "summary.json"} <= set(os.listdir("found"))
 
 
+@pytest.mark.slow
 def test_a_run_of_top_k_lists(on_disk, capsys):
     order = np.argsort(on_disk.values, axis=1, kind="stable")[:, :100]
     np.savez("lists.npz", indices=order, probe_labels=on_disk.probe_labels,
@@ -798,6 +799,7 @@ def test_a_run_of_top_k_lists(on_disk, capsys):
     assert "such as cityflow" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_plots_of_scores_show_what_a_convention_keeps(on_disk, monkeypatch):
     """The distributions are over the attempts that the results are over."""
     from bioeval.evaluation import plotted_scores

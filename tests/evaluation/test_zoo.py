@@ -96,6 +96,7 @@ def faces(**given) -> be.Scores:
 
 @pytest.mark.parametrize("templates", ["single", "multi"])
 @pytest.mark.parametrize("rule", ["eer", ("far", 0.01), "hter", "accuracy", ("cost", 0.1, 1, 2)])
+@pytest.mark.cases(3)
 def test_a_rule_chooses_on_the_same_attempts(rule, templates):
     scores = faces()
     ds = be.zoo(scores, threshold=rule, templates=templates, permutations=1)
@@ -385,6 +386,7 @@ def test_lorenz_curves():
     assert "a, false rejects" in both.curves
 
 
+@pytest.mark.slow
 def test_zoo_of_the_command_line(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     scores = faces(subjects=20)

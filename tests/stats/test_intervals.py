@@ -431,6 +431,7 @@ def test_the_table_shows_intervals_and_says_how_they_were_found(scores):
     assert f"[{low:.2f}, {high:.2f}]" in as_text(tree, 46)
 
 
+@pytest.mark.slow
 def test_the_command_adds_intervals(scores, tmp_path, monkeypatch, capsys):
     import json
 
@@ -472,6 +473,7 @@ def test_the_command_refuses_options_that_cannot_be(scores, tmp_path, options, s
     assert says in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_plots_draw_bands_where_there_are_intervals(scores):
 
     with_them = be.evaluate(scores, interval="wilson")

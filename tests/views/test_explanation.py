@@ -74,6 +74,7 @@ def test_names_are_escaped_and_no_markup():
     be.plot.row_walk(found).figure_.canvas.draw()
 
 
+@pytest.mark.slow
 def test_the_picture_says_the_roles_in_words(found):
     display = be.plot.row_walk(found)
     display.figure_.canvas.draw()

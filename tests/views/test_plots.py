@@ -119,6 +119,7 @@ def test_curves_hold_the_arrays_of_the_dataset(single, open_set, tree):
         np.testing.assert_array_equal(getattr(surface, name), open_set[name])
 
 
+@pytest.mark.slow
 def test_no_plot_needs_more_than_the_rates(single, open_set):
     """Datasets without operating points, counts and attributes are drawn."""
     bare = xr.Dataset({k: single[k].variable.to_base_variable() for k in ("far", "gar", "frr")})
@@ -334,6 +335,7 @@ def test_contours_follow_the_cells_that_reach_a_level(kind):
         np.testing.assert_array_equal(cells, reached[k])
 
 
+@pytest.mark.slow
 def test_surface_is_downsampled_for_drawing_only():
     dataset = be.open_set(be.simulate(120, 5, random_state=1))
     display = draw(plot.dir_surface(dataset))
@@ -463,6 +465,7 @@ def test_no_impostor_is_said_on_the_axes(alone, name):
         draw(getattr(plot, name)(be.evaluate(alone), log=True))
 
 
+@pytest.mark.slow
 def test_no_genuine_attempt_is_said_on_the_axes():
     tree = be.evaluate(be.Scores([[0, 1], [1, 0]], ["ann", "bob"]))
     for function, what in (
@@ -590,6 +593,7 @@ def test_scores_far_from_all_others_leave_the_rest_its_bins(value, form):
         assert "cells too wide" in words(again) and again.ax_.get_xlim()[1] <= 1
 
 
+@pytest.mark.slow
 def test_sentinels_lie_off_the_axes_which_say_so():
     rng = np.random.default_rng(6)
     labels = np.repeat(np.arange(20), 4)
@@ -606,6 +610,7 @@ def test_sentinels_lie_off_the_axes_which_say_so():
     assert "off the axis: thresholds up to 1e+06" in words(rates)
 
 
+@pytest.mark.slow
 def test_distributions_of_a_tally_of_pairs_and_of_several(scores, single):
     whole = plot.score_distributions(scores)
     again = plot.score_distributions(be.tally(scores))
@@ -919,6 +924,7 @@ def test_save_all_of_single_tasks(tree, single, tmp_path):
         plot.save_all(single, single.far, tmp_path)
 
 
+@pytest.mark.slow
 def test_precision_recall_draws_the_levels_of_each_system(tmp_path):
     values = np.random.default_rng(0).random((20, 60))
     people, gallery = np.arange(20) % 8, np.arange(60) % 8
@@ -996,6 +1002,7 @@ def test_every_plot_of_the_table_is_public():
         assert display.__module__ == entry.home and callable(getattr(plot, entry.name))
 
 
+@pytest.mark.slow
 def test_matplotlib_waits_until_it_is_needed(root):
     program = (
         "import sys\nimport bioeval.plot\ndir(bioeval.plot)\n"

@@ -271,9 +271,6 @@ def test_the_table_has_test_and_training_side_by_side(scores, kfold, tmp_path):
     assert {"results.nc", "summary.json", "table.txt", "folds_verification_single.csv"} <= files
     rows = (tmp_path / "o" / "folds_verification_single.csv").read_text().splitlines()
     assert len(rows) == 11
-    words = ("--protocol", "course-kfold", "--out", str(tmp_path / "o"), "--force")
-    assert run(str(tmp_path / "s.npz"), *words).exit_code == 0
-    assert {path.name for path in (tmp_path / "o").iterdir()} == files
 
 
 def test_a_mean_may_lie_outside_the_interval_of_its_quantiles(kfold):

@@ -166,6 +166,7 @@ def test_the_plot_holds_the_folds(scores):
         be.plot.threshold_study(be.verification(scores))
 
 
+@pytest.mark.slow
 def test_the_command(scores, tmp_path):
     be.save(scores, tmp_path / "s.npz")
     words = ["threshold", str(tmp_path / "s.npz"), "--target", "far=0.01", "--folds", "4"]

@@ -35,6 +35,7 @@ def _text(cell: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(1)
 def test_a_row_is_the_ordered_list_of_its_probe(kind, tmp_path):
     """Against the definition: sorted by nearness, counted by the threshold."""
     rng = np.random.default_rng(4)
@@ -72,6 +73,7 @@ def test_a_long_list_is_shortened_and_there_as_a_whole(scores, tmp_path):
     assert sum(counted) + len(short) - 1 - len(counted) == 47
 
 
+@pytest.mark.slow
 def test_rows_are_shown_beside_results(scores, tmp_path):
     tree = be.evaluate(scores)
     rows = {"one": be.explain(scores, 1), EVIL: be.explain(scores, 2)}
