@@ -201,6 +201,7 @@ COMMAND_LINES = [
 
 
 @pytest.mark.parametrize("line", COMMAND_LINES)
+@pytest.mark.cases(3)
 def test_a_reader_that_has_left(scores, capsys, monkeypatch, line):
     monkeypatch.setattr(sys, "stdout", Broken(BrokenPipeError(32, "Broken pipe")))
     assert run(*line.split()) == 141
@@ -209,6 +210,7 @@ def test_a_reader_that_has_left(scores, capsys, monkeypatch, line):
 
 
 @pytest.mark.parametrize("line", COMMAND_LINES)
+@pytest.mark.cases(3)
 def test_an_output_that_is_full(scores, capsys, monkeypatch, line):
     monkeypatch.setattr(sys, "stdout", Broken(OSError(28, "No space left on device")))
     assert run(*line.split()) == 1
@@ -274,6 +276,7 @@ def test_table(scores, capsys):
 
 @pytest.mark.parametrize("columns", [20, 44, 80, 120])
 @pytest.mark.parametrize("command", [["run", "scores.npz"], ["protocols"]])
+@pytest.mark.cases(3)
 def test_the_table_is_as_wide_as_it_may_be(scores, capsys, monkeypatch, command, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     assert run(*command) == 0
@@ -761,6 +764,7 @@ def test_warnings_name_options(tmp_path, capsys):
     assert "leave --gallery-labels out" in Path("results/summary.json").read_text()
 
 
+@pytest.mark.slow
 def test_a_matrix_as_csv(tmp_path, capsys):
     """The message says how to make a file that is read, and what it says works."""
     (tmp_path / "m.csv").write_text("0,1,5\n1,0,5\n5,5,0\n")
@@ -1088,6 +1092,7 @@ def named_pairs(tmp_path):
     return len(rows), len(kept)
 
 
+@pytest.mark.slow
 def test_named_pairs_are_compared_in_any_order(named_pairs, capsys):
     count, kept = named_pairs
     options = ["--kind", "distance", "--replicates", "100", "--json"]

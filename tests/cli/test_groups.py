@@ -25,6 +25,7 @@ def files(tmp_path_factory):
     return made, str(folder / "s.npz"), str(folder / "t.npz")
 
 
+@pytest.mark.slow
 def test_groups(files, tmp_path, capsys):
     scores, file, _ = files
     out = tmp_path / "o"

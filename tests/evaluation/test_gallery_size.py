@@ -249,6 +249,7 @@ def test_bad_options(options, message):
         be.gallery_size(be.simulate(4, 2), **options)
 
 
+@pytest.mark.slow
 def test_default_sizes_similarities_and_files(tmp_path):
     import xarray as xr
 

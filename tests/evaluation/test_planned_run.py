@@ -63,6 +63,7 @@ def test_bad_numbers_are_refused(given, match):
 
 
 @pytest.mark.usefixtures("known_speed")
+@pytest.mark.slow
 def test_scores_describe_themselves():
     scores = be.simulate(20, 3, random_state=1)
     plan = be.plan_run(scores)

@@ -56,6 +56,7 @@ def in_a_process(folder: Path, *arguments: str, **more: str) -> subprocess.Compl
     )
 
 
+@pytest.mark.slow
 def test_kernels_are_compiled_into_a_temporary_folder(installed):
     done = in_a_process(installed, "-c", PROGRAM, HOME=str(installed / "file" / "home"))
     assert done.returncode == 0, done.stderr

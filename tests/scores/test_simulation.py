@@ -476,6 +476,7 @@ def test_people_who_do_not_differ_are_told_apart_by_chance():
     assert chance.d_prime == 0.0
 
 
+@pytest.mark.slow
 def test_simulated_embeddings_fit_the_truth():
     """Attempts of one person are correlated: the standard error is taken over populations."""
     truth = GaussianEmbeddings(dimensions=6, between=1.0, within=0.5)

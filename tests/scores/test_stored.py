@@ -136,6 +136,7 @@ def test_damaged_bytes_of_a_file_are_named(tmp_path):
         be.evaluate(be.Scores(h5py.File(path)["scores"], labels))
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_while_rows_are_awaited():
     program = """
 import signal, time, numpy as np, bioeval as be

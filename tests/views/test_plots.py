@@ -283,6 +283,7 @@ def test_error_rates_on_a_logarithmic_axis(single):
     assert all((line.get_ydata() > 0).all() for line in display.lines_.values())
 
 
+@pytest.mark.slow
 def test_cmc_ranks_are_whole_and_logarithmic_when_many(tree):
     closed = tree["closed_set"].to_dataset()
     display = draw(plot.cmc(closed, max_rank=10))
@@ -710,6 +711,7 @@ def test_matrix_reduces_to_means_of_finite_scores():
     assert "each pixel: mean of about 3.29 × 2.43 comparisons" in words(draw(display))
 
 
+@pytest.mark.slow
 def test_matrix_of_other_kinds_of_scores(similarity, tmp_path):
     assert plot.matrix(similarity).image_.get_cmap().name == "viridis_r"
     order = be.Scores([[1, 2, 3], [2, 1, 3]], ["a", "b"], ["a", "b", "c"], kind="order")
@@ -791,6 +793,7 @@ def test_a_given_axis_is_used_and_nothing_else(name, tree, scores):
     draw(display)
 
 
+@pytest.mark.slow
 def test_a_subfigure_is_used(tree, tmp_path):
     figure = plt.figure(layout="constrained")
     left, right = figure.subfigures(1, 2)

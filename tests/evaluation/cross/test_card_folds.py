@@ -254,6 +254,7 @@ def test_lfw_on_the_command_line(shared, tmp_path):
 # --------------------------------------------------------------------------- command line
 
 
+@pytest.mark.slow
 def test_the_table_has_test_and_training_side_by_side(scores, kfold, tmp_path):
     be.save(scores, tmp_path / "s.npz")
     done = run(str(tmp_path / "s.npz"), "--protocol", "course-kfold", "--out", str(tmp_path / "o"))

@@ -268,6 +268,7 @@ def test_folds_at_one_place_are_drawn_by_their_number():
 
 
 @pytest.mark.parametrize("target", [0.001, 0.06])
+@pytest.mark.cases(1)
 def test_the_target_is_named_at_the_top_and_not_below_points(scores, target):
     ds = be.study_threshold(scores, ("far", target), folds=4, repeats=3)
     display = be.plot.threshold_study(ds)

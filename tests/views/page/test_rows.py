@@ -86,6 +86,7 @@ def test_rows_are_shown_beside_results(scores, tmp_path):
     assert "The threshold control of the page does not move this row." in text
 
 
+@pytest.mark.slow
 def test_names_in_a_row_are_never_markup(scores, tmp_path):
     named = be.Scores(np.asarray(scores.values), [f"{EVIL}{x}" for x in scores.probe_labels])
     named.name = EVIL
