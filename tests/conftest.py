@@ -7,8 +7,10 @@ import os
 import secrets
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import matplotlib
@@ -72,13 +74,38 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[Any]:
+    """In a new checkout, one process collects before the others: it compiles modules for all."""
+    new = not (ROOT / "tests" / "views" / "__pycache__").is_dir()  # which is the last
+    if not (new and hasattr(session.config, "workerinput")) or sys.platform == "win32":
+        return (yield)
+    import fcntl
+
+    with open(ROOT / "pyproject.toml") as held:
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(held, fcntl.LOCK_SH)
+        return (yield)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if CI or config.getoption("--all") or "slow" in config.getoption("-m"):
         return
     skip = pytest.mark.skip(reason="slow; run with --all")
+    by_function: dict[Any, list[pytest.Item]] = defaultdict(list)
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(skip)
+        by_function[item.location[0], getattr(item, "originalname", item.name)].append(item)
+    left_out: set[pytest.Item] = set()
+    for cases in by_function.values():
+        if (mark := cases[0].get_closest_marker("cases")) and len(cases) > mark.args[0]:
+            few, last = mark.args[0], len(cases) - 1
+            left_out |= set(cases) - {cases[i * last // max(few - 1, 1)] for i in range(few)}
+    config.hook.pytest_deselected(items=[x for x in items if x in left_out])
+    items[:] = [x for x in items if x not in left_out]
 
 
 def pytest_runtest_logfinish() -> None:
@@ -124,6 +151,32 @@ def compilation_is_not_announced() -> None:
     from bioeval.kernels.compiled import Compilations
 
     Compilations.said = True
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernels_are_compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A kernel that another process of the run is compiling is awaited, and read from the cache."""
+    if "PYTEST_XDIST_WORKER" not in os.environ or sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    from numba.core.compiler_lock import global_compiler_lock
+    from numba.core.dispatcher import Dispatcher
+
+    compile_alone, folder = Dispatcher.compile, tmp_path_factory.getbasetemp().parent
+
+    def compile_or_wait(self: Any, sig: Any) -> Any:
+        if self._cache.cache_path is None:
+            return compile_alone(self, sig)
+        lock = folder / f"{self.py_func.__module__}.{self.py_func.__qualname__}.lock"
+        with global_compiler_lock, open(lock, "w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            return compile_alone(self, sig)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Dispatcher, "compile", compile_or_wait)
+        yield
 
 
 @pytest.fixture(scope="session")

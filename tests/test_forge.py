@@ -32,6 +32,7 @@ def checked(root, tool: str, *args: str) -> None:
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
+@pytest.mark.cases(2)
 def test_files_of_the_forge_follow_their_schema(root, schema):
     files = [str(path) for path in root.glob(SCHEMAS[schema])]
     assert files

@@ -7,6 +7,7 @@ command line quick, and lets no layer know one above it.
 from __future__ import annotations
 
 import ast
+import functools
 import graphlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -63,18 +64,19 @@ def imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
             yield from imports(child)
 
 
-def targets(path: Path, source: str) -> Iterator[tuple[int, str]]:
+@functools.cache
+def targets(path: Path, source: str) -> list[tuple[int, str]]:
     """(line, dotted name) of everything imported; relative imports are resolved."""
     package = ["bioeval", *path.relative_to(PACKAGE).parts[:-1]]
+    found = []
     for node in imports(ast.parse(source)):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node.lineno, alias.name
+            found += [(node.lineno, alias.name) for alias in node.names]
         else:
             base = package[: len(package) - node.level + 1] if node.level else []
             stem = ".".join([*base, *([node.module] if node.module else [])])
-            for alias in node.names:
-                yield node.lineno, f"{stem}.{alias.name}"
+            found += [(node.lineno, f"{stem}.{alias.name}") for alias in node.names]
+    return found
 
 
 def inner_units(path: Path, source: str) -> Iterator[tuple[int, str]]:

@@ -111,6 +111,7 @@ def lfw(request) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return truth(folder), {key: arrays[key] for key in arrays}
 
 
+@pytest.mark.slow
 def test_lfw_nearest_neighbours(lfw):
     published, arrays = lfw
     expected = published[

@@ -46,7 +46,7 @@ def below(word, count):
 
 @register_jitable
 def draw_row(row, block, i, probe, size, key, facts):
-    """Rank the subject of row `i`, whose distances `row` holds in float64."""
+    """Rank the subject of row `i`, whose distances `row` holds."""
     starts, own, place = block.starts, block.own[i], block.columns
     groups = len(starts) - 1
     golden = np.uint64(0x9E3779B97F4A7C15)
@@ -133,7 +133,7 @@ def draw_facts(begin, end, block, probe, size, key, facts):
     A row's random numbers follow from its number `probe` and the seed `key`, two of uint64.
     """
     for i in range(begin, end):
-        row = block.values[i].astype(np.float64)
+        row = block.values[i]
         draw_row(row, block, i, probe[i], size, key, facts)
 
 

@@ -341,7 +341,7 @@ def add_ranks(trials, kinds, loose, rules, tiny, weight, terms, chance):
 
 @register_jitable
 def rank_row(row, block, i, usable, draw, rules, ranks):
-    """Rank the mates of row `i`, whose distances `row` holds in float64."""
+    """Rank the mates of row `i`, whose distances `row` holds."""
     low = ranks.first[i]
     high = ranks.first[i + 1]
     mate, tied, chance = ranks.distance[low:high], ranks.tied[low:high], ranks.chance[low:high]
@@ -414,7 +414,7 @@ def rank_chances(begin, end, block, usable, draw, rules, ranks):
     alone; `ranks` is written.
     """
     for i in range(begin, end):
-        row = block.values[i].astype(np.float64)
+        row = block.values[i]
         rank_row(row, block, i, usable[i].copy(), draw, rules, ranks)
 
 

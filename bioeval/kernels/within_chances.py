@@ -116,7 +116,7 @@ def enough_within(row, start, stop, thresholds, needed):
 
 @register_jitable
 def row_within(row, block, i, usable, grid, steps, chances):
-    """Find the chances of row `i`, whose distances `row` holds in float64."""
+    """Find the chances of row `i`, whose distances `row` holds."""
     starts, own, itself = block.starts, block.own[i], block.self_position[i]
     thresholds = grid.thresholds
     groups = len(starts) - 1
@@ -175,5 +175,5 @@ def within_chances(begin, end, block, usable, grid, steps, chances):
     threshold where ``c`` were not within before; -inf where that chance becomes zero.
     """
     for i in range(begin, end):
-        row = block.values[i].astype(np.float64)
+        row = block.values[i]
         row_within(row, block, i, usable[i], grid, steps, chances)

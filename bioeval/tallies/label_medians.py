@@ -35,6 +35,7 @@ def medians_to(values: np.ndarray) -> np.ndarray:
     none = np.full(len(values), -1)
     found = np.empty((len(values), 3))
     ends = np.array([0, values.shape[1]])
+    values = np.ascontiguousarray(values)  # columns that were selected are not
     label_medians(values, np.arange(values.shape[1]), ends, none, none, found)
     return found[:, 1]
 

@@ -399,6 +399,7 @@ def test_the_bytes_that_a_kernel_goes_over(parameters, expected):
     assert handed(["matrix", "other"], [grouped, 3]) == 2 * 4 * 4
 
 
+@pytest.mark.slow
 def test_memory_is_measured_in_another_process(monkeypatch):
     monkeypatch.setattr(memory, "CASES", {"argsort": "np.argsort of the rows"})
     (row,) = run(Options(**{**TINY, "size": 600, "pairs": 360_000}, only=["memory"])).rows

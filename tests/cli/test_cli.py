@@ -163,7 +163,7 @@ def test_control_characters_do_not_reach_the_terminal(capsys):
 
 
 def test_streams_and_codes_of_the_real_program(scores):
-    bioeval("run", scores)  # which compiles, and says so
+    assert main(["run", str(scores)]) == 0  # which compiles
     good = bioeval("run", scores)
     assert (good.returncode, good.stderr) == (0, "")
     assert "Verification, single-template" in good.stdout
@@ -201,6 +201,7 @@ COMMAND_LINES = [
 
 
 @pytest.mark.parametrize("line", COMMAND_LINES)
+@pytest.mark.cases(3)
 def test_a_reader_that_has_left(scores, capsys, monkeypatch, line):
     monkeypatch.setattr(sys, "stdout", Broken(BrokenPipeError(32, "Broken pipe")))
     assert run(*line.split()) == 141
@@ -209,6 +210,7 @@ def test_a_reader_that_has_left(scores, capsys, monkeypatch, line):
 
 
 @pytest.mark.parametrize("line", COMMAND_LINES)
+@pytest.mark.cases(3)
 def test_an_output_that_is_full(scores, capsys, monkeypatch, line):
     monkeypatch.setattr(sys, "stdout", Broken(OSError(28, "No space left on device")))
     assert run(*line.split()) == 1
@@ -217,6 +219,7 @@ def test_an_output_that_is_full(scores, capsys, monkeypatch, line):
 
 
 @pytest.mark.parametrize("command", ["run scores.npz", "--help"])
+@pytest.mark.cases(1)
 def test_a_pipe_that_nobody_reads(scores, command):
     assert run(*command.split()) == 0  # compiles, which another process would announce
     done = in_bash(f"BIOEVAL {command} | true; exit ${{PIPESTATUS[0]}}")
@@ -224,6 +227,7 @@ def test_a_pipe_that_nobody_reads(scores, command):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.slow
 def test_a_full_device(scores):
     done = in_bash("BIOEVAL protocols > /dev/full")
     assert done.returncode == 1
@@ -237,6 +241,7 @@ def test_an_output_that_is_closed(scores, capsys, monkeypatch):
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.slow
 def test_what_is_printed_comes_before_what_is_noted(scores, monkeypatch):
     """Where both go into one file, each through a buffer of its own."""
     with open("both", "a") as out, open("both", "a") as err:
@@ -271,6 +276,7 @@ def test_table(scores, capsys):
 
 @pytest.mark.parametrize("columns", [20, 44, 80, 120])
 @pytest.mark.parametrize("command", [["run", "scores.npz"], ["protocols"]])
+@pytest.mark.cases(3)
 def test_the_table_is_as_wide_as_it_may_be(scores, capsys, monkeypatch, command, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     assert run(*command) == 0
@@ -446,6 +452,7 @@ def test_out(scores, capsys):
     assert [float(row["cms"]) for row in rows] == truth["closed_set"].cms.values.tolist()
 
 
+@pytest.mark.slow
 def test_out_with_json(scores, capsys):
     assert run("run", scores, "--out", "results", "--json") == 0
     said = capsys.readouterr()
@@ -474,6 +481,7 @@ def test_results_are_replaced_on_request_only(scores, tmp_path, capsys):
     assert set(json.loads(after["summary.json"])["files"]) == replaced
 
 
+@pytest.mark.slow
 def test_a_folder_with_files_of_other_kinds_is_used(scores):
     Path("results").mkdir()
     Path("results/notes.txt").write_text("mine")
@@ -482,6 +490,7 @@ def test_a_folder_with_files_of_other_kinds_is_used(scores):
 
 
 @pytest.mark.parametrize("existing", [False, True])
+@pytest.mark.cases(1)
 def test_of_two_runs_into_one_folder_the_later_one_is_refused(
     scores, monkeypatch, capsys, existing
 ):
@@ -510,6 +519,7 @@ def test_of_two_runs_into_one_folder_the_later_one_is_refused(
     [(KeyboardInterrupt, 130), (OSError(28, "No space left on device"), 1)],
     ids=["ctrl-c", "full"],
 )
+@pytest.mark.cases(1)
 def test_nothing_is_written_when_something_fails(
     scores, monkeypatch, capsys, raised, code, existing
 ):
@@ -533,6 +543,7 @@ def test_nothing_is_written_when_something_fails(
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["ctrl-c", "kill"]
 )
+@pytest.mark.cases(1)
 def test_a_signal_leaves_no_debris(number, code):
     """The signal comes while the file is half written."""
     program = f"""
@@ -621,6 +632,7 @@ def test_a_card_of_ones_own(scores, tmp_path, root, capsys):
     assert "Protocol  mine" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_ranks_of_a_card(scores, tmp_path, root, capsys):
     """In the table, the summary and the curves; those that no candidate has are left out."""
     text = (root / "protocols" / "course-all-vs-all.toml").read_text(encoding="utf-8")
@@ -666,6 +678,7 @@ def _in_another_order(values, labels, kind="distance"):
 
 
 @pytest.mark.parametrize("scale", [1, -1])
+@pytest.mark.slow
 def test_labels_in_another_order_are_what_check_says(tmp_path, capsys, scale):
     """Near chance a run and a page say what the check finds, and nothing is advised besides."""
     made = be.simulate(20, 4, random_state=1)
@@ -720,6 +733,7 @@ def unmated(tmp_path):
         ("fuse", "x.npz", "--name", "x", "--name", "y"), ("epc",),
     ],
 )  # fmt: skip
+@pytest.mark.cases(4)
 def test_nothing_evaluated_is_no_success(unmated, tmp_path, capsys, command):
     name, *options = command
     given = ["--dev", unmated, "--test", unmated] if name == "epc" else [unmated, *options]
@@ -738,6 +752,7 @@ def test_a_rate_of_impostors_at_given_thresholds_is_a_result(unmated, capsys):
     assert "FAR" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_warnings_name_options(tmp_path, capsys):
     """The same labels on both sides of a matrix that is not said to be square."""
     scores = be.Scores(np.arange(9.0).reshape(3, 3), list("aab"), list("aab"))
@@ -749,6 +764,7 @@ def test_warnings_name_options(tmp_path, capsys):
     assert "leave --gallery-labels out" in Path("results/summary.json").read_text()
 
 
+@pytest.mark.slow
 def test_a_matrix_as_csv(tmp_path, capsys):
     """The message says how to make a file that is read, and what it says works."""
     (tmp_path / "m.csv").write_text("0,1,5\n1,0,5\n5,5,0\n")
@@ -878,6 +894,7 @@ def test_each_option_bears_the_name_of_an_argument():
         assert unknown <= {"name", "terms"}, name
 
 
+@pytest.mark.slow
 def test_the_whole_experiment_in_one_command(tmp_path, capsys):
     scores = be.simulate(20, 4, random_state=1)
     be.save(scores, "all.npz")
@@ -1000,6 +1017,7 @@ def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path,
         (["zoo", "--threshold", "far=0.1"], "FNMR with FMR at most", "FRR"),
     ],
 )
+@pytest.mark.cases(2)
 def test_terms_of_iso(command, theirs, ours, capsys, monkeypatch):
     """Only the header, where the names of both are, has the lecture's."""
     monkeypatch.setenv("COLUMNS", "200")
@@ -1017,6 +1035,7 @@ def test_terms_of_iso(command, theirs, ours, capsys, monkeypatch):
 # ------------------------------------------------------------------------- systems side by side
 
 
+@pytest.mark.slow
 def test_a_page_of_systems_on_different_scales_has_each_at_its_own_threshold(tmp_path, capsys):
     """The same scores of 0..1 and of 0..100: the same rates, and no difference."""
     made = be.simulate(20, 3, random_state=1)
@@ -1073,6 +1092,7 @@ def named_pairs(tmp_path):
     return len(rows), len(kept)
 
 
+@pytest.mark.slow
 def test_named_pairs_are_compared_in_any_order(named_pairs, capsys):
     count, kept = named_pairs
     options = ["--kind", "distance", "--replicates", "100", "--json"]
@@ -1091,6 +1111,7 @@ def test_named_pairs_are_compared_in_any_order(named_pairs, capsys):
     assert fewer["measures"] != whole["measures"]
 
 
+@pytest.mark.slow
 def test_a_page_says_which_named_pairs_are_not_common(named_pairs, tmp_path, capsys):
     count, kept = named_pairs
     quick = ["--kind", "distance", "--folds", "0", "--interval", "none", "--force"]

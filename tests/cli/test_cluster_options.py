@@ -143,6 +143,7 @@ def test_ctrl_c_while_workers_start_ends_with_one_line(file):
 @pytest.mark.parametrize(
     "name", ["groups", "over-time", "run", pytest.param("threshold", marks=SLOW)]
 )
+@pytest.mark.cases(1)
 def test_a_command_goes_on_from_its_checkpoint(file, tmp_path, capsys, name):
     expected = said(capsys, name, file)
     folder = tmp_path / "kept"

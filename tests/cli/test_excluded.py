@@ -65,6 +65,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.cases(4)
 def test_a_command_says_what_is_excluded(command, output_of):
     arguments = [command.partition(",")[0], *COMMANDS[command].split()]
     assert SAID in output_of(*arguments, "--exclude", "session")

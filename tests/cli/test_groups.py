@@ -25,6 +25,7 @@ def files(tmp_path_factory):
     return made, str(folder / "s.npz"), str(folder / "t.npz")
 
 
+@pytest.mark.slow
 def test_groups(files, tmp_path, capsys):
     scores, file, _ = files
     out = tmp_path / "o"
@@ -52,6 +53,7 @@ def test_groups(files, tmp_path, capsys):
     assert document["threshold"] == be.verification(scores).eer_threshold
 
 
+@pytest.mark.slow
 def test_epc(files, tmp_path, capsys):
     scores, file, other = files
     out = tmp_path / "o"
@@ -66,6 +68,7 @@ def test_epc(files, tmp_path, capsys):
     assert [x["hter"] for x in curve] == ds.hter.values.tolist()
 
 
+@pytest.mark.slow
 def test_error_discard(files, tmp_path, capsys):
     scores, file, _ = files
     out = tmp_path / "o"

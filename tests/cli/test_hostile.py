@@ -152,6 +152,7 @@ WRITERS = {
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
 @pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.cases(2)
 def test_output_cut_short_is_our_error_and_leaves_nothing(name, scores, capsys, small_files):
     be.save(be.simulate(12, 3, random_state=3), "s.npz")
     main(["run", "s.npz"])  # kernels are compiled, and kept, before files are limited

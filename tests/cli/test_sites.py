@@ -40,6 +40,7 @@ def document(capsys, *args):
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.slow
 def test_probes_at_two_sites(folder, tmp_path, capsys):
     files = []
     for site in SITES:
@@ -67,6 +68,7 @@ def test_probes_at_two_sites(folder, tmp_path, capsys):
     assert "north + south" in page.read_text()
 
 
+@pytest.mark.slow
 def test_tallies_of_other_systems_are_merged_on_request_alone(folder, tmp_path, capsys):
     grid = ["--thresholds", folder / "grid.txt"]
 

@@ -45,6 +45,7 @@ WORKLOAD = ("workload", "s.npz", "--impostors", "0.01", "--far", "0.01", "--repl
     ids=lambda words: " ".join(words),
 )
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
+@pytest.mark.cases(4)
 def test_no_line_is_wider_than_80_columns(words, capsys):
     lines = output(capsys, *words)
     assert [line for line in lines if len(line) > 80] == []

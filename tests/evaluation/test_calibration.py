@@ -210,6 +210,7 @@ def test_pav_is_linear_between_blocks_of_any_distance(unit):
 
 
 @pytest.mark.parametrize("seed", range(5))
+@pytest.mark.cases(2)
 def test_pav_costs_a_finite_amount_on_new_data(seed):
     """A raw end costs infinitely much as soon as one attempt of other people lies beyond it."""
     train, new = (be.simulate(30, 3, random_state=i) for i in (2 * seed, 2 * seed + 1))
@@ -338,6 +339,7 @@ def test_a_result_survives_netcdf(people, tmp_path):
     assert xr.load_dataset(tmp_path / "found.nc", engine="h5netcdf").identical(found)
 
 
+@pytest.mark.slow
 def test_the_command(people, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     be.save(people, "people.npz")

@@ -291,6 +291,7 @@ def test_the_command_says_the_same(files, found, capsys):
     assert "first is better" in document["measures"][0]["conclusion"]
 
 
+@pytest.mark.slow
 def test_the_command_shows_a_table_and_writes_files(files, capsys, tmp_path):
     assert main([*files, "--out", "here", "--far", "0.01"]) == 0
     shown = capsys.readouterr()
@@ -372,6 +373,7 @@ def test_the_command_speaks_iso_terms(files, capsys):
     assert "FMR is FAR" in shown
 
 
+@pytest.mark.slow
 def test_the_command_draws_both_systems_in_one_figure_each(files, tmp_path, capsys, monkeypatch):
     from bioeval.views.plots import save
 

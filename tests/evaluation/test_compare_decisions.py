@@ -89,6 +89,7 @@ def test_replicates_without_the_altered_people_differ_by_exactly_0():
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.cases(2)
 def test_three_people_are_no_evidence(seed):
     a = be.simulate_embeddings(40, 4, within=0.8, random_state=seed).scores("l2")
     found = be.compare(a, altered(a, 3, seed), replicates=300)

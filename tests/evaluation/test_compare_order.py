@@ -106,6 +106,7 @@ def listed(values, labels, template):
         (square, {"protocol": "vehicleid", "adjust": "holm"}),
     ],
 )
+@pytest.mark.cases(2)
 def test_no_place_and_no_name_makes_a_difference(drawn, form, options):
     """Templates and subjects change places, subjects their names, and both systems theirs."""
     values, labels, template = drawn
@@ -151,6 +152,7 @@ def agree(found, alpha):
 @pytest.mark.parametrize(
     ("confidence", "adjust"), [(0.8, "none"), (0.95, "none"), (0.95, "holm"), (0.99, "none")]
 )
+@pytest.mark.cases(2)
 def test_p_value_interval_and_verdict_agree(drawn, confidence, adjust):
     """Also where they are close to one another: from five people on, more and more differ."""
     reasons = ""
@@ -166,6 +168,7 @@ def test_p_value_interval_and_verdict_agree(drawn, confidence, adjust):
     print(reasons)
 
 
+@pytest.mark.slow
 def test_why_nothing_is_decided_is_shown(tmp_path, capsys, monkeypatch):
     """In the table, in JSON, in the saved file and on the page; there alone, where there is one."""
     monkeypatch.chdir(tmp_path)

@@ -106,6 +106,7 @@ def test_none_drawn_is_a_ratio_of_binomials(population, drawn):
     assert found[-1] == 0
 
 
+@pytest.mark.slow
 def test_gaussian_scores_have_a_closed_form():
     """Galleries of fewer subjects of one large matrix, against the formula of each size."""
     truth = GaussianScores(d_prime=2.5)
@@ -248,6 +249,7 @@ def test_bad_options(options, message):
         be.gallery_size(be.simulate(4, 2), **options)
 
 
+@pytest.mark.slow
 def test_default_sizes_similarities_and_files(tmp_path):
     import xarray as xr
 
@@ -298,6 +300,7 @@ def test_least_error_is_unknown_where_rates_are():
     assert np.isnan(ds.least_error_threshold[1]).all()
 
 
+@pytest.mark.slow
 def test_sampled_galleries_lie_about_the_exact_mean():
     """Of equally many probes a subject, the mean of shared galleries is the mean over all."""
     scores = be.simulate(25, 3, within=1.0, random_state=2)
@@ -319,6 +322,7 @@ def test_sampled_galleries_lie_about_the_exact_mean():
         be.gallery_size(scores, [3], sampling=0)
 
 
+@pytest.mark.slow
 def test_each_sampled_gallery_is_one_of_those_there_are():
     """Two of three subjects: three galleries, distinguished by their rates, drawn equally often."""
     d = [[0, 5, 2, 9], [5, 0, 9, 2], [2, 9, 0, 1], [9, 2, 1, 0]]

@@ -283,6 +283,7 @@ def files(tmp_path, monkeypatch):
     return ["a.npz", "b.npz"]
 
 
+@pytest.mark.slow
 def test_the_command(files, capsys):
     args = ["gom", *files, "--budget", "9", "--interval", "subject-bootstrap",
             "--replicates", "100"]  # fmt: skip
@@ -376,6 +377,7 @@ def test_the_figure_has_no_empty_panel(probes, drawn, why):
     assert display.why_empty == ""
 
 
+@pytest.mark.slow
 def test_what_is_not_defined_is_not_drawn(files, capsys, tmp_path):
     """Where every query is in the gallery, the plots and the page have no figure against FAR."""
     probes = searched().select(probes=np.arange(24))  # those of the subjects that are enrolled

@@ -269,6 +269,7 @@ def test_a_selection_keeps_its_groups(scores):
     np.testing.assert_array_equal(ds.far, again.far)
 
 
+@pytest.mark.slow
 def test_results_survive_netcdf(drawn, tmp_path):
     drawn.to_netcdf(tmp_path / "g.nc", engine="h5netcdf")
     import xarray as xr

@@ -335,6 +335,7 @@ def test_plots_show_the_bins():
     assert len(be.plot.over_time(without).axes_) == 3
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, capsys):
     be.save(dated(name="drifting"), tmp_path / "x.npz")
     file, out = str(tmp_path / "x.npz"), tmp_path / "out"

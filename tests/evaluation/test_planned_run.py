@@ -63,6 +63,7 @@ def test_bad_numbers_are_refused(given, match):
 
 
 @pytest.mark.usefixtures("known_speed")
+@pytest.mark.slow
 def test_scores_describe_themselves():
     scores = be.simulate(20, 3, random_state=1)
     plan = be.plan_run(scores)
@@ -85,6 +86,7 @@ def test_the_command_prints_a_table_and_json():
 
 
 @pytest.mark.parametrize("given", [{}, {"dim": 8}, {"probes": 2e3}, {"dim": 8, "probes": 2e3}])
+@pytest.mark.cases(2)
 def test_a_measurement_runs(monkeypatch, given):
     monkeypatch.setattr(planned_run, "MEASURED", 300)
     plan = be.plan_run(templates=1e4, metric="l2", **given)

@@ -127,6 +127,7 @@ def test_points_of_a_merged_tally_are_rows():
 
 
 @pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.cases(1)
 def test_points_as_rows_take_one_look_where_tasks_share_them_and_none_alone(shared, monkeypatch):
     computed: Counter = Counter()
     rows_of = EmbeddingSource.__getitem__

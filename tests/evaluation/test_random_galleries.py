@@ -188,6 +188,7 @@ def successes(chance, more, u, limit, times=None) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("count", "limit"), [(3, 10), (400, 50), (1500, 1501), (1500, 7)])
+@pytest.mark.cases(2)
 def test_successes_against_the_fourier_transform(count, limit):
     """The characteristic function gives the same chances (Hong 2013)."""
     p = many_subjects(count)
@@ -212,6 +213,7 @@ def test_repeated_trials_are_the_trials_one_by_one(limit):
 
 
 @pytest.mark.parametrize(("count", "limit"), [(5, 1), (30, 4), (400, 50), (3000, 50)])
+@pytest.mark.cases(2)
 def test_what_is_out_of_reach_has_no_chance(count, limit):
     """Chernoff's bound holds, takes any lower bound of the mean, and is not far off."""
     tiny = 1e-24
@@ -314,6 +316,7 @@ def one_by_one(d, labels, i: int, limit: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("templates", [3, (2, 6), (30, 40)])
+@pytest.mark.cases(1)
 def test_many_subjects(templates):
     scores = be.simulate(40, templates, within=1.2, random_state=4)
     limit, rows = 30, np.arange(0, scores.shape[0], scores.shape[0] // 12)
@@ -364,6 +367,7 @@ def test_threads_change_nothing():
 
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
 @pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.cases(1)
 def test_sampling_agrees_with_the_exact_mean(layout, size):
     more = {} if layout == "all-against-all" else {"probes": 3, "unenrolled": 5}
     scores = be.simulate(30, (1, 5), layout=layout, within=1.1, random_state=7, **more)
@@ -387,6 +391,7 @@ def test_sampling_agrees_with_the_exact_mean(layout, size):
     np.testing.assert_allclose(closed[1].cms_by_gallery.std("repeat", ddof=1), closed[1].cms_sd)
 
 
+@pytest.mark.slow
 def test_the_standard_error_is_what_it_says():
     """Over many seeds, means lie about one standard error from the exact mean."""
     scores = be.simulate(20, (1, 5), within=1.2, random_state=5)

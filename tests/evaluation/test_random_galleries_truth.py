@@ -12,6 +12,7 @@ from bioeval.scores.simulation.closed_forms import GaussianScores
 
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
 @pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.cases(2)
 def test_gaussian_scores_have_closed_forms(size, layout):
     """Of independent scores the expected rates over data are those of `size` templates each."""
     truth = GaussianScores(d_prime=2.0)

@@ -216,6 +216,7 @@ def population(seed: int = 0, subjects: int = 12, templates: int = 6, **options:
 
 
 @pytest.mark.parametrize("name", conventions())
+@pytest.mark.cases(5)
 def test_parts_merge_into_the_whole(name, tmp_path):
     scores = population()
     rows = np.random.default_rng(1).permutation(40)
@@ -653,6 +654,7 @@ def test_nan_is_an_error_only_where_it_is_read():
             be.reid(be.Scores([row], [1], [1, 2, 1], **meta))
 
 
+@pytest.mark.slow
 def test_results_survive_a_file(tmp_path):
     import xarray as xr
 
@@ -716,6 +718,7 @@ def test_a_run_by_a_convention(on_disk, capsys):
         ("query_label", "gallery_label", "query_cam", "gallery_cam"),
     ],
 )
+@pytest.mark.cases(3)
 def test_arrays_under_their_usual_names(matrix, names, tmp_path, capsys):
     """What rankers in Python take needs no options; what is named stays as it is named."""
     scores = population()
@@ -765,6 +768,7 @@ def test_a_matrix_beside_csv_files_of_usual_names(tmp_path, capsys):
     assert found["mean_ap"] == float(be.reid(scores).mean_ap)
 
 
+@pytest.mark.slow
 def test_a_run_writes_json_and_plots(on_disk, capsys):
 
     options = ["--protocol", "cityflow", "--json", "--out", "found", "--plots"]
@@ -778,6 +782,7 @@ def test_a_run_writes_json_and_plots(on_disk, capsys):
     assert {"cmc.png", "reid.csv", "results.nc", "summary.json"} <= set(os.listdir("found"))
 
 
+@pytest.mark.slow
 def test_a_run_of_top_k_lists(on_disk, capsys):
     order = np.argsort(on_disk.values, axis=1, kind="stable")[:, :100]
     np.savez("lists.npz", indices=order, probe_labels=on_disk.probe_labels,
@@ -794,6 +799,7 @@ def test_a_run_of_top_k_lists(on_disk, capsys):
     assert "such as cityflow" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_plots_of_scores_show_what_a_convention_keeps(on_disk, monkeypatch):
     """The distributions are over the attempts that the results are over."""
     from bioeval.evaluation import plotted_scores

@@ -123,6 +123,7 @@ def test_the_smallest_plan_is_found():
     assert planning.subjects_for_width(0.01, 8.0, 1e-9, 0.95, 0.9) == planning.MOST
 
 
+@pytest.mark.slow
 def test_planned_tests_reach_their_width():
     """Few runs of the study; 0.92 is planned, and beta makes the plan a little generous."""
     module, rng = study(), np.random.default_rng(3)

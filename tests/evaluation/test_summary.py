@@ -77,6 +77,7 @@ def check(found: dict, tree, ranks: list[int]) -> None:
 
 
 @pytest.mark.parametrize("name", CARDS)
+@pytest.mark.cases(8)
 def test_the_summary_of_a_card_has_the_scalars_of_its_datasets(name):
     card = protocol.load(name)
     scores = layouts()[card.layout]
@@ -85,6 +86,7 @@ def test_the_summary_of_a_card_has_the_scalars_of_its_datasets(name):
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery", "pairs"])
+@pytest.mark.cases(3)
 def test_the_summary_of_a_layout_has_the_scalars_of_its_datasets(layout, kind):
     scores = layouts(kind)[layout]
     check(be.summary(scores), be.evaluate(scores), [])
@@ -129,6 +131,7 @@ def test_of_a_card_with_folds_it_refers_to_evaluate():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(2)
 def test_of_small_matrices_every_number_is_that_of_large_ones(kind, dtype, monkeypatch):
     for scores in layouts(kind).values():
         values = np.asarray(scores.values)

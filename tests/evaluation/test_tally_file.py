@@ -108,6 +108,7 @@ def test_layout_4_has_no_false_accepts_at_the_operating_points(tmp_path):
         ("equal_error", EqualError(eer_threshold=[])),
     ],
 )
+@pytest.mark.cases(4)
 def test_damaged_operating_points_are_refused(tmp_path, name, value):
     counted = be.tally(be.simulate(6, 3, random_state=1), points=True)
     single = counted.parts["verification/single"].tally

@@ -174,6 +174,7 @@ def test_of_retrieval(dtype, kind, step):
 
 
 @every
+@pytest.mark.cases(9)
 def test_at_one_threshold(dtype, kind, step):
     data = Data(dtype, kind, 5 * step)
     averaged = Data(dtype, kind, 5 * step, largest=False)  # whose means do not overflow

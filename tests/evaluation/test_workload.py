@@ -63,6 +63,7 @@ def test_without_an_error_the_bound_has_its_confidence():
     assert float(ds.predicted_high[0, 0]) > 10_000
 
 
+@pytest.mark.slow
 def test_predicted_counts_hold_the_count_of_the_next_day():
     """A rate is estimated in a test, and then used: 95 % of days are within the range."""
     rng = np.random.default_rng(0)
@@ -149,6 +150,7 @@ def test_what_is_refused():
             be.workload(rates, **{**USE, **options})
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path, capsys):
     file, out = tmp_path / "scores.npz", tmp_path / "out"
     be.save(be.simulate(30, 4, random_state=1), str(file))

@@ -150,6 +150,7 @@ def test_bad_input(scores, options, error, message):
         be.worst_pairs(scores, **options)
 
 
+@pytest.mark.slow
 def test_from_the_command_line(tmp_path, capsys):
     scores = mislabelled()
     del scores.probe_meta["camera/side"]  # None is not kept in a file

@@ -96,6 +96,7 @@ def faces(**given) -> be.Scores:
 
 @pytest.mark.parametrize("templates", ["single", "multi"])
 @pytest.mark.parametrize("rule", ["eer", ("far", 0.01), "hter", "accuracy", ("cost", 0.1, 1, 2)])
+@pytest.mark.cases(3)
 def test_a_rule_chooses_on_the_same_attempts(rule, templates):
     scores = faces()
     ds = be.zoo(scores, threshold=rule, templates=templates, permutations=1)
@@ -213,6 +214,7 @@ def test_a_part_of_a_square_matrix_shares_no_template_between_halves():
 
 
 @pytest.mark.parametrize("sizes", [[2, 2, 2, 2, 5, 5, 5, 5], [2, 2, 3, 3, 5, 6, 6, 7]])
+@pytest.mark.cases(1)
 def test_the_test_of_halves_against_all_permutations(sizes):
     """Sizes of fewer than four subjects are permuted together with the next."""
     rng = np.random.default_rng(2)
@@ -329,6 +331,7 @@ def test_mixed_labels_are_text_of_their_own():
     assert sorted(ds.subject.values) == ["'1'", "1"]
 
 
+@pytest.mark.slow
 def test_it_survives_a_file(tmp_path):
     import xarray as xr
 
@@ -383,6 +386,7 @@ def test_lorenz_curves():
     assert "a, false rejects" in both.curves
 
 
+@pytest.mark.slow
 def test_zoo_of_the_command_line(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     scores = faces(subjects=20)

@@ -56,6 +56,7 @@ def in_a_process(folder: Path, *arguments: str, **more: str) -> subprocess.Compl
     )
 
 
+@pytest.mark.slow
 def test_kernels_are_compiled_into_a_temporary_folder(installed):
     done = in_a_process(installed, "-c", PROGRAM, HOME=str(installed / "file" / "home"))
     assert done.returncode == 0, done.stderr
@@ -66,6 +67,7 @@ def test_kernels_are_compiled_into_a_temporary_folder(installed):
     assert not folder.exists()  # removed at the end
 
 
+@pytest.mark.slow
 def test_a_place_of_the_users_is_kept(installed):
     """A home that can be written to, or a folder that is named."""
     own = str(installed / "own")

@@ -644,6 +644,7 @@ def test_every_variable_is_described(folders):
 
 
 @pytest.mark.parametrize("store", ["netcdf", "zarr"])
+@pytest.mark.cases(1)
 def test_round_trips(folders, tmp_path, store):
     for ds in (be.tracking(*folders, timeline=True), be.tracking(TRUTH, RESULT)):
         if store == "netcdf":
@@ -887,6 +888,7 @@ def test_one_document(in_folder, capsys):
     assert document["warnings"]
 
 
+@pytest.mark.slow
 def test_a_folder_of_results(in_folder, tmp_path, capsys):
     assert run("tracking", "truth", "tracks", "--out", "out") == 0
     assert capsys.readouterr().err == "wrote 6 files to out\n"
@@ -906,6 +908,7 @@ def test_a_folder_of_results(in_folder, tmp_path, capsys):
     assert rows[1].split(",")[-1] == str(int(back.tp_by_threshold[0])) == "3"
 
 
+@pytest.mark.slow
 def test_plots_of_the_command(in_folder, tmp_path, capsys):
     assert run("tracking", "truth", "tracks", "--out", "out", "--plots") == 0
     names = {path.name for path in (tmp_path / "out").iterdir()}
@@ -917,6 +920,7 @@ def test_plots_of_the_command(in_folder, tmp_path, capsys):
     assert run("tracking", "truth", "tracks", "--plots") == 2
 
 
+@pytest.mark.slow
 def test_names_that_are_one_in_files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("x.txt").write_text("".join(f"{name},1,1,0,0,9,9\n" for name in ("a/b", "a_b")))

@@ -96,6 +96,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("layout", "dtype", "form", "kind"), FORMS)
+@pytest.mark.cases(4)
 def test_evaluation_equals_the_definition(subjects, layout, dtype, form, kind):
     case = population(subjects, layout, form)
     thresholds = THRESHOLDS if kind == "distance" else -THRESHOLDS[::-1]
@@ -157,6 +158,7 @@ def test_merged_parts_are_the_whole(subjects, layout):
 
 
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
+@pytest.mark.cases(2)
 def test_neither_order_nor_blocks_nor_units_change_a_number(subjects, layout):
     case = population(subjects, layout, "ties")
     rng = np.random.default_rng(4)

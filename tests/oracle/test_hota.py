@@ -88,6 +88,7 @@ def test_an_id_twice_in_a_frame_is_two_boxes_of_it():
 
 
 @pytest.mark.parametrize("seed", [4, 9])
+@pytest.mark.cases(1)
 def test_a_crowd_as_by_plain_loops(seed):
     """Every frame assigned at once by scipy, without pairs that are matched before."""
     sides = crowd(seed)

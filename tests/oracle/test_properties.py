@@ -440,6 +440,7 @@ def test_a_class_without_attempts_has_no_rate(name, kind):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.cases(1)
 def test_the_number_of_threads_changes_nothing(dtype):
     if numba.config.NUMBA_NUM_THREADS < 2:
         pytest.skip("this machine has one thread")

@@ -230,6 +230,7 @@ def test_pairs_repeats_and_options_of_the_task():
     assert (be.at(curves, 4.5).far == curves.far.sel(threshold=4.0)).all()
 
 
+@pytest.mark.slow
 def test_results_survive_a_file(tmp_path):
     found = be.at(be.verification(scores()), [1.0, 3.0])
     found.to_netcdf(tmp_path / "at.nc", engine="h5netcdf")

@@ -142,6 +142,7 @@ def split(key: str) -> tuple[str, str, dict[str, str]]:
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases(4)
 def test_rankers(folder, name):
     scores, found = load(folder, name)
     ours = Ours(scores)
@@ -176,6 +177,7 @@ def test_rankers(folder, name):
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases(4)
 def test_open_reid_with_its_flags(folder, name):
     scores, found = load(folder, name)
     for key, reference in found.items():
@@ -215,6 +217,7 @@ def test_single_shots_of_torchreid(folder, name):
 
 @pytest.mark.filterwarnings("ignore::bioeval.base.errors.BioevalWarning")
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases(4)
 def test_cut_lists(folder, name):
     scores, found = load(folder, name)
     for key, reference in found.items():
@@ -244,6 +247,7 @@ def test_cut_lists(folder, name):
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases(4)
 def test_gom_program(folder, name):
     scores, found = load(folder, name)
     for key, reference in found.items():
@@ -279,6 +283,7 @@ def test_gom_program(folder, name):
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases(4)
 def test_roc_of_the_pairs_that_are_kept(folder, name):
     scores, found = load(folder, name)
     positive, negative = found["fast_reid/evaluate_roc/n_pos_n_neg"]

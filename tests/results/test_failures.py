@@ -87,6 +87,7 @@ def test_what_is_refused():
     be.with_failures(be.verification(be.Scores(D, WHO, nan="reject")), fta=0.1)
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path, capsys):
     file, out = tmp_path / "scores.npz", tmp_path / "out"
     be.save(be.simulate(20, 3, random_state=1), str(file))

@@ -144,6 +144,7 @@ def test_a_result_says_where_it_comes_from(results, name):
 
 
 @pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.cases(4)
 def test_netcdf_keeps_a_result_as_it_is(results, name, tmp_path):
     ds = results[name]
     ds.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
@@ -155,7 +156,7 @@ def test_netcdf_keeps_a_result_as_it_is(results, name, tmp_path):
         assert read[key].dtype == ds[key].dtype, key
 
 
-@pytest.mark.slow  # the default run writes trees of them to zarr
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", RESULTS)
 def test_zarr_keeps_a_result_as_it_is(results, name, tmp_path):
     optional_import("zarr")
@@ -170,6 +171,7 @@ def test_zarr_keeps_a_result_as_it_is(results, name, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["netcdf", "zarr"])
+@pytest.mark.slow
 def test_a_tree_of_results_is_kept_as_it_is(form, tmp_path):
     two = {"first system": scores(), "second": scores(nan="reject")}
     for number, tree in enumerate((be.evaluate(scores()), be.evaluate(two, max_rank=3))):

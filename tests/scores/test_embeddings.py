@@ -266,6 +266,7 @@ def whole_numbers(m: int = 40, f: int = 7) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("metric", ["l1", "l2", "linf"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.cases(3)
 def test_rows_computed_when_they_are_read_give_the_same(metric, dtype, monkeypatch):
     monkeypatch.setattr(blocks, "BLOCK_VALUES", 130)
     x, labels = whole_numbers()
@@ -292,6 +293,7 @@ def test_rows_computed_when_they_are_read_give_the_same(metric, dtype, monkeypat
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.cases(5)
 def test_a_second_look_finds_what_the_first_one_saw(metric, seed, monkeypatch):
     """The last bits of a product may depend on the block; the operating points must not mind."""
     rng = np.random.default_rng(seed)

@@ -205,6 +205,7 @@ def test_sessions_and_times_are_left_out_together():
     assert be.verification(scores.excluding("not-enrolled"), thresholds=[99]).ga == 6
 
 
+@pytest.mark.slow
 def test_large_matrices_and_embeddings():
     rng = np.random.default_rng(1)
     x, who = rng.normal(size=(600, 4)), np.repeat(np.arange(150), 4)

@@ -77,6 +77,7 @@ def _whole_numbers(ds: Any) -> dict[str, int]:
     st.booleans(),
     st.integers(0, 2**32 - 1),
 )
+@pytest.mark.slow
 def test_attempts_units_and_warnings_do_not_depend_on_how_a_matrix_is_held(
     tmp_path_factory, rows, columns, dtype, similarity, seed
 ):
@@ -182,6 +183,7 @@ def test_a_negative_distance():
 
 @pytest.mark.parametrize("levels", [1, 2, 3, 7, 15, 255])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(4)
 def test_ordinary_scores_are_not_suspected(levels, kind):
     values = distances(3, np.repeat(np.arange(60), 2))
     who = np.repeat(np.arange(60), 2)

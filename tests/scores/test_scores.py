@@ -56,6 +56,7 @@ def tiny_blocks(monkeypatch):
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.cases(10)
 def test_every_dtype_is_read_as_it_is(dtype, kind):
     d = small((4, 6), dtype)
     scores = rectangular(d, kind=kind)
@@ -188,6 +189,7 @@ def layouts(d: np.ndarray, folder) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(1)
 def test_every_memory_layout_gives_the_same_counts(tmp_path, kind):
     d = small((4, 6), "float32") / np.float32(4)
     for name, values in layouts(d, tmp_path).items():
@@ -282,6 +284,7 @@ def stored(name: str, d: np.ndarray, folder) -> Any:
 
 
 @pytest.mark.parametrize("name", ["h5py", "h5py chunked", "zarr", "dask"])
+@pytest.mark.cases(1)
 def test_a_stored_symmetric_matrix_has_the_warnings_of_one_in_memory(name, tmp_path):
     d = be.simulate(20, 4, random_state=1).values
     labels = np.repeat(np.arange(20), 4)
@@ -297,6 +300,7 @@ def test_a_stored_symmetric_matrix_has_the_warnings_of_one_in_memory(name, tmp_p
 
 
 @pytest.mark.parametrize("name", ["h5py", "h5py chunked", "zarr", "dask"])
+@pytest.mark.cases(1)
 def test_stored_arrays_are_read_in_blocks_of_rows(name, tmp_path, tiny_blocks):
     d = np.random.default_rng(8).integers(0, 5, (7, 8)).astype(np.float32)
     np.fill_diagonal(d, NAN)
@@ -461,6 +465,7 @@ def test_one_nan_in_the_last_cell_is_found(tiny_blocks):
 @pytest.mark.parametrize("diagonal", [NAN, INF, -INF, 0.0, 9.0])
 @pytest.mark.parametrize("nan", ["raise", "reject", "exclude"])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(8)
 def test_the_diagonal_of_a_square_matrix_is_never_read(diagonal, nan, kind):
     d = small((6, 6), "float64", seed=4)
     plain = be.Scores(d.copy(), SQUARE_LABELS, kind=kind, nan=nan)

@@ -406,6 +406,7 @@ def template_and_subject_ranks(scores):
 
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
 @pytest.mark.parametrize("genuine_sd", [1.0, 1.8])
+@pytest.mark.cases(1)
 def test_simulated_identification_fits_the_truth(layout, genuine_sd):
     square = layout == "all-against-all"
     subjects, templates = (250, 4) if square else (40, 3)
@@ -475,6 +476,7 @@ def test_people_who_do_not_differ_are_told_apart_by_chance():
     assert chance.d_prime == 0.0
 
 
+@pytest.mark.slow
 def test_simulated_embeddings_fit_the_truth():
     """Attempts of one person are correlated: the standard error is taken over populations."""
     truth = GaussianEmbeddings(dimensions=6, between=1.0, within=0.5)
@@ -605,6 +607,7 @@ def test_closed_forms_refuse_what_is_no_model(call, word):
         ({"subjects": 10**6, "model": "gaussian-scores"}, "10,000,000 x 10,000,000 scores would"),
     ],
 )
+@pytest.mark.cases(2)
 def test_a_population_beyond_memory_is_refused_beforehand(arguments, message, monkeypatch):
     monkeypatch.setattr("bioeval.base.memory.physical_memory", lambda: 64 << 30)
     with pytest.raises(DataError, match=f"{message}.*this machine has 64 GiB; expected fewer"):

@@ -136,6 +136,7 @@ def test_damaged_bytes_of_a_file_are_named(tmp_path):
         be.evaluate(be.Scores(h5py.File(path)["scores"], labels))
 
 
+@pytest.mark.slow
 def test_ctrl_c_stops_while_rows_are_awaited():
     program = """
 import signal, time, numpy as np, bioeval as be
@@ -294,6 +295,7 @@ def test_the_smallest_limit_that_is_named_works(chunk, tmp_path):
     assert be.verification(enough).eer == be.verification(be.Scores(d, labels)).eer
 
 
+@pytest.mark.slow
 def test_a_limit_too_small_for_the_footer_of_parquet_says_so(tmp_path, monkeypatch):
     pa, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
     d, labels = matrix(300)

@@ -41,6 +41,7 @@ def test_streamed_distances_are_those_of_the_matrix(metric, dtype):
 
 @pytest.mark.parametrize("metric", ["l2", "l1", "linf"])
 @pytest.mark.parametrize("layout", ["square", "shuffled", "gallery", "selected"])
+@pytest.mark.cases(3)
 def test_streamed_results_are_those_of_the_matrix(metric, layout):
     x, labels = features(90)
     x = np.round(4 * x)  # whole numbers: nothing is rounded, in whatever order it is summed

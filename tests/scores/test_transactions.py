@@ -74,6 +74,7 @@ def people(square=True, visits=2, order=None):
 
 @pytest.mark.parametrize("square", [True, False])
 @pytest.mark.parametrize("templates", ["single", "multi"])
+@pytest.mark.cases(1)
 def test_a_try_each_changes_nothing(square, templates):
     scores = people(square, visits=1)
     plain = be.verification(scores, templates=templates, interval="subject-bootstrap")

@@ -177,6 +177,7 @@ def scores():
 
 @pytest.mark.parametrize("method", stats.METHODS)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(4)
 def test_intervals_hold_their_values(scores, method, kind):
     given = scores
     if kind == "similarity":
@@ -201,6 +202,7 @@ def test_intervals_hold_their_values(scores, method, kind):
 
 @pytest.mark.parametrize("method", stats.METHODS)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(5)
 def test_points_and_curves_say_the_same_of_a_rate(method, kind):
     easy, hard = (be.simulate(30, 3, random_state=0, within=w) for w in (0.2, 0.9))
     if kind == "similarity":
@@ -291,6 +293,7 @@ def test_two_systems_share_their_draws(scores):
     )
 
 
+@pytest.mark.slow
 def test_results_with_intervals_survive_a_file(scores, tmp_path):
     import xarray as xr
 

@@ -283,6 +283,7 @@ def test_without_errors_ends_are_open():
 
 @pytest.mark.parametrize("method", stats.METHODS)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(5)
 def test_an_end_rests_on_the_rate_at_its_threshold_and_no_other(method, kind):
     """A point and the curve say the same of a rate, however many thresholds the curve has."""
     scores = be.simulate(30, 4, random_state=3, within=0.4)
@@ -402,6 +403,7 @@ def test_options_that_cannot_be_are_refused(scores, options, says):
 # ------------------------------------------------------------------ what users see
 
 
+@pytest.mark.slow
 def test_the_table_shows_intervals_and_says_how_they_were_found(scores):
     from bioeval.views.tables import as_text
 
@@ -429,6 +431,7 @@ def test_the_table_shows_intervals_and_says_how_they_were_found(scores):
     assert f"[{low:.2f}, {high:.2f}]" in as_text(tree, 46)
 
 
+@pytest.mark.slow
 def test_the_command_adds_intervals(scores, tmp_path, monkeypatch, capsys):
     import json
 
@@ -470,6 +473,7 @@ def test_the_command_refuses_options_that_cannot_be(scores, tmp_path, options, s
     assert says in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_plots_draw_bands_where_there_are_intervals(scores):
 
     with_them = be.evaluate(scores, interval="wilson")
@@ -544,6 +548,7 @@ def test_what_is_left_out_has_no_interval(scores):
     assert ds.frr_at_far_low.shape == (0,) and not np.isnan(ds.eer_interval_low)
 
 
+@pytest.mark.slow
 def test_the_page_on_uncertainty(root):
     import doctest
 
@@ -556,6 +561,7 @@ def test_the_page_on_uncertainty(root):
 
 
 @pytest.mark.parametrize("method", stats.METHODS)
+@pytest.mark.cases(3)
 def test_degenerate_scores(method):
     """Whatever the scores are, there is a result: no warning, no end without a reason."""
     values = np.random.default_rng(0).random((6, 6))

@@ -128,6 +128,7 @@ VARIANTS = {
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("unit", ["template", "subject"])
+@pytest.mark.cases(3)
 def test_scores_of_every_kind_are_those_of_evaluating_the_others(variant, unit):
     scores = VARIANTS[variant](be.simulate(12, 3, within=0.9, random_state=5))
     grid = be.open_set(scores, thresholds=9).threshold.values

@@ -91,6 +91,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("auc", [True, False])
+@pytest.mark.cases(8)
 def test_a_good_pilot_needs_no_second_look(name, auc, monkeypatch, second_passes):
     scores = scores_of(**CASES[name])
     found = points(scores, auc=auc)
@@ -118,6 +119,7 @@ WINDOWS = {
 
 @pytest.mark.parametrize("name", WINDOWS)
 @pytest.mark.parametrize("case", ["float32", "similarity", "ties"])
+@pytest.mark.cases(8)
 def test_windows_change_no_result(name, case, monkeypatch, second_passes):
     scores = scores_of(**CASES[case])
     windows = [(a, b) for a, b in WINDOWS[name]]
@@ -136,6 +138,7 @@ def test_more_scores_than_expected_in_the_windows(monkeypatch, second_passes):
 
 
 @pytest.mark.parametrize("thresholds", [None, 20, np.linspace(1, 5, 9)])
+@pytest.mark.cases(2)
 def test_thresholds_and_threads(thresholds, monkeypatch):
     scores = scores_of()
     expected = without_looks(monkeypatch, scores, thresholds=thresholds)
@@ -161,6 +164,7 @@ def test_scores_that_later_rows_reach_farther(monkeypatch):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("metric", ["cosine", "l2", "l1"])
 @pytest.mark.parametrize("off", [0, 8, 80], ids=["as computed", "last digits", "others"])
+@pytest.mark.cases(8)
 def test_streamed_embeddings(dtype, metric, off, monkeypatch, second_passes):
     """Genuine scores are computed apart: at most some digits differ, or all is looked at."""
     rng = np.random.default_rng(1)

@@ -170,6 +170,7 @@ def with_gaps(name, kind="distance", dtype="float32") -> be.Scores:
         ("dtype", "int16"),
     ],
 )
+@pytest.mark.cases(6)
 def test_gaps_and_other_dtypes_are_swept(name, dtype, kind, monkeypatch):
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 2000)
     scores = with_gaps(name, kind, dtype)
@@ -264,6 +265,7 @@ def unaligned(d):
     ids=["unaligned", "transposed", "strided", "dask"],
 )
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(3)
 def test_memory_of_any_layout_is_swept(stored, kind, monkeypatch):
     monkeypatch.setattr(sweeping, "READ_VALUES", 2000)
     monkeypatch.setattr(sweeping, "SAMPLE_ROWS", 2)
@@ -282,6 +284,7 @@ def test_memory_of_any_layout_is_swept(stored, kind, monkeypatch):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("thresholds", ["even", "uneven", "scores", "one", "beyond"])
+@pytest.mark.cases(10)
 def test_given_thresholds(dtype, kind, thresholds):
     d, labels = population(9, dtype=dtype)
     values = -d if kind == "similarity" else d

@@ -291,6 +291,7 @@ def test_merging_any_split_of_the_probes_gives_the_whole(data, seed, number, own
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("thresholds", [None, np.linspace(-3, 3, 7)])
+@pytest.mark.cases(2)
 def test_parts_of_very_different_ranges_merge(kind, thresholds):
     rng = np.random.default_rng(4)
     labels = np.repeat(np.arange(6), 3)
@@ -475,6 +476,7 @@ EXAMPLES = ["square", "given", "number", "rectangular", "pairs", "merged", "refi
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.cases(3)
 def test_a_saved_tally_is_loaded_as_it_was(name, tmp_path):
     tally = examples()[name]
     assert list(examples()) == EXAMPLES
@@ -581,6 +583,7 @@ def without(key: str):
         lambda h: {**h, "nodes": {"closed_set": {"tally": "x", "options": {}}}},
     ],
 )
+@pytest.mark.cases(8)
 def test_a_header_that_makes_no_sense_is_an_error(change, tmp_path):
     path = tmp_path / "t.npz"
     tally_of().save(path)
@@ -680,6 +683,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.cases(8)
 def test_a_file_is_not_taken_on_trust(change, tmp_path):
     path = tmp_path / "tally.npz"
     be.tally(be.simulate(6, 3, random_state=1), points=True).save(path)

@@ -248,6 +248,7 @@ EXTREMES = [
 @pytest.mark.parametrize(("d", "why"), EXTREMES, ids=[why for _, why in EXTREMES])
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(16)
 def test_the_default_grid_of_extreme_scores(d, why, task, kind):
     for labels in (["a", "b"], ["b", "a"]):
         ds = task(be.Scores(d, ["a"], labels, kind=kind))
@@ -283,6 +284,7 @@ def test_the_default_grid_of_extreme_scores(d, why, task, kind):
         [np.float32(x) for x in (-1e25, 1e-40, 0.0, -1e-40)],
     ],
 )
+@pytest.mark.cases(7)
 def test_scores_at_the_ends_of_the_floats_are_counted_like_any_other(impostors, kind):
     """The largest float is a common mark of a failed comparison."""
     dtype = np.array(impostors).dtype

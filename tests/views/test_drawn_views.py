@@ -112,6 +112,7 @@ def file(scores, tmp_path_factory):
     return str(path)
 
 
+@pytest.mark.slow
 def test_command_prints_a_table_and_json(file, scores, capsys):
     assert main(["gallery-size", file, "--sizes", "2,5,20,40", "--thresholds", "4"]) == 0
     text, errors = capsys.readouterr()
@@ -147,6 +148,7 @@ def test_command_says_what_is_not_defined(tmp_path, capsys):
     assert "Error of the same model" not in text
 
 
+@pytest.mark.slow
 def test_command_writes_all_or_nothing(file, scores, tmp_path, capsys):
     out = tmp_path / "o"
     given = ["gallery-size", file, "--sizes", "2,10", "--out", str(out), "--plots"]

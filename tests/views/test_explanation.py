@@ -74,6 +74,7 @@ def test_names_are_escaped_and_no_markup():
     be.plot.row_walk(found).figure_.canvas.draw()
 
 
+@pytest.mark.slow
 def test_the_picture_says_the_roles_in_words(found):
     display = be.plot.row_walk(found)
     display.figure_.canvas.draw()
@@ -88,6 +89,7 @@ def test_the_picture_says_the_roles_in_words(found):
     assert at == [line.score for line in display.lists[0].lines if line.score is not None]
 
 
+@pytest.mark.slow
 def test_pictures_of_odd_rows():
     """Infinite and failed scores, similarities, an order, a query, nothing left; on given axes."""
     d = [[np.inf, np.nan, 0.5, -np.inf]]

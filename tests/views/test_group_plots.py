@@ -77,6 +77,7 @@ def test_error_discard_draws_several_measures(scores):
     assert "o genuine attempt" in said
 
 
+@pytest.mark.slow
 def test_files_of_all_three(scores, grouped, tmp_path):
     given = {
         "g": grouped, "e": be.epc(scores, scores),

@@ -119,6 +119,7 @@ def test_curves_hold_the_arrays_of_the_dataset(single, open_set, tree):
         np.testing.assert_array_equal(getattr(surface, name), open_set[name])
 
 
+@pytest.mark.slow
 def test_no_plot_needs_more_than_the_rates(single, open_set):
     """Datasets without operating points, counts and attributes are drawn."""
     bare = xr.Dataset({k: single[k].variable.to_base_variable() for k in ("far", "gar", "frr")})
@@ -232,6 +233,7 @@ def test_a_system_without_errors_is_said_to_be_off_the_det():
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(1)
 def test_det_draws_no_band_where_it_draws_no_curve(kind):
     scores = be.simulate(30, 4, within=0.4, random_state=5)
     if kind == "similarity":
@@ -281,6 +283,7 @@ def test_error_rates_on_a_logarithmic_axis(single):
     assert all((line.get_ydata() > 0).all() for line in display.lines_.values())
 
 
+@pytest.mark.slow
 def test_cmc_ranks_are_whole_and_logarithmic_when_many(tree):
     closed = tree["closed_set"].to_dataset()
     display = draw(plot.cmc(closed, max_rank=10))
@@ -333,6 +336,7 @@ def test_contours_follow_the_cells_that_reach_a_level(kind):
         np.testing.assert_array_equal(cells, reached[k])
 
 
+@pytest.mark.slow
 def test_surface_is_downsampled_for_drawing_only():
     dataset = be.open_set(be.simulate(120, 5, random_state=1))
     display = draw(plot.dir_surface(dataset))
@@ -345,6 +349,7 @@ def test_surface_is_downsampled_for_drawing_only():
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.slow
 def test_surface_marks_the_exact_threshold_of_a_far_target(scores, kind):
     """Between two thresholds of the curve FAR may jump; the table has the exact one."""
     if kind == "similarity":
@@ -452,6 +457,7 @@ def test_thresholds_of_different_kinds_share_no_axis(single, similarity, scores)
 
 
 @pytest.mark.parametrize("name", ["roc", "det", "dir_far"])
+@pytest.mark.cases(1)
 def test_no_impostor_is_said_on_the_axes(alone, name):
     display = draw(getattr(plot, name)(be.evaluate(alone)))
     assert display.lines_ == {}
@@ -460,6 +466,7 @@ def test_no_impostor_is_said_on_the_axes(alone, name):
         draw(getattr(plot, name)(be.evaluate(alone), log=True))
 
 
+@pytest.mark.slow
 def test_no_genuine_attempt_is_said_on_the_axes():
     tree = be.evaluate(be.Scores([[0, 1], [1, 0]], ["ann", "bob"]))
     for function, what in (
@@ -552,6 +559,7 @@ def test_bins_of_scores_in_steps_hold_as_many_steps_as_they_are_wide(kind, step)
     ("value", "form"),
     [(1e6, "distance"), (-1e6, "similarity"), (1e300, "pairs"), (-1e6, "streamed")],
 )
+@pytest.mark.cases(1)
 def test_scores_far_from_all_others_leave_the_rest_its_bins(value, form):
     rng = np.random.default_rng(1)
     labels = np.repeat(np.arange(40), 4)
@@ -586,6 +594,7 @@ def test_scores_far_from_all_others_leave_the_rest_its_bins(value, form):
         assert "cells too wide" in words(again) and again.ax_.get_xlim()[1] <= 1
 
 
+@pytest.mark.slow
 def test_sentinels_lie_off_the_axes_which_say_so():
     rng = np.random.default_rng(6)
     labels = np.repeat(np.arange(20), 4)
@@ -602,6 +611,7 @@ def test_sentinels_lie_off_the_axes_which_say_so():
     assert "off the axis: thresholds up to 1e+06" in words(rates)
 
 
+@pytest.mark.slow
 def test_distributions_of_a_tally_of_pairs_and_of_several(scores, single):
     whole = plot.score_distributions(scores)
     again = plot.score_distributions(be.tally(scores))
@@ -628,6 +638,7 @@ def test_distributions_of_a_tally_of_pairs_and_of_several(scores, single):
     [np.full((4, 4), 0.5), np.zeros((4, 4)), np.arange(16).reshape(4, 4) * 1e-300],
     ids=["equal", "zero", "tiny"],
 )
+@pytest.mark.cases(1)
 def test_distributions_of_odd_scores(values):
     display = draw(plot.score_distributions(be.Scores(values, ["a", "a", "b", "b"])))
     assert display.genuine[""].counts.sum() == 4
@@ -661,6 +672,7 @@ def test_matrix_is_sorted_by_subject_without_the_diagonal():
 
 
 @pytest.mark.parametrize(("probes", "gallery"), [(30, 5), (5, 30), (5, 6)])
+@pytest.mark.cases(1)
 def test_both_axes_of_a_matrix_are_named_or_both_counted(probes, gallery):
     labels = np.arange(probes), np.repeat(np.arange(gallery), 4)
     display = draw(plot.matrix(be.Scores(np.ones((probes, 4 * gallery)), *labels)))
@@ -699,6 +711,7 @@ def test_matrix_reduces_to_means_of_finite_scores():
     assert "each pixel: mean of about 3.29 × 2.43 comparisons" in words(draw(display))
 
 
+@pytest.mark.slow
 def test_matrix_of_other_kinds_of_scores(similarity, tmp_path):
     assert plot.matrix(similarity).image_.get_cmap().name == "viridis_r"
     order = be.Scores([[1, 2, 3], [2, 1, 3]], ["a", "b"], ["a", "b", "c"], kind="order")
@@ -713,6 +726,7 @@ def test_matrix_of_other_kinds_of_scores(similarity, tmp_path):
         plot.matrix(np.eye(3))
 
 
+@pytest.mark.slow
 def test_large_matrices_need_little_memory(tmp_path):
     values = np.lib.format.open_memmap(tmp_path / "m.npy", "w+", np.float32, (6000, 3000))
     values[:] = np.random.default_rng(0).random((1, 3000), dtype=np.float32)
@@ -779,6 +793,7 @@ def test_a_given_axis_is_used_and_nothing_else(name, tree, scores):
     draw(display)
 
 
+@pytest.mark.slow
 def test_a_subfigure_is_used(tree, tmp_path):
     figure = plt.figure(layout="constrained")
     left, right = figure.subfigures(1, 2)
@@ -805,6 +820,7 @@ def test_style_reaches_the_lines(tree):
         assert line.get_linewidth() == 3 and line.get_alpha() == 0.5
 
 
+@pytest.mark.slow
 def test_axes_of_a_figure_of_many_keep_their_size(systems):
     figure, grid = plt.subplots(2, 2, figsize=(8, 6), layout="constrained")
     plot.roc(systems, grid[0, 0])
@@ -820,6 +836,7 @@ MAGIC = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}
 
 
 @pytest.mark.parametrize("kind", MAGIC)
+@pytest.mark.cases(1)
 def test_files(tree, tmp_path, kind):
     first, second = tmp_path / f"a.{kind}", tmp_path / f"b.{kind}"
     assert plot.save(plot.roc(tree), first) == first
@@ -870,6 +887,7 @@ def test_every_display_has_the_same_two_methods(plotted):
     assert list(given)[-1] == "style"
 
 
+@pytest.mark.slow
 def test_save_all_writes_what_there_is(tree, scores, systems, tmp_path):
     written = plot.save_all(tree, scores, tmp_path / "plots")
     assert all(path.stat().st_size > 2000 for path in written)
@@ -888,6 +906,7 @@ def test_save_all_writes_what_there_is(tree, scores, systems, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_save_all_of_single_tasks(tree, single, tmp_path):
     closed = {"one": tree["closed_set"], "two": tree["closed_set"].to_dataset()}
     assert [p.name for p in plot.save_all(closed, None, tmp_path)] == ["cmc.png"]
@@ -908,6 +927,7 @@ def test_save_all_of_single_tasks(tree, single, tmp_path):
         plot.save_all(single, single.far, tmp_path)
 
 
+@pytest.mark.slow
 def test_precision_recall_draws_the_levels_of_each_system(tmp_path):
     values = np.random.default_rng(0).random((20, 60))
     people, gallery = np.arange(20) % 8, np.arange(60) % 8
@@ -931,6 +951,7 @@ def test_precision_recall_draws_the_levels_of_each_system(tmp_path):
         plot.precision_recall(be.closed_set(near))
 
 
+@pytest.mark.slow
 def test_save_all_draws_what_single_functions_return(scores, tmp_path):
     sizes = be.gallery_size(scores, [2, 5], thresholds=4)
     galleries = be.partition.ProbeGallerySplit(1, n_repeats=3, random_state=0)
@@ -984,6 +1005,7 @@ def test_every_plot_of_the_table_is_public():
         assert display.__module__ == entry.home and callable(getattr(plot, entry.name))
 
 
+@pytest.mark.slow
 def test_matplotlib_waits_until_it_is_needed(root):
     program = (
         "import sys\nimport bioeval.plot\ndir(bioeval.plot)\n"
@@ -998,6 +1020,7 @@ def test_matplotlib_waits_until_it_is_needed(root):
 
 
 @pytest.mark.parametrize("name", [*CURVES, "dir_surface", "gallery_size", "threshold_study"])
+@pytest.mark.cases(3)
 def test_pictures_speak_the_words_of_their_data(name, scores, tree):
     """Either vocabulary; the other one's words are in small beside the axes alone."""
     data = {

@@ -289,11 +289,11 @@ def fewer_mates(probes: GroupedBlock, enrolled: np.ndarray, size: int) -> int:
 
 
 def grouped(block: Block, rows: slice) -> GroupedBlock:
-    """Return the rows of a block in the form that kernels take."""
+    """Return the rows of a block in the form that kernels take, in float64."""
+    values = block.values[rows].astype(np.float64, copy=False)
     return GroupedBlock(
-        block.values[rows], block.columns[0], block.starts, block.own[rows],
-        block.self_position[rows],
-    )  # fmt: skip
+        values, block.columns[0], block.starts, block.own[rows], block.self_position[rows]
+    )
 
 
 def _usable(probes: GroupedBlock) -> np.ndarray:

@@ -78,6 +78,7 @@ def test_a_run_goes_on_where_it_was_interrupted(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("interval", ["subject-bootstrap", "subject-bootstrap-bca", "wilson"])
 @pytest.mark.parametrize("task", ["open_set", "closed_set"])
+@pytest.mark.cases(2)
 def test_intervals_of_identification_go_on_where_they_were_interrupted(
     tmp_path, monkeypatch, task, interval
 ):

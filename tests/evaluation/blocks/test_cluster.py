@@ -97,6 +97,7 @@ NAMES = (
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.cases(3)
 def test_a_card_on_a_cluster_is_that_of_one_process(client, tmp_path, name):
     scores = systems(tmp_path)[name]
     expected = be.evaluate(scores, thresholds=30)
@@ -195,11 +196,13 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
+@pytest.mark.cases(5)
 def test_a_task_on_a_cluster_is_that_of_one_process(client, name):
     assert CALLS[name](client=client).identical(CALLS[name]())
 
 
 @pytest.mark.parametrize("name", CALLS)
+@pytest.mark.cases(4)
 def test_a_task_with_a_checkpoint_is_that_of_one_process(tmp_path, name):
     expected = CALLS[name]()
     for _ in range(2):
@@ -230,6 +233,7 @@ UNIONS = {
 
 
 @pytest.mark.parametrize("protocol", UNIONS)
+@pytest.mark.cases(1)
 def test_a_gallery_in_parts_on_a_cluster_is_that_of_one_process(client, tmp_path, protocol):
     scores = UNIONS[protocol]()
     expected = union(scores, protocol, lambda step: {})
@@ -277,6 +281,7 @@ def test_counts_that_do_not_come_are_fetched_again(client, monkeypatch, times):
 
 
 @pytest.mark.parametrize("times", [2, 999])
+@pytest.mark.cases(1)
 def test_a_block_that_fails_on_a_worker_is_counted_again(client, monkeypatch, times):
     left, part = itertools.count(times, -1), SweepWork.part
 
@@ -317,6 +322,7 @@ def test_processes_of_their_own_count_the_same():
 
 
 @pytest.mark.parametrize("command", [["zoo"], ["compare", "b.npz"], ["run"]])
+@pytest.mark.cases(1)
 def test_a_command_on_a_cluster_with_a_checkpoint_says_the_same(
     client, tmp_path, monkeypatch, capsys, command
 ):

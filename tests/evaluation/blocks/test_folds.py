@@ -139,11 +139,13 @@ def require_same(call, scores, seed):
 
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("system", systems())
+@pytest.mark.cases(14)
 def test_any_blocks_in_any_order_give_the_whole(system, name):
     require_same(CALLS[name], systems()[system], len(system) + len(name))
 
 
 @pytest.mark.parametrize("name", MORE)
+@pytest.mark.cases(4)
 def test_every_task_in_any_blocks(name):
     require_same(MORE[name], systems()["float64"], len(name))
 
@@ -265,6 +267,7 @@ def test_a_run_goes_on_where_it_was_interrupted(tmp_path, of_eight_rows, name, a
 
 
 @pytest.mark.parametrize("name", [*CALLS, *MORE])
+@pytest.mark.cases(4)
 def test_with_a_checkpoint_it_is_the_same_the_first_time_and_again(tmp_path, name, of_eight_rows):
     call, scores = {**CALLS, **MORE}[name], systems()["float64"]
     expected = call(scores)
@@ -277,6 +280,7 @@ def test_with_a_checkpoint_it_is_the_same_the_first_time_and_again(tmp_path, nam
 
 @pytest.mark.parametrize("name", ["folds", "groups", "experiment", "folds of samples"])
 @pytest.mark.parametrize("cell", [(TEMPLATES - 1, 0), (13, 4)])
+@pytest.mark.cases(3)
 def test_a_single_other_score_is_refused(tmp_path, name, cell):
     call, scores = {**CALLS, **MORE}[name], systems()["float64"]
     call(scores, checkpoint=tmp_path / "kept")

@@ -254,6 +254,7 @@ def test_lfw_on_the_command_line(shared, tmp_path):
 # --------------------------------------------------------------------------- command line
 
 
+@pytest.mark.slow
 def test_the_table_has_test_and_training_side_by_side(scores, kfold, tmp_path):
     be.save(scores, tmp_path / "s.npz")
     done = run(str(tmp_path / "s.npz"), "--protocol", "course-kfold", "--out", str(tmp_path / "o"))
@@ -271,9 +272,6 @@ def test_the_table_has_test_and_training_side_by_side(scores, kfold, tmp_path):
     assert {"results.nc", "summary.json", "table.txt", "folds_verification_single.csv"} <= files
     rows = (tmp_path / "o" / "folds_verification_single.csv").read_text().splitlines()
     assert len(rows) == 11
-    words = ("--protocol", "course-kfold", "--out", str(tmp_path / "o"), "--force")
-    assert run(str(tmp_path / "s.npz"), *words).exit_code == 0
-    assert {path.name for path in (tmp_path / "o").iterdir()} == files
 
 
 def test_a_mean_may_lie_outside_the_interval_of_its_quantiles(kfold):
@@ -284,6 +282,7 @@ def test_a_mean_may_lie_outside_the_interval_of_its_quantiles(kfold):
     np.testing.assert_allclose(ends, [closed.cms_low, closed.cms_high])
 
 
+@pytest.mark.slow
 def test_plots_of_folds_show_each_fold_and_the_mean(scores, kfold, tmp_path):
     be.save(scores, tmp_path / "s.npz")
     words = ("--protocol", "course-kfold", "--out", str(tmp_path / "o"), "--plots")

@@ -91,6 +91,7 @@ def brute(scores, train, test, rule, templates="single"):
 
 @pytest.mark.parametrize("templates", ["single", "multi"])
 @pytest.mark.parametrize("rule", ["eer", "far", "hter", "cost"])
+@pytest.mark.cases(3)
 def test_one_sweep_equals_fold_by_fold(scores, rule, templates):
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=2, random_state=3)
     given = {"far": ("far", 0.01), "cost": ("cost", 0.1, 1, 10)}.get(rule, rule)
@@ -122,6 +123,7 @@ SPLITTERS = {
 
 @pytest.mark.parametrize("templates", ["single", "multi"])
 @pytest.mark.parametrize("name", SPLITTERS)
+@pytest.mark.cases(4)
 def test_every_splitter(scores, name, templates):
     splitter = SPLITTERS[name]
     ds = be.cross_evaluate(scores, splitter, templates=templates)
@@ -191,6 +193,7 @@ def test_cells_far_from_the_scores(monkeypatch):
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-40, 1.0, 1e300])
 @pytest.mark.parametrize("shift", [0.0, 1e15])
+@pytest.mark.cases(3)
 def test_extreme_ranges(scale, shift):
     scores = be.simulate(12, 3, random_state=2)
     d = scores.values.astype(np.float64) * scale + shift
@@ -476,6 +479,7 @@ def test_splitters_of_scikit_learn(scores):
     assert dict(drawn.sizes) == {"repeat": 2, "fold": 1}
 
 
+@pytest.mark.slow
 def test_results_survive_a_file(scores, tmp_path):
     import xarray as xr
 
@@ -554,6 +558,7 @@ def test_what_a_splitter_yields_is_checked(scores):
             be.cross_evaluate(scores, Given(parts))
 
 
+@pytest.mark.slow
 def test_the_page_says_what_happens(root):
     import doctest
 

@@ -117,6 +117,7 @@ def same(found, expected):
 
 
 @pytest.mark.parametrize("seed", range(50))
+@pytest.mark.cases(10)
 def test_every_count_is_that_of_the_slides(seed):
     scores, d, label, experiment = drawn(seed)
     sign = 1 if scores.kind == "distance" else -1
@@ -309,6 +310,7 @@ def test_claims_are_drawn_as_defined(per_probe, share):
     assert ds.fa_unenrolled.values[[100, 500, 900]].tolist() == accepted
 
 
+@pytest.mark.slow
 def test_impostor_claims_are_uniform():
     """Chi-squared over the other subjects of one probe: 4 degrees of freedom."""
     scores = be.Scores(np.zeros((6, 6)), list("aabcde"))
@@ -368,6 +370,7 @@ def test_claims_keep_away_from_what_is_not_compared():
         ClaimSampler(1, 1.0).draw(masked)
 
 
+@pytest.mark.slow
 def test_rates_do_not_depend_on_the_share_of_genuine_claims():
     """Means over 150 draws at one threshold, less those of all claims: within 4 standard errors."""
     scores = be.simulate(16, 4, random_state=3)

@@ -90,6 +90,7 @@ GALLERIES = be.partition.ProbeGallerySplit(2, n_repeats=3, random_state=1)
         lambda s: be.evaluate(s, "course-kfold")["folds/open_set"].to_dataset(),
     ],
 )
+@pytest.mark.cases(3)
 def test_exclude_and_a_mask_are_the_same(sessions, evaluate):
     excluding, masked, every = (evaluate(s).drop_attrs(deep=True) for s in sessions)
     excluding = excluding.drop_vars("reduced_galleries", errors="ignore")  # which a mask hides

@@ -89,6 +89,7 @@ def test_verification_over_test_parts(scores, kind):
     assert ds.far_mean.isel(threshold=[0, -1]).values.tolist() in ([0, 1], [1, 0])
 
 
+@pytest.mark.slow
 def test_the_mean_nears_the_exact_average(scores):
     """Galleries drawn at random: their mean is near that of all of them."""
     galleries = be.partition.ProbeGallerySplit(1, n_repeats=200, random_state=2)

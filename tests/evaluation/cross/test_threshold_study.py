@@ -166,6 +166,7 @@ def test_the_plot_holds_the_folds(scores):
         be.plot.threshold_study(be.verification(scores))
 
 
+@pytest.mark.slow
 def test_the_command(scores, tmp_path):
     be.save(scores, tmp_path / "s.npz")
     words = ["threshold", str(tmp_path / "s.npz"), "--target", "far=0.01", "--folds", "4"]
@@ -267,6 +268,7 @@ def test_folds_at_one_place_are_drawn_by_their_number():
 
 
 @pytest.mark.parametrize("target", [0.001, 0.06])
+@pytest.mark.cases(1)
 def test_the_target_is_named_at_the_top_and_not_below_points(scores, target):
     ds = be.study_threshold(scores, ("far", target), folds=4, repeats=3)
     display = be.plot.threshold_study(ds)

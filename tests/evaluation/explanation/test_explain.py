@@ -291,6 +291,7 @@ def test_the_command(file, tmp_path, capsys):
     assert (rows[0]["template"], rows[0]["counts"]) == ("a1", "GA")
 
 
+@pytest.mark.slow
 def test_step_by_step_and_claims_on_the_command_line(file, capsys):
     assert main(["explain", file, "--step-by-step", "--threshold", "3", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -312,6 +313,7 @@ def lines_of_subjects(text):
     return text.splitlines().index("List of subjects")
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_the_commands_print(tmp_path, monkeypatch, capsys, root):
     """Each console block of docs/explain.md, without what it leaves out; its Python runs."""
     page = (root / "docs" / "explain.md").read_text(encoding="utf-8")

@@ -37,6 +37,7 @@ def damage(path):
 
 
 @pytest.mark.parametrize("length", range(8))
+@pytest.mark.cases(2)
 def test_mapped_wherever_they_lie(tmp_path, mapped, length):
     path = tmp_path / "s.npz"
     scores = archived(path)

@@ -244,6 +244,7 @@ def test_arrays_in_groups(tmp_path, capsys):
 
 @pytest.mark.parametrize("engine", ["h5netcdf", "scipy", "zarr"])
 @pytest.mark.parametrize("dims", [("gallery", "probe"), ("enrolled", "query"), ("x", "y")])
+@pytest.mark.cases(4)
 def test_named_dimensions_that_are_transposed(tmp_path, engine, dims, capsys):
     xarray, _ = optional_import("xarray"), optional_import(engine)
     name = "x.zarr" if engine == "zarr" else "x.nc"

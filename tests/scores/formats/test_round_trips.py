@@ -81,6 +81,7 @@ def masks(shape):
 
 @pytest.mark.parametrize("suffix", STORES)
 @pytest.mark.parametrize("square", [True, False])
+@pytest.mark.cases(4)
 def test_matrices_in_stores(place, suffix, square):
     @given(matrices(square))
     def holds(scores):
@@ -98,6 +99,7 @@ def test_matrices_in_stores(place, suffix, square):
 
 @pytest.mark.parametrize("suffix", TABLES)
 @pytest.mark.parametrize("square", [True, False])
+@pytest.mark.cases(4)
 def test_matrices_in_tables(place, suffix, square):
     @given(matrices(square, meta=False))
     def holds(scores):
@@ -114,6 +116,7 @@ def test_matrices_in_tables(place, suffix, square):
 
 
 @pytest.mark.parametrize("suffix", [*LISTS, *(x for x in STORES if x != ".npy")])
+@pytest.mark.cases(5)
 def test_lists_of_pairs(place, suffix):
     @given(
         st.lists(st.tuples(NUMBERS, st.booleans()), min_size=1, max_size=20),
@@ -195,6 +198,7 @@ def facts(scores):
         *(pytest.param(x, marks=pytest.mark.slow) for x in (".npy", ".mat", *TABLES, *LISTS)),
     ],
 )
+@pytest.mark.cases(77)
 def test_what_is_not_said_to_be_lost_is_kept(place, suffix, name):
     scores, path = ALL_SORTS[name], place(suffix)
     try:

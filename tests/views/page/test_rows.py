@@ -35,6 +35,7 @@ def _text(cell: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(1)
 def test_a_row_is_the_ordered_list_of_its_probe(kind, tmp_path):
     """Against the definition: sorted by nearness, counted by the threshold."""
     rng = np.random.default_rng(4)
@@ -63,6 +64,7 @@ def test_a_row_is_the_ordered_list_of_its_probe(kind, tmp_path):
     assert "<title>Probe 5 (subject b) - bioeval report</title>" in text
 
 
+@pytest.mark.slow
 def test_a_long_list_is_shortened_and_there_as_a_whole(scores, tmp_path):
     found = tables(written(be.explain(scores, 0), tmp_path)[0])
     short, whole = found["row-0-1-list-1"], found["row-0-1-list-1-whole"]
@@ -71,6 +73,7 @@ def test_a_long_list_is_shortened_and_there_as_a_whole(scores, tmp_path):
     assert sum(counted) + len(short) - 1 - len(counted) == 47
 
 
+@pytest.mark.slow
 def test_rows_are_shown_beside_results(scores, tmp_path):
     tree = be.evaluate(scores)
     rows = {"one": be.explain(scores, 1), EVIL: be.explain(scores, 2)}
@@ -83,6 +86,7 @@ def test_rows_are_shown_beside_results(scores, tmp_path):
     assert "The threshold control of the page does not move this row." in text
 
 
+@pytest.mark.slow
 def test_names_in_a_row_are_never_markup(scores, tmp_path):
     named = be.Scores(np.asarray(scores.values), [f"{EVIL}{x}" for x in scores.probe_labels])
     named.name = EVIL

@@ -165,6 +165,7 @@ SLOW = {
         for together in (False, True)
     ],
 )
+@pytest.mark.cases(3)
 def test_every_number_of_every_sentence_is_in_the_results(name, together, tmp_path):
     systems = PAGES[name]()
     targets = {"far_targets": [TARGET]}
