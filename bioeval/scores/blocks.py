@@ -24,6 +24,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import memory_limited
 from bioeval.base.progress import reporter
 from bioeval.kernels import fuse as kernel_fuse
+from bioeval.kernels.argument_groups import RawRows
 from bioeval.scores.aliases import writable_alias
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.failure_codes import FailureCodeWatch, notes_of_pairs
@@ -197,7 +198,8 @@ class BlockReader:
         """Look for failure codes in distances of the rows from `low` on, in the gallery's order."""
         if not self.scores.streams:
             sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
-            self.watch.look(low, values, np.arange(len(values)), self.watch.positions, sign)
+            raw = RawRows(values, np.arange(len(values)))
+            self.watch.look(low, raw, self.watch.positions, sign)
 
     def note_failure_codes(self) -> None:
         """Add what was seen of failure codes to the provenance; computed distances have none."""
@@ -331,7 +333,7 @@ class BlockReader:
         """Return the cells of a block that `exclude` leaves out, as an index; None for none."""
         if not self.scores.exclude:
             return None
-        same = self._same_cells(low, high)
+        same = self.same_cells(slice(low, high))
         if self._times is None:
             return same
         columns = slice(None) if self.gallery.order is None else self.gallery.order
@@ -339,12 +341,13 @@ class BlockReader:
         outside[same] = True
         return outside
 
-    def _same_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+    def same_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return rows and positions of pairs of one subject that agree in a column."""
-        row, position = self.own_cells(low, high)
+        gallery = self.gallery
+        row, position = cells_between(gallery.mate_start[rows], gallery.mate_stop[rows])
         same = np.zeros(len(row), dtype=bool)
-        for probe, gallery in self._excluding:
-            same |= probe[low + row] == gallery[position]
+        for probe, codes in self._excluding:
+            same |= probe[rows][row] == codes[position]
         return row[same], position[same]
 
     def _check_mask(self, mask: np.ndarray, low: int) -> None:
