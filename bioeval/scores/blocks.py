@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,7 +32,7 @@ from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.provenance import Provenance, describe
 from bioeval.scores.template_fusion import parse_fusion
-from bioeval.scores.working_memory import give_back, rows_within
+from bioeval.scores.working_memory import give_back, room_for_tiles, rows_within
 
 if TYPE_CHECKING:
     from bioeval.scores.enrolment_times import EnrolmentTimes
@@ -65,7 +65,10 @@ def threads_for(scores: Scores) -> Iterator[None]:
     small = math.prod(scores.shape) < SERIAL_CELLS
     numba.set_num_threads(1 if small else before)
     try:
-        with memory_limited(scores.memory_limit if scores.limited else None):
+        with ExitStack() as stack:
+            stack.enter_context(memory_limited(scores.memory_limit if scores.limited else None))
+            if not are_pairs(scores) and scores.streams:
+                stack.enter_context(scores.base.keeping(room_for_tiles(scores)))
             yield
         scores.verify()
     finally:
@@ -220,7 +223,9 @@ class BlockReader:
             # The rows of one matrix product: enough for it to be quick, and few enough for what
             # is made of them to stay below the limit.
             most = self.scores.memory_limit // (STREAM_COPIES * self.scores.dtype.itemsize * n)
-            return int(max(1, min(1024, max(64, STREAM_VALUES // n), most, self.most_rows)))
+            rows = max(1, min(1024, max(64, STREAM_VALUES // n), most, self.most_rows))
+            tile = self.scores.base.tile
+            return int(max(rows // tile * tile, min(rows, tile)))
         rows = max(1, BLOCK_VALUES // n)
         chunk = self.scores.row_chunk
         return min(max(chunk, rows // chunk * chunk), self.most_rows)

@@ -387,7 +387,7 @@ class RowSweep:
                     genuine if every else None,
                     ends,
                     moments=every,
-                    digits=DIGITS * self.scores.streams,
+                    digits=self.digits,
                 )
 
     def _pilot(self, number: int) -> None:
@@ -443,10 +443,13 @@ class RowSweep:
         row, place = self.reader.own_cells(0, self.scores.shape[0])
         column = gallery.columns[0][place]
         cells = self.scores.base_rows(row), self.scores.base_columns(column)
-        if self.scores.streams:
-            found = self._computed_mates(row, column)
-        else:
-            found = self._gathered(*cells)
+        exact: np.ndarray | None = None
+        if not self.scores.streams:
+            exact = self._gathered(*cells)
+        elif not self.scores.selects_rows:
+            exact = self.scores.base.of_cells(*cells)
+        self.digits = DIGITS if exact is None else 0
+        found = self._computed_mates(row, column) if exact is None else exact
         found = -found if larger_is_closer(self.scores.kind) else found
         left_out = place == gallery.self_position[row]
         left_out |= self.scores.excluded(row, column)
