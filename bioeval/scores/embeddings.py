@@ -198,9 +198,7 @@ class EmbeddingSource:
     def _tiles(self) -> list[list[_Side]]:
         """Both sides, divided into those of tiles."""
         sides = (self._left, self._right)[: 1 if self.symmetric else 2]
-        found = [
-            [side[i : i + TILE] for i in range(0, len(side.products), TILE)] for side in sides
-        ]
+        found = [[side[i : i + TILE] for i in range(0, len(side.products), TILE)] for side in sides]
         return [found[0], found[-1]]
 
     def of_cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray | None:
