@@ -43,6 +43,9 @@ Progress = Callable[[int, int], None]
 # fraction of any matrix worth the name.
 BLOCK_VALUES = 1 << 19
 
+# The same where a block is a view, of which no array of its size is made.
+IN_PLACE_VALUES = 1 << 22
+
 # Values in one matrix product of streamed embeddings, and how many arrays of its size there may be.
 STREAM_VALUES = 1 << 22
 STREAM_COPIES = 6
@@ -238,8 +241,11 @@ class BlockReader:
     def __iter__(self) -> Iterator[Block]:
         return self.blocks(None)
 
-    def blocks(self, progress: Progress | None) -> Iterator[Block]:
+    def blocks(self, progress: Progress | None, *, in_place: bool = False) -> Iterator[Block]:
         """Yield the blocks in order, calling `progress` with the rows done and their number.
+
+        Scores that are read `in_place` come in larger blocks, if no more than a part of each is
+        kept.
 
         Raises
         ------
@@ -249,14 +255,18 @@ class BlockReader:
         refuse_engine()
         show = reporter(progress)
         m = self.scores.shape[0]
-        for block in self.blocks_of(0, m):
+        step = self.rows_per_block()
+        leaves_out = self.scores.has_mask or self.scores.exclude
+        if in_place and self.scores.reads_in_place and not leaves_out:
+            step = max(step, min(IN_PLACE_VALUES // self.scores.shape[1], self.most_rows))
+        for block in self.blocks_of(0, m, step):
             yield block
             high = block.low + len(block.values)
             show(high, m)
 
-    def blocks_of(self, low: int, high: int) -> Iterator[Block]:
+    def blocks_of(self, low: int, high: int, rows: int | None = None) -> Iterator[Block]:
         """Yield the blocks of rows ``low:high``, where `low` is the start of a block."""
-        step = self.rows_per_block()
+        step = self.rows_per_block() if rows is None else rows
         for first in range(low, high, step):
             yield self.block(first, min(first + step, high))
             give_back(self.scores)
