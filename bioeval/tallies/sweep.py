@@ -61,7 +61,7 @@ SAMPLE_ROWS = 32
 
 # Genuine scores of embeddings that are computed together, about, and by how many last digits those
 # of whole rows may be others.
-MATES, DIGITS = 1 << 11, 16
+MATES, DIGITS = 1 << 11, 64
 
 # Rows of the pilot that places windows, at most a quarter of all, and groups of them, whose
 # differences say how far to trust it; the most that is kept of the scores, as a proportion, what is
