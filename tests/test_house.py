@@ -60,11 +60,11 @@ def tree(path: Path) -> ast.Module:
 
 def test_modules_lines_and_tokens():
     figure("modules", len(MODULES), 403)
-    figure("lines", sum(map(lines, MODULES)), 83_200)
+    figure("lines", sum(map(lines, MODULES)), 83_260)
     figure("tokens of code", sum(map(tokens, MODULES)), 568_000)
 
 
-@pytest.mark.parametrize(("call", "bound"), [("verification", 12_000), ("evaluate", 18_000)])
+@pytest.mark.parametrize(("call", "bound"), [("verification", 12_050), ("evaluate", 18_000)])
 def test_a_call_loads_few_lines(call, bound):
     code = f"{DATA}be.{call}(scores)\nimport sys\nprint(*[m for m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

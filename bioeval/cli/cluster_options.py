@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import queue
 import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from bioeval.scores.matrix import Scores
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,6 +35,10 @@ _ENVIRONMENT = {
     "MALLOC_MMAP_THRESHOLD_": 32 << 20,
     "MALLOC_TRIM_THRESHOLD_": 256 << 20,
 }
+
+# Comparisons that this process counts in less time than workers take to start and to read: some
+# seconds. As many features of embeddings take as long as a comparison of a matrix.
+WORTH_WORKERS, FEATURES = 1 << 31, 128
 
 # Threads and processes that are started have the mask of signals of the thread that starts them.
 _MASKS = hasattr(signal, "pthread_sigmask")
@@ -87,12 +95,13 @@ def cluster_options(checkpoint: bool = True) -> Callable[[F], F]:
 
 @contextlib.contextmanager
 def executor_from_options(
-    options: dict[str, Any], stages: Callable[[str], None]
+    options: dict[str, Any], stages: Callable[[str], None], *scores: Scores
 ) -> Iterator[dict[str, Any]]:
     """Remove the cluster options from a command's, and yield the library's arguments.
 
-    A cluster that was started for the command ends with it. What a checkpoint keeps is said where
-    the evaluation ends before it is done.
+    No workers are started for `scores` that are too few for them. A cluster that was started for
+    the command ends with it. What a checkpoint keeps is said where the evaluation ends before it is
+    done.
     """
     workers, scheduler = options.pop("workers"), options.pop("scheduler")
     checkpoint = options.pop("checkpoint", None)
@@ -101,6 +110,12 @@ def executor_from_options(
         raise click.UsageError("--workers starts a cluster, --scheduler uses one; give one of them")
     from bioeval.base.errors import EngineError, counted
 
+    if workers is not None and scores and _too_few(scores):
+        logging.getLogger("bioeval").info(
+            "--workers %d: counting in this process, since starting workers would take longer",
+            workers,
+        )
+        workers = None
     try:
         with contextlib.ExitStack() as inside:
             if workers is not None or scheduler is not None:
@@ -121,6 +136,17 @@ def executor_from_options(
                     checkpoint, counted(kept, "finished blocks"),
                 )  # fmt: skip
         raise
+
+
+def _too_few(scores: tuple[Scores, ...]) -> bool:
+    """Whether this process counts scores in less time than workers take to start."""
+    if any(each.layout in ("pairs", "top-k") for each in scores):
+        return False  # refused where they are counted
+    work = 0.0
+    for each in scores:
+        features = each.base.features if each.streams else 0
+        work += math.prod(each.shape) * (1 + features / FEATURES)
+    return work < WORTH_WORKERS
 
 
 @contextlib.contextmanager

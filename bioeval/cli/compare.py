@@ -118,7 +118,7 @@ def command(
             scores.name = called or Path(file).stem
             read.append(scores)
         stages("counting")
-        with executor_from_options(options, stages) as place:
+        with executor_from_options(options, stages, *read) as place:
             found = compare(read[0], read[1], **options, **place, progress=stages.counting)
             values = [found["value_a"], found["value_b"]]
             require_values(values, read, options["protocol"] or "auto")

@@ -143,7 +143,7 @@ def command(
                 read[called].name = called
                 require_images(read[called], images)
                 named[called] = Named.of(read[called]) if len(data) > 1 else None
-        with executor_from_options(where, stages) as place:
+        with executor_from_options(where, stages, *read.values()) as place:
             for called, (_, of_file) in zip(called_by, readings, strict=True):
                 if called in read:
                     of_file["extra_thresholds"] = ()  # all tasks of a system share their thresholds

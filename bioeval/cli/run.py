@@ -294,7 +294,7 @@ def command(
         # On a page all tasks share their thresholds; a checkpoint is the same with or without it.
         if output.page is not None and options["checkpoint"] is None:
             options["extra_thresholds"] = ()
-        with executor_from_options(options, stages) as place:
+        with executor_from_options(options, stages, scores) as place:
             tree = evaluate(scores, resolved, **options, **place, progress=stages.counting)
         stages("checking the scores")
         given = options["thresholds"] is not None

@@ -113,7 +113,7 @@ def command(
         scores = read_scores(data, reading, stages)
         scores.name = name or scores.name
         stages("counting")
-        with executor_from_options(options, stages) as where:
+        with executor_from_options(options, stages, scores) as where:
             found = tally(scores, protocol, **options, **where, progress=stages.counting)
         grid = {} if max_rank is None else {"max_rank": max_rank}
         if share:

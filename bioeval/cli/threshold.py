@@ -90,7 +90,7 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
 
         scores = read_system(data, name, reading, stages)
         stages("counting")
-        with executor_from_options(options, stages) as place:
+        with executor_from_options(options, stages, scores) as place:
             place["progress"] = stages.counting
             study = study_threshold(scores, target, **options, **place)
         tree = with_kind_finding(xr.DataTree(study), scores, progress=stages.counting)

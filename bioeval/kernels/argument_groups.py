@@ -32,6 +32,26 @@ class CellWindow(NamedTuple):
     first: Any
 
 
+class RawRows(NamedTuple):
+    """Rows of a matrix of scores, and of the mask beside it.
+
+    Attributes
+    ----------
+    values : float array, shape (M, N), C-contiguous
+    rows : int64 array, shape (b,)
+        Rows of `values` that are read.
+    mask : uint8 array, shape (M', N), or (0, 0) for none
+        0 for cells that are left out.
+    mask_rows : int64 array, shape (b,) or (0,)
+        The row of `mask` that belongs to each row.
+    """
+
+    values: np.ndarray
+    rows: np.ndarray
+    mask: np.ndarray = np.empty((0, 0), dtype=np.uint8)
+    mask_rows: np.ndarray = np.empty(0, dtype=np.int64)
+
+
 class RankFacts(NamedTuple):
     """Rank of each probe's best mate among the candidates that are not mates; all written.
 

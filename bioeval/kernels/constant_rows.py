@@ -8,25 +8,28 @@ from bioeval.kernels.compiled import compiled
 
 
 @compiled
-def constant_rows(values, rows, places, itself, value, count):
+def constant_rows(raw, places, itself, value, count):
     """Write the only finite value of each row (NaN for several) and how often it occurs.
 
     Parameters
     ----------
-    values : float array, shape (M, N)
-    rows, places : int64 arrays, shapes (b,) and (n,)
-        Rows of `values`, and the place of each column in them.
+    raw : RawRows
+    places : int64 array, shape (n,)
+        The place of each column in a row.
     itself : int64 array, shape (b,)
         The column that is not read; -1 for none.
     value, count : float64 and int64 arrays, shape (b,), written
     """
-    for i in range(len(rows)):
-        row = values[rows[i]]
+    for i in range(len(raw.rows)):
+        row = raw.values[raw.rows[i]]
+        mask = raw.mask[raw.mask_rows[i]] if len(raw.mask) > 0 else raw.mask.reshape(-1)
         first = np.nan
         number = 0
         for column in range(len(places)):
             x = row[places[column]]
             if column == itself[i] or not abs(x) < np.inf:
+                continue
+            if len(mask) > 0 and mask[places[column]] == 0:
                 continue
             if number > 0 and x != first:
                 first = np.nan

@@ -23,12 +23,13 @@ def digest_cell(x, sign, key):
 
 
 @register_jitable
-def has_distinct(line, columns, own, number, seen):
+def has_distinct(line, mask, columns, own, number, seen):
     """Whether a row has as many distinct values as `seen` has room for."""
     filled = 0
     for p in range(number):
-        x = line[columns[p]] if len(columns) > 0 else line[p]
-        if p == own or x != x:
+        place = columns[p] if len(columns) > 0 else p
+        x = line[place]
+        if p == own or x != x or (len(mask) > 0 and mask[place] == 0):
             continue
         known = False
         for k in range(filled):
@@ -42,16 +43,14 @@ def has_distinct(line, columns, own, number, seen):
 
 
 @parallel_rows("sums")
-def digest_rows(begin, end, values, rows, columns, own, sign, keys, summed, least, sums, varied):
+def digest_rows(begin, end, raw, columns, own, sign, keys, summed, least, sums, varied):
     """Write a digest of each row, and whether it has at least `least` distinct values.
 
     Parameters
     ----------
-    values : float array, shape (M, N), C-contiguous
-    rows : int64 array, shape (b,)
-        Rows of `values`.
+    raw : RawRows
     columns : uint32 array, shape (n,) or (0,)
-        Columns of `values`; the first ones in order where it is empty.
+        Columns of the values; the first ones in order where it is empty.
     own : int64 array, shape (b,)
         The place among the columns that is left out of each row; -1 for none.
     sign : float
@@ -67,19 +66,29 @@ def digest_rows(begin, end, values, rows, columns, own, sign, keys, summed, leas
     number = len(keys)
     seen = np.empty(least)
     for i in range(begin, end):
-        line = values[rows[i]]
+        line = raw.values[raw.rows[i]]
+        mask = raw.mask[raw.mask_rows[i]] if len(raw.mask) > 0 else raw.mask.reshape(-1)
+        none = np.uint64(0)
         if summed:
             total = np.uint64(0)
             if len(columns) > 0:
                 for p in range(number):
-                    total += digest_cell(line[columns[p]], sign, keys[p])
+                    digest = digest_cell(line[columns[p]], sign, keys[p])
+                    total += none if len(mask) > 0 and mask[columns[p]] == 0 else digest
+            elif len(mask) > 0:
+                part = line[:number]
+                kept = mask[:number]
+                for p in range(number):
+                    digest = digest_cell(part[p], sign, keys[p])
+                    total += digest if kept[p] > 0 else none
             else:
                 part = line[:number]
                 for p in range(number):
                     total += digest_cell(part[p], sign, keys[p])
             if own[i] >= 0:
-                x = line[columns[own[i]]] if len(columns) > 0 else line[own[i]]
-                total -= digest_cell(x, sign, keys[own[i]])
+                place = columns[own[i]] if len(columns) > 0 else own[i]
+                if len(mask) == 0 or mask[place] > 0:
+                    total -= digest_cell(line[place], sign, keys[own[i]])
             sums[i] = total
         if least > 0:
-            varied[i] = has_distinct(line, columns, own[i], number, seen)
+            varied[i] = has_distinct(line, mask, columns, own[i], number, seen)

@@ -258,6 +258,11 @@ def keep_windows(line, points, chunk, flags):
             high = highs[w]
             for j in range(len(some)):
                 inside[j] |= np.uint32((some[j] > low) & (some[j] <= high))
+        found = np.uint32(0)
+        for j in range(len(some)):
+            found |= inside[j]
+        if found == 0:  # as in most pieces, where windows are narrow
+            continue
         for j in range(len(some)):
             kept[filled] = some[j]
             filled += np.uint64(inside[j])
@@ -424,9 +429,45 @@ def copy_row(row, gallery, negated, line):
         if negated:
             for p in range(n):
                 line[p] = -line[p]
-    else:
+    elif negated:
         for p in range(n):
             line[p] = -row[p]
+    else:
+        line[:n] = row[:n]
+
+
+@register_jitable
+def leave_out(line, mask, expected, matrix):
+    """Write NaN where a mask is 0; return how many other cells are refused."""
+    nan = matrix.nan
+    strict = matrix.strict
+    refused = np.int32(0)
+    for p in range(len(line)):
+        x = line[p]
+        wrong = (mask[p] != expected) | (strict & (x != x))
+        refused += np.int32((mask[p] != 0) & wrong)
+        line[p] = x if mask[p] != 0 else nan
+    return refused
+
+
+@register_jitable
+def apply_mask(line, matrix, i, gallery, start, stop, itself, mask):
+    """Write NaN where the mask of row `i` is 0; return how many cells are refused.
+
+    The row is put in order in `mask`. The probe itself is never refused.
+    """
+    row = matrix.raw.mask[matrix.raw.mask_rows[i]]
+    if gallery.gathered:
+        order = gallery.order
+        for p in range(len(line)):
+            mask[p] = row[order[p]]
+        row = mask
+    end = itself if itself >= 0 else stop
+    after = itself + 1 if itself >= 0 else stop
+    refused = leave_out(line[:start], row[:start], np.uint8(1), matrix)
+    refused += leave_out(line[start:end], row[start:end], matrix.genuine, matrix)
+    refused += leave_out(line[after:stop], row[after:stop], matrix.genuine, matrix)
+    return refused + leave_out(line[stop:], row[stop:], np.uint8(1), matrix)
 
 
 @register_jitable
@@ -599,20 +640,21 @@ def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
 
     Everything is written, or added, to `found`.
     """
-    b = len(matrix.rows)
-    n = len(gallery.places)
-    groups = len(gallery.starts) - 1
+    raw = matrix.raw
+    b, gaps = len(raw.rows), matrix.gaps
+    n, groups = len(gallery.places), len(gallery.starts) - 1
     chunks = scratch.cells.shape[0]
     size = group_size(gallery.starts)
     mask = matrix.key_mask
     shift = matrix.key_shift
-    copied = gallery.gathered or matrix.negated
+    masked = len(raw.mask) > 0
+    copied = gallery.gathered or matrix.negated or masked
     facts = found.facts
     for c in range(begin, end):
         nearest = scratch.nearest[c]
         for i in range(c * b // chunks, (c + 1) * b // chunks):
-            line = matrix.values[matrix.rows[i]]
-            bits = matrix.keys[matrix.rows[i]]
+            line = raw.values[raw.rows[i]]
+            bits = matrix.keys[raw.rows[i]]
             if copied:
                 copy_row(line, gallery, matrix.negated, scratch.line[c])
                 line = scratch.line[c]
@@ -622,10 +664,15 @@ def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
             own = probes.own[i]
             start = gallery.starts[own] if own >= 0 else 0
             stop = gallery.starts[own + 1] if own >= 0 else 0
+            itself = probes.self_position[i]
+            if masked:
+                found.refused[i] = apply_mask(
+                    line, matrix, i, gallery, start, stop, itself, scratch.mask[c]
+                )
 
             # Mates first.
             best, best_place, same, mates = find_best_mate(
-                line, gallery.places, start, stop, probes.self_position[i], matrix.infinity,
+                line, gallery.places, start, stop, itself, matrix.infinity,
                 found.genuine[probes.offsets[i] : probes.offsets[i + 1]],
             )  # fmt: skip
 
@@ -645,7 +692,7 @@ def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
             tied = within0 + within1 - closer
             scratch.keys[c, n] = low ^ ((low >> shift) & mask)
             missing = np.int32(0)
-            if matrix.gaps or not wanted.single:  # otherwise the cells show what is NaN
+            if gaps or not wanted.single:  # otherwise the cells show what is NaN
                 missing = count_nan(line[:start]) + count_nan(line[stop:])
             others = n - (stop - start) - missing
             facts.mates[i] = mates
@@ -667,17 +714,16 @@ def sweep_rows(begin, end, matrix, gallery, probes, wanted, found, scratch):
             missing = np.int32(0)
             if wanted.multi or wanted.subject_ranks:
                 find_nearest(line, gallery.starts, size, nearest)
-                if matrix.gaps:
+                if gaps:
                     mend_nearest(line, gallery.starts, nearest)
                     missing = count_nan(nearest[:start]) + count_nan(nearest[stop:])
             if wanted.multi:
                 count_impostors(nearest, start, stop, missing, found.multi, c, scratch, i)
             if wanted.subject_ranks:
                 closer, tied, before = rank_subjects(line, gallery, nearest, own, best, best_place)
-                enrolled = 1 if mates > 0 else 0
                 of_subjects = found.subject_facts
-                of_subjects.mates[i] = enrolled
-                of_subjects.mates_tied[i] = enrolled
+                enrolled = 1 if mates > 0 else 0
+                of_subjects.mates[i] = of_subjects.mates_tied[i] = enrolled
                 of_subjects.mate[i] = facts.mate[i]
                 of_subjects.others[i] = groups - (stop - start) - missing
                 of_subjects.other[i] = facts.other[i]

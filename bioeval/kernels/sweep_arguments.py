@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bioeval.kernels.argument_groups import CellWindow, RankFacts
+from bioeval.kernels.argument_groups import CellWindow, RankFacts, RawRows
 
 
 class Matrix(NamedTuple):
@@ -14,29 +14,36 @@ class Matrix(NamedTuple):
 
     Attributes
     ----------
-    values : float array, shape (M, N), C-contiguous
+    raw : RawRows
+        The rows to count. Their mask is 1 for impostor cells and `genuine` for genuine ones.
     keys : int array, shape (M, N)
-        The same memory as integers of the same width.
-    rows : int64 array, shape (b,)
-        Rows of `values` to count.
+        The memory of the values as integers of the same width.
     gaps : bool
         Whether NaN is no attempt.
     negated : bool
         Whether the scores are similarities.
     infinity : float
         Infinity in the dtype of `values`.
+    nan : float
+        NaN without a sign in the dtype of `values`.
     key_mask, key_shift : int
         The largest integer of the dtype of `keys`, and its number of bits less one.
+    genuine : int
+        The mask of genuine cells; others than these two are refused.
+    strict : bool
+        Whether NaN in a cell that the mask does not leave out is refused.
     """
 
-    values: np.ndarray
+    raw: RawRows
     keys: np.ndarray
-    rows: np.ndarray
     gaps: bool
     negated: bool
     infinity: Any
+    nan: Any
     key_mask: Any
     key_shift: Any
+    genuine: Any
+    strict: bool
 
 
 class GalleryColumns(NamedTuple):
@@ -204,6 +211,8 @@ class SweepOutput(NamedTuple):
         The genuine scores, NaN for the probe itself.
     facts, subject_facts : RankFacts
         Ranks among templates, and, where they are wanted, among subjects.
+    refused : int64 array, shape (b,), written
+        Cells whose mask has the other class, or which are NaN and must not be.
     """
 
     single: VerificationTables
@@ -211,6 +220,7 @@ class SweepOutput(NamedTuple):
     genuine: np.ndarray
     facts: RankFacts
     subject_facts: RankFacts
+    refused: np.ndarray
 
 
 class Scratch(NamedTuple):
@@ -226,6 +236,7 @@ class Scratch(NamedTuple):
     flags : uint32 array, shape (chunks, piece)
         Which scores of a piece are kept.
     nearest : float array, shape (chunks, g)
+    mask : uint8 array, shape (chunks, n)
     """
 
     line: np.ndarray
@@ -234,3 +245,4 @@ class Scratch(NamedTuple):
     marked: np.ndarray
     flags: np.ndarray
     nearest: np.ndarray
+    mask: np.ndarray

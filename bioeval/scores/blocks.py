@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -24,6 +24,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import memory_limited
 from bioeval.base.progress import reporter
 from bioeval.kernels import fuse as kernel_fuse
+from bioeval.kernels.argument_groups import RawRows
 from bioeval.scores.aliases import writable_alias
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.failure_codes import FailureCodeWatch, notes_of_pairs
@@ -31,7 +32,7 @@ from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.provenance import Provenance, describe
 from bioeval.scores.template_fusion import parse_fusion
-from bioeval.scores.working_memory import give_back, rows_within
+from bioeval.scores.working_memory import give_back, room_for_tiles, rows_within
 
 if TYPE_CHECKING:
     from bioeval.scores.enrolment_times import EnrolmentTimes
@@ -41,6 +42,9 @@ Progress = Callable[[int, int], None]
 # Values in one block of rows: large enough to keep all threads busy, small enough to be a
 # fraction of any matrix worth the name.
 BLOCK_VALUES = 1 << 19
+
+# The same where a block is a view, of which no array of its size is made.
+IN_PLACE_VALUES = 1 << 22
 
 # Values in one matrix product of streamed embeddings, and how many arrays of its size there may be.
 STREAM_VALUES = 1 << 22
@@ -64,7 +68,10 @@ def threads_for(scores: Scores) -> Iterator[None]:
     small = math.prod(scores.shape) < SERIAL_CELLS
     numba.set_num_threads(1 if small else before)
     try:
-        with memory_limited(scores.memory_limit if scores.limited else None):
+        with ExitStack() as stack:
+            stack.enter_context(memory_limited(scores.memory_limit if scores.limited else None))
+            if not are_pairs(scores) and scores.streams:
+                stack.enter_context(scores.base.keeping(room_for_tiles(scores)))
             yield
         scores.verify()
     finally:
@@ -197,7 +204,8 @@ class BlockReader:
         """Look for failure codes in distances of the rows from `low` on, in the gallery's order."""
         if not self.scores.streams:
             sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
-            self.watch.look(low, values, np.arange(len(values)), self.watch.positions, sign)
+            raw = RawRows(values, np.arange(len(values)))
+            self.watch.look(low, raw, self.watch.positions, sign)
 
     def note_failure_codes(self) -> None:
         """Add what was seen of failure codes to the provenance; computed distances have none."""
@@ -218,7 +226,9 @@ class BlockReader:
             # The rows of one matrix product: enough for it to be quick, and few enough for what
             # is made of them to stay below the limit.
             most = self.scores.memory_limit // (STREAM_COPIES * self.scores.dtype.itemsize * n)
-            return int(max(1, min(1024, max(64, STREAM_VALUES // n), most, self.most_rows)))
+            rows = max(1, min(1024, max(64, STREAM_VALUES // n), most, self.most_rows))
+            tile = self.scores.base.tile
+            return int(max(rows // tile * tile, min(rows, tile)))
         rows = max(1, BLOCK_VALUES // n)
         chunk = self.scores.row_chunk
         return min(max(chunk, rows // chunk * chunk), self.most_rows)
@@ -231,8 +241,11 @@ class BlockReader:
     def __iter__(self) -> Iterator[Block]:
         return self.blocks(None)
 
-    def blocks(self, progress: Progress | None) -> Iterator[Block]:
+    def blocks(self, progress: Progress | None, *, in_place: bool = False) -> Iterator[Block]:
         """Yield the blocks in order, calling `progress` with the rows done and their number.
+
+        Scores that are read `in_place` come in larger blocks, if no more than a part of each is
+        kept.
 
         Raises
         ------
@@ -242,14 +255,18 @@ class BlockReader:
         refuse_engine()
         show = reporter(progress)
         m = self.scores.shape[0]
-        for block in self.blocks_of(0, m):
+        step = self.rows_per_block()
+        leaves_out = self.scores.has_mask or self.scores.exclude
+        if in_place and self.scores.reads_in_place and not leaves_out:
+            step = max(step, min(IN_PLACE_VALUES // self.scores.shape[1], self.most_rows))
+        for block in self.blocks_of(0, m, step):
             yield block
             high = block.low + len(block.values)
             show(high, m)
 
-    def blocks_of(self, low: int, high: int) -> Iterator[Block]:
+    def blocks_of(self, low: int, high: int, rows: int | None = None) -> Iterator[Block]:
         """Yield the blocks of rows ``low:high``, where `low` is the start of a block."""
-        step = self.rows_per_block()
+        step = self.rows_per_block() if rows is None else rows
         for first in range(low, high, step):
             yield self.block(first, min(first + step, high))
             give_back(self.scores)
@@ -331,7 +348,7 @@ class BlockReader:
         """Return the cells of a block that `exclude` leaves out, as an index; None for none."""
         if not self.scores.exclude:
             return None
-        same = self._same_cells(low, high)
+        same = self.same_cells(slice(low, high))
         if self._times is None:
             return same
         columns = slice(None) if self.gallery.order is None else self.gallery.order
@@ -339,12 +356,13 @@ class BlockReader:
         outside[same] = True
         return outside
 
-    def _same_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
+    def same_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return rows and positions of pairs of one subject that agree in a column."""
-        row, position = self.own_cells(low, high)
+        gallery = self.gallery
+        row, position = cells_between(gallery.mate_start[rows], gallery.mate_stop[rows])
         same = np.zeros(len(row), dtype=bool)
-        for probe, gallery in self._excluding:
-            same |= probe[low + row] == gallery[position]
+        for probe, codes in self._excluding:
+            same |= probe[rows][row] == codes[position]
         return row[same], position[same]
 
     def _check_mask(self, mask: np.ndarray, low: int) -> None:

@@ -6,19 +6,25 @@ Distances of nearly equal vectors are computed in float64 from the difference of
 they were given, where a product of rounded vectors would lose it: equal embeddings are at distance
 0 exactly.
 
-All distances of a probe, to mates and non-mates, come from the same matrix product, so that its
-ranks are consistent. The last digits of a product depend on the linear algebra library and on the
-size of the block: templates with equal embeddings may differ there from each other, and a streamed
-matrix from one that was made whole. In float32 a distance is good to about 1e-6 of the lengths of
-its vectors, and to 1e-7 of itself where the vectors are near: where the squared distance is below a
-thousandth of the squared lengths.
+A matrix of up to 32,768 columns is computed in tiles of fixed size and place, so that a distance is
+the same to the last bit however many rows are read, and whether the matrix is made or streamed. A
+set compared with itself has one tile for both directions of a pair: the matrix is symmetric, and
+while rows are read in order, tiles are kept for the rows below, as far as memory allows.
+
+The last digits of a product depend on the linear algebra library and on the shape of its operands:
+they may be others on other machines and numbers of BLAS threads, among templates with equal
+embeddings, and in selections of single rows or columns. In float32 a distance is good to about 1e-6
+of the lengths of its vectors, and to 1e-7 of itself where the vectors are near: where the squared
+distance is below a thousandth of the squared lengths.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -37,6 +43,13 @@ _BLOCK = 1 << 22
 
 # Values in a block that stays in the cache of a core: 512 KiB of float64.
 _CACHED = 1 << 16
+
+# Templates on each side of a tile of distances, and columns of a matrix that is computed in tiles:
+# of longer rows, memory may not hold as many as a tile has.
+TILE, MOST_COLUMNS = 256, 1 << 15
+
+# Of that many tiles, one may be computed for single cells.
+MOST_OF_TILES = 8
 
 # Multiples of the rows and columns that kernels of linear algebra compute together.
 _TILE_ROWS, _TILE_COLUMNS = 64, 192
@@ -84,8 +97,9 @@ class _Side:
             squared=self.squared[rows],
         )  # fmt: skip
 
+    @cached_property
     def in_kernel(self) -> Any:
-        """Return the side in the form that kernels take."""
+        """The side in the form that kernels take."""
         from bioeval.kernels.distance import Embeddings
 
         exact, factor = map(writable_alias, map(np.ascontiguousarray, (self.exact, self.factor)))
@@ -118,6 +132,10 @@ class EmbeddingSource:
         self.given = probe, gallery
         self.shape = (len(probe), len(gallery))
         self._scale = 1.0
+        #: Rows that are computed together, whichever of them are read; 1 for those that are read.
+        self.tile = 1 if callable(metric) or len(gallery) > MOST_COLUMNS else TILE
+        self._kept: dict[tuple[int, int], np.ndarray] = {}
+        self._room = 0
         if callable(metric):
             return
         plain = [_plain(probe, metric, "probe embeddings", self.dtype)]
@@ -145,7 +163,80 @@ class EmbeddingSource:
         """Return the distances of some probes (a slice or indices) to the whole gallery."""
         if np.ndim(self.given[0][rows]) == 1:
             return self[np.arange(self.shape[0])[rows][None]][0]
-        return self._block(rows)
+        index = np.arange(self.shape[0])[rows]
+        if self.tile == 1 or (np.diff(index) != 1).any():
+            return self._block(rows)
+        out = np.empty((len(index), self.shape[1]), dtype=self.dtype)
+        low = int(index[0]) if len(index) else 0
+        high = low + len(index)
+        for i in range(low // TILE, -(-high // TILE)):
+            first, last = max(low, i * TILE), min(high, (i + 1) * TILE)
+            for j in range(-(-self.shape[1] // TILE)):
+                tile = self._tile(i, j)[first - i * TILE : last - i * TILE]
+                out[first - low : last - low, j * TILE : (j + 1) * TILE] = tile
+                if j < i and last == min((i + 1) * TILE, self.shape[0]):
+                    self._kept.pop((j, i), None)
+        return out
+
+    def _tile(self, i: int, j: int) -> np.ndarray:
+        """Return a tile of distances; one above the diagonal is kept while there is room."""
+        if not self.symmetric or i == j:
+            return self._computed(i, j)
+        place = min(i, j), max(i, j)
+        tile = self._kept.get(place)
+        if tile is None:
+            tile = self._computed(*place)
+            if i < j and (len(self._kept) + 1) * TILE**2 * tile.itemsize <= self._room:
+                self._kept[place] = tile
+        return tile if i < j else tile.T
+
+    def _computed(self, i: int, j: int) -> np.ndarray:
+        left, right = self._tiles
+        return self._distances(left[i], right[j], str(self.metric))
+
+    @cached_property
+    def _tiles(self) -> list[list[_Side]]:
+        """Both sides, divided into those of tiles."""
+        sides = (self._left, self._right)[: 1 if self.symmetric else 2]
+        found = [[side[i : i + TILE] for i in range(0, len(side.products), TILE)] for side in sides]
+        return [found[0], found[-1]]
+
+    def of_cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray | None:
+        """Return the distances of cells as in whole rows; None where that is a long computation."""
+        if self.tile == 1:
+            return None
+        across = -(-self.shape[1] // TILE)
+        number = rows // TILE * across + columns // TILE
+        tiles = np.unique(number)
+        if len(tiles) * MOST_OF_TILES > across * -(-self.shape[0] // TILE):
+            return None
+        out = np.empty(len(rows), dtype=self.dtype)
+        order = np.argsort(number, kind="stable")
+        limits = np.searchsorted(number[order], [*tiles, np.inf])
+        for tile, low, high in zip(tiles, limits[:-1], limits[1:], strict=True):
+            some, values = order[low:high], self._tile(*divmod(int(tile), across))
+            out[some] = values[rows[some] % TILE, columns[some] % TILE]
+        return out
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether a set is compared with itself by a metric of :data:`METRICS`."""
+        return self.given[0] is self.given[1] and not callable(self.metric)
+
+    @contextmanager
+    def keeping(self, room: int) -> Iterator[None]:
+        """Keep tiles in so many bytes for the rows below, while rows are read in order."""
+        before, self._room = self._room, room
+        try:
+            yield
+        finally:
+            self._room = before
+            if not before:
+                self._kept.clear()
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = {k: v for k, v in self.__dict__.items() if k != "_tiles"}
+        return kept | {"_kept": {}, "_room": 0}
 
     def among(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the distances of some probes to some of the gallery.
@@ -163,6 +254,15 @@ class EmbeddingSource:
         m, n = self.shape
         out = np.empty((m, n), dtype=self.dtype)
         step = max(1, _BLOCK // n)
+        for i in range(-(-m // TILE) if self.tile > 1 else 0):
+            rows = slice(i * TILE, (i + 1) * TILE)
+            for j in range(i if self.symmetric else 0, -(-n // TILE)):
+                columns = slice(j * TILE, (j + 1) * TILE)
+                out[rows, columns] = tile = self._computed(i, j)
+                if self.symmetric and i < j:
+                    out[columns, rows] = tile.T
+        if self.tile > 1:
+            return out
         for low in range(0, m, step):
             out[low : low + step] = self[low : low + step]
         return out
@@ -211,12 +311,14 @@ class EmbeddingSource:
             return _of_coefficients(products, left, right, near)
         from bioeval.kernels.distance import finish_euclidean
 
-        finish_euclidean(products, left.in_kernel(), right.in_kernel(), near, metric == "cosine")
+        finish_euclidean(products, left.in_kernel, right.in_kernel, near, metric == "cosine")
         return self._unscaled(products)
 
     def _unscaled(self, distances: np.ndarray) -> np.ndarray:
+        if self._scale == 1.0:
+            return distances
         with np.errstate(over="ignore"):
-            return distances if self._scale == 1.0 else distances / self.dtype.type(self._scale)
+            return distances / self.dtype.type(self._scale)
 
 
 class _SomeColumns(EmbeddingSource):
@@ -228,6 +330,7 @@ class _SomeColumns(EmbeddingSource):
 
     def __init__(self, source: EmbeddingSource, columns: np.ndarray):
         self.__dict__.update(source.__dict__)
+        self.tile = 1
         self.shape = (source.shape[0], len(columns))
         if callable(source.metric):
             self.given = source.given[0], source.given[1][columns]

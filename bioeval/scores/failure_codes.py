@@ -15,6 +15,7 @@ import numpy as np
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
+from bioeval.kernels.argument_groups import RawRows
 from bioeval.kernels.constant_rows import constant_rows
 from bioeval.scores.arrays import IGNORE
 from bioeval.scores.matrix import Scores
@@ -93,23 +94,23 @@ class FailureCodeWatch:
         self.sample = np.full((len(self.sampled), n), np.nan)
         self.value, self.count = np.full(m, np.nan), np.zeros(m, dtype=np.int64)
 
-    def look(
-        self, low: int, values: np.ndarray, rows: np.ndarray, places: np.ndarray, sign: float
-    ) -> None:
-        """Examine rows of the scores from `low` on: `rows` of `values`, times `sign`.
+    def look(self, low: int, raw: RawRows, places: np.ndarray, sign: float) -> None:
+        """Examine rows of the scores from `low` on: raw ones, times `sign`.
 
-        Column ``j`` of the scores is ``values[:, places[j]]``.
+        Column ``j`` of the scores is ``raw.values[:, places[j]]``.
         """
-        high = low + len(rows)
+        high = low + len(raw.rows)
         found = self.value[low:high]
-        constant_rows(values, rows, places, self.itself[low:high], found, self.count[low:high])
+        constant_rows(raw, places, self.itself[low:high], found, self.count[low:high])
         found *= sign
         first, last = np.searchsorted(self.sampled, [low, high])
         chosen = self.sampled[first:last]
         if not len(chosen):
             return
-        sample = sign * values[np.ix_(rows[chosen - low], places)].astype(np.float64)
+        sample = sign * raw.values[np.ix_(raw.rows[chosen - low], places)].astype(np.float64)
         sample[~np.isfinite(sample)] = np.nan
+        if len(raw.mask):
+            sample[raw.mask[np.ix_(raw.mask_rows[chosen - low], places)] == IGNORE] = np.nan
         itself = self.itself[chosen]
         sample[itself >= 0, itself[itself >= 0]] = np.nan
         self.sample[first:last] = sample

@@ -109,6 +109,14 @@ def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -
     )
 
 
+def room_for_tiles(scores: LabelledMatrix) -> int:
+    """Return how many bytes of distances of embeddings may be kept for rows that follow."""
+    if not scores.limited:
+        return scores.memory_limit // 4
+    most = min(1024 * row_bytes(scores), int(_SHARE * scores.memory_limit))
+    return max(0, int(_SHARE * scores.memory_limit) - fixed_bytes(scores) - most)
+
+
 def is_mapped(scores: LabelledMatrix) -> bool:
     """Whether the scores are a mapped file so large that its pages are to be released."""
     return _pages(scores) is not None

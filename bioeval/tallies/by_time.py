@@ -126,10 +126,10 @@ class SharedReader(BlockReader):
 
     jobs: tuple[Any, ...] = ()
 
-    def blocks(self, progress: Progress | None) -> Iterator[Block]:
+    def blocks(self, progress: Progress | None, *, in_place: bool = False) -> Iterator[Block]:
         """Yield the blocks in order."""
         jobs, self.jobs = self.jobs, ()
-        for block in super().blocks(progress):
+        for block in super().blocks(progress, in_place=in_place and not jobs):
             for job in jobs:
                 job.add(block)
             yield block

@@ -8,6 +8,7 @@ import numpy as np
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter, stage
+from bioeval.kernels.argument_groups import RawRows
 from bioeval.kernels.data_scan import KINDS, scan_rows
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.blocks import BlockReader, Progress, as_distances, threads_for
@@ -145,7 +146,7 @@ def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.
         found.back[:, low:high] = values[:, found.lines].T
     seen = values if not len(state) else np.where(state == IGNORE, np.nan, values)
     sign = -1.0 if larger_is_closer(scores.kind) else 1.0
-    found.watch.look(low, seen, rows - low, np.arange(n), sign)
+    found.watch.look(low, RawRows(seen, rows - low), np.arange(n), sign)
     if len(found.medians):
         found.medians[low:high] = row_medians(reader, low, seen)
     kept = seen[mates] if labelled else seen[state == GENUINE]

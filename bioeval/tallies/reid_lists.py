@@ -49,11 +49,12 @@ class RowReader(BlockReader):
             mate_stop=none,
         )
 
-    def _same_cells(self, low: int, high: int) -> tuple[np.ndarray, np.ndarray]:
-        probe, gallery = self.scores.codes.probe[low:high], self.scores.codes.gallery
-        same = np.zeros((high - low, len(gallery)), dtype=bool)
+    def same_cells(self, rows: slice | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows and columns of pairs of one subject that agree in a column."""
+        probe, gallery = self.scores.codes.probe[rows], self.scores.codes.gallery
+        same = np.zeros((len(probe), len(gallery)), dtype=bool)
         for probes, columns in self._excluding:
-            same |= probes[low:high, None] == columns
+            same |= probes[rows, None] == columns
         rows, columns = np.nonzero(same & (probe[:, None] == gallery))
         return rows, columns
 

@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from bioeval.base.kinds import larger_is_closer
+from bioeval.kernels.argument_groups import RawRows
 from bioeval.kernels.row_digests import digest_rows
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
@@ -62,41 +63,33 @@ class RowDigestJob:
     def add(self, block: Block) -> None:
         """Add the attempts of a block, NaN for none."""
         keys = self.keys[self.reader.gallery.columns[0]]
-        rows = np.arange(len(block.values))
-        self._add(block.low, block.values, rows, _NONE, block.self_position, keys)
+        raw = RawRows(block.values, np.arange(len(block.values)))
+        self._add(block.low, raw, _NONE, block.self_position, keys)
 
-    def look(
-        self,
-        low: int,
-        values: np.ndarray,
-        rows: np.ndarray,
-        columns: np.ndarray,
-        block: Block | None,
-    ) -> None:
-        """Add the probes from `low` on, from a block or from raw `rows` and `columns`."""
+    def look(self, low: int, raw: RawRows, columns: np.ndarray, block: Block | None) -> None:
+        """Add the probes from `low` on, from a block or from raw rows and `columns`."""
         if block is not None:
             self.add(block)
             return
-        own = self.reader.watch.itself[low : low + len(rows)]
+        own = self.reader.watch.itself[low : low + len(raw.rows)]
         in_order = np.array_equal(columns, np.arange(len(columns)))
         places = _NONE if in_order else columns.astype(np.uint32)
         sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
-        self._add(low, values, rows, places, own, self.keys, sign)
+        self._add(low, raw, places, own, self.keys, sign)
 
     def _add(
         self,
         low: int,
-        values: np.ndarray,
-        rows: np.ndarray,
+        raw: RawRows,
         columns: np.ndarray,
         own: np.ndarray,
         keys: np.ndarray,
         sign: float = 1.0,
     ) -> None:
-        some = slice(low, low + len(rows))
+        some = slice(low, low + len(raw.rows))
         sums, varied = self.sums[some], self.varied[some]
         summed = not self.scores.embedded
-        digest_rows(values, rows, columns, own, sign, keys, summed, DISTINCT, sums, varied)
+        digest_rows(raw, columns, own, sign, keys, summed, DISTINCT, sums, varied)
 
     def result(self) -> Self:
         """Return the digests."""
@@ -117,7 +110,7 @@ def _of_embeddings(embeddings: np.ndarray, keys: np.ndarray) -> np.ndarray:
     sums, step = np.zeros(m, dtype=np.uint64), max(1, _PIECE // features)
     for low in range(0, m, step):
         some = np.ascontiguousarray(embeddings[low : low + step], dtype=np.float64)
-        rows, own = np.arange(len(some)), np.full(len(some), -1)
+        raw, own = RawRows(some, np.arange(len(some))), np.full(len(some), -1)
         found, varied = sums[low : low + step], np.empty(0, dtype=bool)
-        digest_rows(some, rows, _NONE, own, 1.0, mixing_keys(keys), True, 0, found, varied)
+        digest_rows(raw, _NONE, own, 1.0, mixing_keys(keys), True, 0, found, varied)
     return sums

@@ -372,4 +372,5 @@ def scratch_of(dtype: np.dtype, chunks: int, n: int, groups: int) -> Scratch:
         marked=np.empty((chunks, n + 2), dtype=np.uint32),
         flags=np.empty((chunks, PIECE), dtype=np.uint32),
         nearest=np.empty((chunks, groups), dtype=dtype),
+        mask=np.empty((chunks, n), dtype=np.uint8),
     )

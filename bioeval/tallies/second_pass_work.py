@@ -37,7 +37,7 @@ def take_second_passes(second_passes: SecondPasses, reader: BlockReader) -> None
             for impostors in job.sweep(reader):
                 second_pass.add(*impostors)
     elif chosen is None or not reader.of_rows:
-        for block in reader:
+        for block in reader.blocks(None, in_place=True):
             _add(second_passes, block)
     else:
         work = SecondPassWork(second_passes, reader)

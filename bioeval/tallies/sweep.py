@@ -19,7 +19,7 @@ from bioeval.base.engine import engine, refuse_engine
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import at_most
-from bioeval.kernels.argument_groups import RankFacts
+from bioeval.kernels.argument_groups import RankFacts, RawRows
 from bioeval.kernels.sweep import sweep_rows
 from bioeval.kernels.sweep_arguments import (
     GalleryColumns,
@@ -31,7 +31,7 @@ from bioeval.kernels.sweep_arguments import (
     VerificationTables,
 )
 from bioeval.scores.aliases import writable_alias
-from bioeval.scores.arrays import IGNORE
+from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.blocks import (
     Block,
     BlockReader,
@@ -61,13 +61,13 @@ SAMPLE_ROWS = 32
 
 # Genuine scores of embeddings that are computed together, about, and by how many last digits those
 # of whole rows may be others.
-MATES, DIGITS = 1 << 11, 16
+MATES, DIGITS = 1 << 11, 64
 
 # Rows of the pilot that places windows, at most a quarter of all, and groups of them, whose
 # differences say how far to trust it; the most that is kept of the scores, as a proportion, what is
 # kept anyway, and what never; and scores so few that all are kept.
 PILOT_ROWS, PILOT_GROUPS = 256, 16
-MOST_KEPT, KEPT_ANYWAY, MOST_SCORES_KEPT, KEEP_ALL = 1 / 10, 1 << 20, 1 << 24, 1 << 16
+MOST_KEPT, KEPT_ANYWAY, MOST_SCORES_KEPT, KEEP_ALL = 1 / 8, 1 << 20, 1 << 24, 1 << 16
 
 # Cells of the kernel's tables: twice those of a count, for scores beyond the sample's; the first
 # and the last two are for everything outside. Room for more scores that is kept on either side.
@@ -272,10 +272,16 @@ class RowSweep:
         self.dtype = distance_dtype(scores.dtype)
         self.keys = np.iinfo(_KEYS[self.dtype])
         self.gaps = scores.has_mask or bool(scores.exclude) or scores.nan == "exclude"
-        self.by_blocks = self.gaps or scores.dtype != self.dtype
+        mask: Any = scores._mask
+        self.by_blocks = scores.dtype != self.dtype
+        if self.gaps:
+            direct = isinstance(mask, np.ndarray) and mask.dtype == np.uint8 and not scores.exclude
+            direct = mask is None or (direct and mask.flags.c_contiguous)
+            self.by_blocks |= not (direct and scores.in_memory)
         in_place = scores.in_memory and not self.by_blocks
         if in_place:
             self.base = writable_alias(scores.base)
+            self.mask: Any = None if mask is None else writable_alias(mask)
             self.rows = scores.base_rows(np.arange(scores.shape[0]))
         # A block that is read comes with the columns of a selection already chosen.
         columns = np.arange(scores.shape[1])
@@ -332,7 +338,7 @@ class RowSweep:
         # Streamed rows are always computed in the same blocks, so that they are the same each time.
         step = reader.rows_per_block()
         if not (scores.streams or self.by_blocks):
-            values = SWEEP_VALUES if scores.in_memory else READ_VALUES
+            values = SWEEP_VALUES if scores.in_memory and not scores.exclude else READ_VALUES
             in_place = scores.in_memory
             most = rows_within(scores, step, in_place=True) if in_place else reader.most_rows
             step = max(step, min(values // n, most) // step * step)
@@ -347,9 +353,9 @@ class RowSweep:
                         job.add(rest)
             else:
                 for job in self.digests:
-                    job.look(low, *self.counted, self.columns, block)
+                    job.look(low, self.raw, self.columns, block)
                 if not (scores.streams or self.by_blocks):
-                    reader.watch.look(low, *self.counted, self.columns, 1.0)
+                    reader.watch.look(low, self.raw, self.columns, 1.0)
             give_back(scores)
             if progress is not None:
                 progress(high, scores.shape[0])
@@ -381,7 +387,7 @@ class RowSweep:
                     genuine if every else None,
                     ends,
                     moments=every,
-                    digits=DIGITS * self.scores.streams,
+                    digits=self.digits,
                 )
 
     def _pilot(self, number: int) -> None:
@@ -405,7 +411,8 @@ class RowSweep:
         none = NO_SECOND_PASS.tables(self.dtype, PILOT_GROUPS, 0)
         tables = [VerificationTables(x.tables(PILOT_GROUPS), none) for x in cells]
         facts = empty_facts(number), empty_facts(number)
-        self._run(rows, tables, *facts, self._scratch(PILOT_GROUPS), block)
+        if self._run(rows, tables, *facts, self._scratch(PILOT_GROUPS), block) is None:
+            return
         for i, (found, table) in enumerate(zip(cells, tables, strict=True)):
             expected, grid = self.expected[i], found.grid
             by_group = table.counts.cells
@@ -436,10 +443,13 @@ class RowSweep:
         row, place = self.reader.own_cells(0, self.scores.shape[0])
         column = gallery.columns[0][place]
         cells = self.scores.base_rows(row), self.scores.base_columns(column)
-        if self.scores.streams:
-            found = self._computed_mates(row, column)
-        else:
-            found = self._gathered(*cells)
+        exact: np.ndarray | None = None
+        if not self.scores.streams:
+            exact = self._gathered(*cells)
+        elif not self.scores.selects_rows:
+            exact = self.scores.base.of_cells(*cells)
+        self.digits = DIGITS if exact is None else 0
+        found = self._computed_mates(row, column) if exact is None else exact
         found = -found if larger_is_closer(self.scores.kind) else found
         left_out = place == gallery.self_position[row]
         left_out |= self.scores.excluded(row, column)
@@ -495,6 +505,8 @@ class RowSweep:
         gallery = self.reader.gallery
         subject_facts = self._facts(self.by_subject, slice(low, high))
         genuine = self._run(rows, tables, facts, subject_facts, self.scratch, block)
+        if genuine is None:
+            return False
         counts = [x.counted(found.counts) for x, found in zip(marked, tables, strict=True)]
         by_cell = [
             c.reshape(x.grid.count, -1).sum(axis=1)
@@ -550,16 +562,17 @@ class RowSweep:
         subject_facts: RankFacts,
         scratch: Scratch,
         block: Block | None,
-    ) -> np.ndarray:
-        """Count rows, and return their genuine scores."""
+    ) -> np.ndarray | None:
+        """Count rows, and return their genuine scores; None if a cell is refused."""
         gallery = self.reader.gallery
         offsets = np.concatenate([[0], np.cumsum(self.own_size[rows])])
         genuine = np.empty(offsets[-1], dtype=self.dtype)
         probes = Probes(gallery.own[rows], gallery.self_position[rows], offsets)
         single, multi = tables
-        found = SweepOutput(single, multi, genuine, facts, subject_facts)
+        refused = np.zeros(len(rows), dtype=np.int64)
+        found = SweepOutput(single, multi, genuine, facts, subject_facts, refused)
         sweep_rows(self._matrix(rows, block), self.gallery, probes, self.wanted, found, scratch)
-        return genuine
+        return None if refused.any() else genuine
 
     def _matrix(self, rows: np.ndarray, block: Block | None) -> Matrix:
         """Return the matrix and the rows of it to count."""
@@ -577,17 +590,30 @@ class RowSweep:
                 values = self.scores.select(probes=rows).read_rows(0, len(rows))
             values = np.require(values, self.dtype, ("C", "A", "W"))
             numbers = np.arange(len(values))
-        self.counted = values, numbers
+        self.raw = RawRows(values, numbers)
+        if block is None and self.scores.has_mask:
+            self.raw = RawRows(values, numbers, self.mask, self.rows[rows])
+        elif block is None and self.scores.exclude:
+            self.raw = RawRows(values, numbers, self._not_excluded(rows), np.arange(len(rows)))
         return Matrix(
-            values=values,
+            raw=self.raw,
             keys=values.view(self.keys.dtype),
-            rows=numbers,
             gaps=self.gaps,
             negated=larger_is_closer(self.scores.kind) and block is None,
             infinity=self.dtype.type(np.inf),
+            nan=self.dtype.type(np.nan),
             key_mask=self.keys.dtype.type(self.keys.max),
             key_shift=self.keys.dtype.type(self.keys.bits - 1),
+            genuine=np.uint8(GENUINE if self.scores.has_mask else IMPOSTOR),
+            strict=self.scores.nan != "exclude",
         )
+
+    def _not_excluded(self, rows: np.ndarray) -> np.ndarray:
+        """Return a mask of rows that is 0 for pairs left out by `exclude`, and else 1."""
+        mask = np.full((len(rows), self.base.shape[1]), IMPOSTOR, dtype=np.uint8)
+        row, position = self.reader.same_cells(rows)
+        mask[row, self.gallery.order[position]] = IGNORE
+        return mask
 
     def _copied(self, rows: np.ndarray) -> np.ndarray:
         """Return copies of rows from all over a mapped file, which would map their neighbours."""

@@ -72,6 +72,7 @@ _STREAMED: tuple[tuple[str, str, Callable[[Scores], object]], ...] = (
     ("be.tally", "float32", tally),
     ("be.evaluate", "float32", evaluate),
     ("be.tally", "float64", tally),
+    ("be.evaluate", "float64", evaluate),
 )
 
 

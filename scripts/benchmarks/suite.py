@@ -89,6 +89,7 @@ _OTHER = {
     "similarity": "similarities",
     "float64": "float64",
     "mask": "a mask",
+    "metadata": "pairs left out by metadata",
     "exclude": '0.1 % NaN, nan="exclude"',
 }
 

@@ -78,6 +78,13 @@ class Workbench:
         return Scores(self.grouped.values, labels, mask=mask)
 
     @cached_property
+    def metadata(self) -> Scores:
+        """The scores without the genuine pairs of one session in three."""
+        values, labels = self.grouped.values, self.grouped.labels
+        session = np.arange(len(labels)) % 3
+        return Scores(values, labels, probe_meta={"session": session}, exclude=("session",))
+
+    @cached_property
     def excluding(self) -> Scores:
         """The scores with one comparison in a thousand failed, which are no attempts."""
         values = self.grouped.values.copy()
@@ -188,7 +195,13 @@ def _evalify(bench: Workbench) -> Work:
 
 #: Scores of another kind than the plain ones, and the attribute of the workbench that holds them.
 VARIANTS: Mapping[str, str] = MappingProxyType(
-    {"similarity": "similarity", "float64": "double", "mask": "masked", "exclude": "excluding"}
+    {
+        "similarity": "similarity",
+        "float64": "double",
+        "mask": "masked",
+        "metadata": "metadata",
+        "exclude": "excluding",
+    }
 )
 
 

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.__main__ import main
+from bioeval.cli import cluster_options
 from bioeval.cli.cluster_options import _undisturbed
 from bioeval.evaluation.blocks.checkpoint import Pass
 from tests.optional import optional_import
@@ -117,6 +119,12 @@ def test_an_interrupt_waits_until_a_cluster_is_started():
 SLOW = pytest.mark.slow
 
 
+@pytest.fixture
+def _worth_workers(monkeypatch):
+    """Workers are started for any number of scores."""
+    monkeypatch.setattr(cluster_options, "WORTH_WORKERS", 0)
+
+
 @SLOW
 @pytest.mark.usefixtures("not_ignored")
 def test_ctrl_c_while_workers_start_ends_with_one_line(file):
@@ -124,7 +132,10 @@ def test_ctrl_c_while_workers_start_ends_with_one_line(file):
     import psutil
 
     optional_import("distributed")
-    code = "import sys, bioeval.cli; sys.exit(bioeval.cli.main(sys.argv[1:]))"
+    code = (
+        "import sys, bioeval.cli, bioeval.cli.cluster_options as options; "
+        "options.WORTH_WORKERS = 0; sys.exit(bioeval.cli.main(sys.argv[1:]))"
+    )
     command = [sys.executable, "-c", code, "run", file, "--workers", "2"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -189,6 +200,8 @@ def test_an_interrupt_of_the_terminal_ends_workers_without_a_word(file):
     text = (
         "import os, signal, sys\n"
         "from bioeval.__main__ import main\n"
+        "from bioeval.cli import cluster_options\n"
+        "cluster_options.WORTH_WORKERS = 0\n"
         "from bioeval.evaluation.blocks.cluster import ClusterExecutor\n"
         "def interrupt(*_):\n"
         "    os.killpg(os.getpgid(0), signal.SIGINT) or signal.pause()\n"
@@ -205,7 +218,32 @@ def test_an_interrupt_of_the_terminal_ends_workers_without_a_word(file):
     assert (ended.returncode, ended.stderr) == (130, "\nbioeval: interrupted\n")
 
 
+def test_workers_are_not_started_for_few_scores(file, capsys, monkeypatch):
+    started: list[int] = []
+    monkeypatch.setattr(cluster_options, "started_cluster", started.append)
+    expected = said(capsys, "run", file)
+    assert main(["run", file, *COMMANDS["run"], "--json", "--workers", "2"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == expected
+    assert shown.err == (
+        "bioeval: --workers 2: counting in this process, since starting workers would take longer\n"
+    )
+    assert not started
+
+
+def test_embeddings_count_by_their_features():
+    def streamed(n, features):
+        source = SimpleNamespace(features=features)
+        return SimpleNamespace(layout="all-against-all", shape=(n, n), streams=True, base=source)
+
+    few = cluster_options._too_few
+    matrix = SimpleNamespace(layout="all-against-all", shape=(12_000, 12_000), streams=False)
+    assert few((matrix,)) and few((matrix, matrix)) and not few((matrix,) * 20)
+    assert few((streamed(16_000, 512),)) and not few((streamed(32_000, 512),))
+
+
 @SLOW
+@pytest.mark.usefixtures("_worth_workers")
 def test_what_cannot_be_distributed_is_said_in_options(file, capsys):
     optional_import("distributed")
     assert main(["run", file, "--interval", "analytic", "--workers", "1"]) == 1
@@ -213,6 +251,7 @@ def test_what_cannot_be_distributed_is_said_in_options(file, capsys):
 
 
 @SLOW
+@pytest.mark.usefixtures("_worth_workers")
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_workers_say_what_one_process_says(file, capsys, name):
     optional_import("distributed")
@@ -220,6 +259,7 @@ def test_workers_say_what_one_process_says(file, capsys, name):
 
 
 @SLOW
+@pytest.mark.usefixtures("_worth_workers")
 def test_the_page_and_gom_of_workers_are_those_of_one_process(tmp_path, monkeypatch, capsys):
     optional_import("distributed")
     monkeypatch.chdir(tmp_path)

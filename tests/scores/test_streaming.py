@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.scores.embeddings import METRICS
+from bioeval.scores import embeddings
+from bioeval.scores.embeddings import METRICS, EmbeddingSource
 
 
 def features(n=60, f=12, seed=0, dtype="float64"):
@@ -157,3 +159,75 @@ def test_squares_out_of_range_do_not_spoil_distances(scale, dtype):
     scores = be.Scores.from_embeddings(x * scale, list("aabb"), metric="l2", dtype=dtype)
     expected = be.Scores.from_embeddings(x, list("aabb"), metric="l2").values
     np.testing.assert_allclose(scores.values.astype(float) / scale, expected, rtol=1e-5)
+
+
+def tiled(metric, dtype, gallery=False, n=150):
+    rng = np.random.default_rng(8)
+    x = rng.random((n, 17)).astype(dtype)
+    x[40:44] = x[3]
+    x[60] = np.nan
+    y = rng.random((n - 33, 17)).astype(dtype) if gallery else x
+    return EmbeddingSource(x, y, metric, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("gallery", [False, True], ids=["square", "gallery"])
+def test_a_distance_is_the_same_in_any_rows(metric, dtype, gallery, monkeypatch):
+    """To the last bit, whatever is read, in which order, and with any room for tiles."""
+    monkeypatch.setattr(embeddings, "TILE", 32)
+    source = tiled(metric, dtype, gallery)
+    whole = source.whole()
+    assert gallery or np.array_equal(whole, whole.T, equal_nan=True)
+    m = len(whole)
+    for room in (0, 5000, 1 << 20):
+        for step in (1, 7, 32, 64, 100, m):
+            with source.keeping(room):
+                for low in (*range(0, m, step), 0, *range(m - 1, 0, -50)):
+                    rows = source[low : low + step]
+                    assert np.array_equal(rows, whole[low : low + step], equal_nan=True)
+                kept = sum(tile.nbytes for tile in source._kept.values())
+                assert kept <= room
+                copied = pickle.loads(pickle.dumps(source))
+                assert np.array_equal(copied[20:70], whole[20:70], equal_nan=True)
+            assert not source._kept
+    some = np.arange(30, 77)
+    assert np.array_equal(source[some], whole[some], equal_nan=True)
+    cells = np.array([3, 40, 41, 60, 149]), np.array([40, 3, 41, 5, 100])
+    assert source.of_cells(*cells) is None  # too many tiles for few cells
+    monkeypatch.setattr(embeddings, "MOST_OF_TILES", 1)
+    assert np.array_equal(source.of_cells(*cells), whole[cells], equal_nan=True)
+
+
+def test_tiles_are_kept_for_the_rows_below(monkeypatch):
+    monkeypatch.setattr(embeddings, "TILE", 32)
+    source, computed = tiled("l2", "float64"), []
+    distances = EmbeddingSource._distances
+    monkeypatch.setattr(
+        EmbeddingSource, "_distances", lambda *args: computed.append(1) or distances(*args)
+    )
+    for room, tiles in ((1 << 20, 15), (0, 25)):
+        computed.clear()
+        with source.keeping(room):
+            for low in range(0, 150, 32):
+                source[low : low + 32]
+        assert len(computed) == tiles
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_streamed_results_are_those_of_the_matrix_in_tiles(dtype, shuffled, monkeypatch):
+    monkeypatch.setattr(embeddings, "TILE", 64)
+    rng = np.random.default_rng(4)
+    labels = np.repeat(np.arange(100), 6)
+    x = (rng.normal(size=(100, 24))[labels] + rng.normal(size=(600, 24))).astype(dtype)
+    order = rng.permutation(600) if shuffled else np.arange(600)
+    found = [
+        be.evaluate(
+            be.Scores.from_embeddings(x[order], labels[order], dtype=dtype, memory_limit=limit)
+        )
+        for limit in ("1 GiB", "1 MiB", "300 kB")
+    ]
+    for node in found[0].subtree:
+        for other in found[1:]:
+            assert node.to_dataset().drop_attrs().equals(other[node.path].to_dataset().drop_attrs())

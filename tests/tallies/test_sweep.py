@@ -184,6 +184,49 @@ def test_gaps_and_other_dtypes_are_swept(name, dtype, kind, monkeypatch):
     sweeping.run_sweep(scores, reader, jobs, None)
 
 
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    "name", ["mask", "mask over nan", "nan", "session", "select", "square", "read-only"]
+)
+def test_what_is_left_out_in_the_kernel_and_in_blocks_is_the_same(
+    name, kind, threads, monkeypatch, tmp_path
+):
+    monkeypatch.setattr(sweeping, "is_small", lambda _: False)
+    if name == "square":
+        d, labels = population(21)
+        out = np.random.default_rng(3).random(d.shape) < 0.2
+        mask = np.where(out, 0, 1 + (labels == labels[:, None]))
+        np.fill_diagonal(d, np.nan)
+        scores = be.Scores(-d if kind == "similarity" else d, labels, kind=kind, mask=mask)
+    else:
+        scores = with_gaps(name if name in ("nan", "session", "mask over nan") else "mask", kind)
+    if name == "select":
+        rng = np.random.default_rng(4)
+        scores = scores.select(probes=rng.permutation(110)[:90], gallery=rng.permutation(130)[:95])
+    if name == "read-only":
+        scores._mask.setflags(write=False)
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(threads, before))
+    found = []
+    try:
+        for in_kernel in (True, False):
+            # A matrix that is not in memory as floats is counted by blocks.
+            monkeypatch.setattr(be.Scores, "in_memory", property(lambda _, x=in_kernel: x))
+            tally = be.tally(scores, "auto")
+            tally.save(tmp_path / f"{in_kernel}.npz")
+            with np.load(tmp_path / f"{in_kernel}.npz") as arrays:
+                found.append((be.evaluate(scores, "auto"), tally.tree(), dict(arrays)))
+    finally:
+        numba.set_num_threads(before)
+    (tree, counts, arrays), (tree_of_blocks, counts_of_blocks, arrays_of_blocks) = found
+    assert tree.identical(tree_of_blocks)
+    assert counts.identical(counts_of_blocks)
+    assert arrays.keys() == arrays_of_blocks.keys()
+    for key, array in arrays.items():
+        np.testing.assert_array_equal(array, arrays_of_blocks[key], err_msg=key)
+
+
 def test_gaps_beside_scores_that_have_no_cell(monkeypatch):
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 2000)
     for value, nan in ((np.inf, "raise"), (-np.inf, "exclude"), (np.nan, "reject")):
