@@ -1,0 +1,410 @@
+"""Many selections of one matrix, counted in one call: their attempts, ranks and operating points.
+
+The scores of a matrix are put in order once. Each selection then gathers places in that order,
+which are sorted as whole numbers; every operating point follows from the sorted attempts. Whatever
+a selection counts is what it would count alone, to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bioeval.kernels import count as count_kernel, index_sets as kernel
+from bioeval.scores.aliases import writable_alias
+from bioeval.scores.blocks import as_distances
+from bioeval.scores.matrix import Scores
+from bioeval.tallies.cells import CellGrid
+from bioeval.tallies.points import (
+    EqualError,
+    Moments,
+    VerificationPoints,
+    allowed_errors,
+    cheapest,
+    costs_of_attempts,
+    d_prime,
+    hull_equal_errors,
+    moment_scale,
+    moments_of,
+    moments_of_rows,
+)
+from bioeval.tallies.second_pass import LANES, PointsWanted
+from bioeval.tallies.symmetry import same_both_ways, sample_of
+
+#: Rows and columns of a selection.
+IndexSet = tuple[np.ndarray, np.ndarray]
+
+# Cells that are gathered before points are looked for, so that they stay in the cache; and cells of
+# a selection, and of a matrix that is put in order at once, at most.
+BATCH, CELLS, MOST = 1 << 19, 1 << 18, 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class IdentificationRules:
+    """Rules of identification by task: open set, then closed set."""
+
+    by_subject: tuple[bool, ...] = (False, False)
+    ties_first: tuple[bool, ...] = (True, True)
+    impostors: int = kernel.AUTO
+    ranks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedScores:
+    """Scores as places among the distinct ones.
+
+    Attributes
+    ----------
+    matrix : RankedMatrix
+    values : float64 array, shape (d + 1,)
+        The distinct distances, increasing, and NaN for no attempt.
+    raw : array
+        The scores themselves.
+    both_ways : bool
+        Whether both directions of each pair of templates have one score.
+    """
+
+    matrix: kernel.RankedMatrix
+    values: np.ndarray
+    raw: np.ndarray
+    both_ways: bool
+
+    @classmethod
+    def of(cls, scores: Scores) -> OrderedScores:
+        """Put the scores of a matrix in order."""
+        raw = scores.read_rows(0, scores.shape[0])
+        distances = as_distances(raw, scores.kind)
+        ordered = np.argsort(distances, axis=None)
+        increasing = distances.reshape(-1)[ordered]
+        there = len(increasing) - int(np.isnan(increasing).sum())
+        first = np.ones(there, dtype=bool)
+        np.not_equal(increasing[1:there], increasing[: there - 1], out=first[1:])
+        values = increasing[:there][first].astype(np.float64)
+        place = np.full(len(ordered), len(values), dtype=np.int32)
+        place[:there] = np.cumsum(first, dtype=np.int32) - np.int32(1)
+        if there < len(ordered) and scores.nan == "reject":
+            if not (len(values) and values[-1] == np.inf):
+                values = np.append(values, np.inf)
+            place[there:] = len(values) - 1
+        places = np.empty(len(ordered), dtype=np.int32)
+        places[ordered] = place
+        square = np.array_equal(scores.probe_ids, scores.gallery_ids)
+        matrix = kernel.RankedMatrix(
+            places=places.reshape(distances.shape),
+            missing=len(values),
+            probe=writable_alias(np.ascontiguousarray(scores.codes.probe)),
+            gallery=writable_alias(np.ascontiguousarray(scores.codes.gallery)),
+            probe_ids=writable_alias(scores.probe_ids),
+            gallery_ids=writable_alias(scores.gallery_ids),
+        )
+        return cls(matrix, np.append(values, np.nan), raw, square and same_both_ways(raw))
+
+    def is_symmetric(self, rows: np.ndarray, columns: np.ndarray) -> bool:
+        """Whether a selection seems symmetric, by the templates that a matrix is judged by."""
+        if len(rows) < 2 or not np.array_equal(
+            self.matrix.probe_ids[rows], self.matrix.gallery_ids[columns]
+        ):
+            return False
+        some = sample_of(len(rows))
+        return self.both_ways or same_both_ways(self.raw[np.ix_(rows[some], columns[some])])
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionCounts:
+    """Counts and operating points of selections, arrays with one entry a selection.
+
+    Attributes
+    ----------
+    probes : int64 array
+        Number of probes.
+    table : int64 array, shape (k, c)
+        The counts by column, as `COUNTED` names them.
+    ranked : int64 array, shape (k, r)
+        Mated probes at each rank or better, of closed set.
+    single, multi, open_set : VerificationPoints or None
+        Points of the tasks that are wanted, of arrays in place of numbers; of open set with DIR in
+        place of FRR.
+    """
+
+    probes: np.ndarray
+    table: np.ndarray
+    ranked: np.ndarray
+    single: Any
+    multi: Any
+    open_set: Any
+
+    def of(self, name: str) -> np.ndarray:
+        """Return a count of each selection."""
+        return self.table[:, kernel.COUNTED.index(name)]
+
+
+def count_index_sets(
+    ordered: OrderedScores,
+    sets: Sequence[IndexSet],
+    searches: IdentificationRules,
+    wanted: PointsWanted,
+    *,
+    square: bool,
+    tasks: Sequence[str],
+) -> Iterator[SelectionCounts]:
+    """Yield the counts of selections, some at a time; `tasks` are those whose points are wanted."""
+    batch: list[IndexSet] = []
+    filled = 0
+    for one in sets:
+        batch.append(one)
+        filled += len(one[0]) * len(one[1])
+        if filled >= BATCH:
+            yield _Batch(ordered, batch, searches, square).counts(wanted, tasks)
+            batch, filled = [], 0
+    if batch:
+        yield _Batch(ordered, batch, searches, square).counts(wanted, tasks)
+
+
+class _Batch:
+    """Some selections, with their attempts in order."""
+
+    def __init__(
+        self,
+        ordered: OrderedScores,
+        sets: Sequence[IndexSet],
+        searches: IdentificationRules,
+        square: bool,
+    ):
+        self.ordered, self.sets = ordered, sets
+        rows, columns = zip(*sets, strict=True)
+        self.m, self.n = (np.array([len(x) for x in side]) for side in (rows, columns))
+        self.row_starts, self.cells = _starts(self.m), _starts(self.m * self.n)
+        chosen = kernel.Selections(
+            np.concatenate(rows), self.row_starts, np.concatenate(columns), _starts(self.n),
+            self.cells,
+        )  # fmt: skip
+        total, every = int(self.cells[-1]), int(self.row_starts[-1])
+        by_cell = (np.empty(total, dtype=np.int32) for _ in range(4))
+        single, multi, lines, nearest = by_cell
+        self.found = kernel.SelectionOutput(
+            counts=np.zeros((len(sets), len(kernel.COUNTED)), dtype=np.int64),
+            ranked=np.zeros((len(sets), len(searches.ranks)), dtype=np.int64),
+            single=single,
+            multi=multi,
+            searches=np.empty(2 * every, dtype=np.int32),
+            lines=lines,
+            nearest=nearest,
+            start=np.empty(every, dtype=np.int64),
+            stop=np.empty(every, dtype=np.int64),
+            own=np.empty(every, dtype=np.int64),
+        )
+        rules = kernel.SearchRules(
+            searches.by_subject, searches.ties_first, searches.impostors, square,
+            np.array(searches.ranks, dtype=np.int64),
+        )  # fmt: skip
+        kernel.count_selections(ordered.matrix, chosen, rules, self.found)
+
+    def counts(self, wanted: PointsWanted, tasks: Sequence[str]) -> SelectionCounts:
+        """Return the counts, with the points of tasks."""
+        table = self.found.counts
+        points: dict[str, VerificationPoints] = {}
+        for name, rows, ends, values in (
+            ("single", self.found.lines, self.cells, self.found.single),
+            ("multi", self.found.nearest, self.cells, self.found.multi),
+        ):
+            if name in tasks:
+                genuine, impostor = table[:, 2 * (name == "multi") :][:, :2].T
+                lists = _lists(values, ends, genuine, impostor, np.zeros_like(genuine))
+                found = _Points(self.ordered.values, lists, wanted)
+                points[name] = made = found.verification()
+                if wanted.every_score:
+                    blocks = self._single_rows if name == "single" else self._subject_rows
+                    made.d_prime = found.d_prime(blocks(rows))
+                made.symmetric = np.zeros(len(genuine), dtype=bool)
+                if name == "single":
+                    made.symmetric[:] = [self.ordered.is_symmetric(*x) for x in self.sets]
+        if "open_set" in tasks:
+            mated, impostor, hits = table[:, 4:7].T
+            lists = _lists(self.found.searches, 2 * self.row_starts, hits, impostor, mated - hits)
+            points["open_set"] = _Points(self.ordered.values, lists, wanted).open_set()
+        by_task = (points.get(x) for x in ("single", "multi", "open_set"))
+        return SelectionCounts(self.m, table, self.found.ranked, *by_task)
+
+    def _single_rows(self, lines: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
+        """Yield the rows of each selection, with the limits of the own subjects."""
+        for k, n in enumerate(self.n):
+            rows = slice(self.row_starts[k], self.row_starts[k + 1])
+            values = self.ordered.values[lines[self.cells[k] : self.cells[k + 1]]]
+            yield values.reshape(-1, n), self.found.start[rows], self.found.stop[rows]
+
+    def _subject_rows(self, nearest: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
+        """Yield the rows of each selection with a score for each subject."""
+        groups = self.found.counts[:, kernel.COUNTED.index("groups")]
+        for k, n in enumerate(groups):
+            own = self.found.own[self.row_starts[k] : self.row_starts[k + 1]]
+            end = self.cells[k] + len(own) * n
+            values = self.ordered.values[nearest[self.cells[k] : end]]
+            yield values.reshape(-1, n), np.maximum(own, 0), own + 1
+
+
+class _Points:
+    """The operating points of some lists of attempts."""
+
+    def __init__(self, values: np.ndarray, lists: kernel.AttemptLists, wanted: PointsWanted):
+        self.values, self.lists, self.wanted = values, lists, wanted
+        self.genuine = np.diff(lists.genuine)[:, 0] + lists.missed
+        self.impostor = np.diff(lists.impostor)[:, 0]
+        self.defined = (self.genuine > 0) & (self.impostor > 0)
+        number = len(lists.missed)
+        targets = [*wanted.targets.tolist(), 0.0]
+        known = {n: [allowed_errors(x, n) for x in targets] for n in set(self.impostor.tolist())}
+        allowed = np.array([known[n] for n in self.impostor.tolist()], dtype=np.int64)
+        corners = int(self.genuine.sum()) + number if wanted.every_score else 0
+        self.found = kernel.PointsFound(
+            equal_error=np.full((number, 5), np.nan),
+            equal_error_place=np.full(number, -2, dtype=np.int64),
+            accepted=np.zeros_like(allowed),
+            places=np.full_like(allowed, -2),
+            pairs=np.zeros(number, dtype=np.int64),
+            zero_frr=np.zeros(number, dtype=np.int64),
+            corners=np.empty((3, corners), dtype=np.int64),
+            corner_starts=np.zeros(number + 1, dtype=np.int64),
+        )
+        kernel.find_points(lists, allowed, wanted.every_score, self.found)
+
+    @cached_property
+    def reject_all(self) -> np.ndarray:
+        """The threshold that rejects everything; NaN where some score has that value."""
+        lowest = np.zeros(len(self.defined), dtype=bool)
+        if self.values[0] == -np.inf:
+            for ends in (self.lists.genuine, self.lists.impostor):
+                first = np.minimum(ends[:, 0], len(self.lists.places) - 1)
+                lowest |= (ends[:, 1] > ends[:, 0]) & (self.lists.places[first] == 0)
+        return np.where(lowest, np.nan, -np.inf)
+
+    def thresholds(self, places: np.ndarray) -> np.ndarray:
+        """Return the thresholds at places, one or several of each selection."""
+        rejecting = self.reject_all.reshape(-1, *[1] * (places.ndim - 1))
+        at = np.where(places == -1, rejecting, self.values[places])
+        return np.where(places == -2, np.nan, at)
+
+    def _quotient(self, counts: np.ndarray, attempts: np.ndarray) -> np.ndarray:
+        """Return rates, NaN where there are not attempts of both classes."""
+        attempts = np.where(self.defined, attempts, 1).reshape(-1, *[1] * (counts.ndim - 1))
+        defined = self.defined.reshape(attempts.shape)
+        return np.where(defined, counts / attempts, np.nan)
+
+    def _points(self, rates: np.ndarray) -> Any:
+        """Return the points of verification and open set, with the rates at the targets.
+
+        They are :class:`VerificationPoints` of arrays in place of numbers.
+        """
+        eer, far, frr, low, high = iter(self.found.equal_error.T)
+        thresholds = self.thresholds(self.found.places)
+        at_equal = self.thresholds(self.found.equal_error_place)
+        arrays: dict[str, Any] = {
+            "equal_error": EqualError(*(eer, at_equal, far, frr, low, high)),  # type: ignore[arg-type]
+            "zero_far": rates[:, -1],
+            "zero_far_threshold": thresholds[:, -1],
+        }
+        return VerificationPoints(
+            **arrays,
+            far_target=self.wanted.targets,
+            frr_at_far=rates[:, :-1],
+            threshold_at_far=thresholds[:, :-1],
+            costs=self.wanted.costs,
+            every_score=self.wanted.every_score,
+        )
+
+    def open_set(self) -> Any:
+        """Return the points of open set; `frr_at_far` is DIR."""
+        return self._points(self._quotient(self.found.accepted, self.genuine))
+
+    def verification(self) -> Any:
+        """Return the points of verification, without d'."""
+        missed = self.genuine[:, None] - self.found.accepted
+        points = self._points(self._quotient(missed, self.genuine))
+        last = np.full(len(self.defined), -2)
+        last[self.defined] = self.lists.places[self.lists.genuine[self.defined, 1] - 1]
+        points.zero_frr = self._quotient(self.found.zero_frr, self.impostor)
+        points.zero_frr_threshold = self.thresholds(last)
+        if self.wanted.every_score:
+            points.auc = self._quotient(self.found.pairs, 2 * self.genuine * self.impostor)
+            self._add_corners(points)
+        return points
+
+    def _add_corners(self, points: Any) -> None:
+        """Add the hull, and the least costs; near ties are compared without rounding."""
+        starts = self.found.corner_starts
+        place, fa, fr = self.found.corners[:, : starts[-1]]
+        some, size = np.flatnonzero(self.defined), np.diff(starts)
+        far, frr = (x / np.repeat(n, size) for x, n in ((fa, self.impostor), (fr, self.genuine)))
+        points.eer_hull = hull_equal_errors(far, frr, starts)
+        shape = len(self.defined), len(self.wanted.costs)
+        points.min_cost, points.min_cost_threshold = (np.full(shape, np.nan) for _ in range(2))
+        if not len(some):
+            return
+        attempts = list(zip(self.genuine[some].tolist(), self.impostor[some].tolist(), strict=True))
+        for i, (p, miss, accept) in enumerate(self.wanted.costs):
+            known = {x: costs_of_attempts((p, miss, accept), *x) for x in set(attempts)}
+            weights = [known[x] for x in attempts]
+            each = np.array([[float(x) for x in pair] for pair in weights])
+            per_accept, per_reject = (np.repeat(x, size[some]) for x in each.T)
+            cost = per_accept * fa + per_reject * fr
+            least = np.minimum.reduceat(cost, starts[some])
+            near = cost <= np.repeat(least * (1 + 1e-12), size[some])
+            best = np.flatnonzero(near)[np.searchsorted(np.flatnonzero(near), starts[some])]
+            for k in np.flatnonzero(np.add.reduceat(near, starts[some], dtype=np.int64) > 1):
+                part = slice(starts[some[k]], starts[some[k] + 1])
+                best[k] = part.start + cheapest(fa[part], fr[part], *weights[k])
+            points.min_cost[some, i] = p * miss * frr[best] + (1 - p) * accept * far[best]
+            at = np.full(len(self.defined), -2, dtype=np.int64)
+            at[some] = place[best]
+            points.min_cost_threshold[:, i] = self.thresholds(at)
+
+    def d_prime(self, blocks: Iterator[tuple[np.ndarray, ...]]) -> np.ndarray:
+        """Return d' of each selection, from the rows of its impostor scores."""
+        found = np.full(len(self.defined), np.nan)
+        for k, rows in enumerate(blocks):
+            if not self.defined[k]:
+                continue
+            genuine, impostor = (
+                self.values[self.lists.places[slice(*ends[k])]]
+                for ends in (self.lists.genuine, self.lists.impostor)
+            )
+            others = _moments_of_block(rows, _finite(impostor))
+            found[k] = d_prime(moments_of(_finite(genuine)), others)
+        return found
+
+
+def _finite(increasing: np.ndarray) -> np.ndarray:
+    """Return the finite ones of increasing scores."""
+    first = np.searchsorted(increasing, -np.inf, side="right")
+    return increasing[first : np.searchsorted(increasing, np.inf)]
+
+
+def _moments_of_block(rows: tuple[np.ndarray, ...], finite: np.ndarray) -> Moments:
+    """Return the moments of the finite impostor scores of rows; these are, increasing, `finite`."""
+    grid = CellGrid.covering(*finite[[0, -1]].tolist()) if len(finite) else CellGrid(0, 0, 0)
+    scale, number = moment_scale(*grid.finite_ends), len(rows[0])
+    count = np.empty(number, dtype=np.int64)
+    origin, mean, squares = (np.empty(number) for _ in range(3))
+    count_kernel.row_moments(*rows, scale, LANES, count, origin, mean, squares)
+    return moments_of_rows(scale, count, origin, mean, squares)
+
+
+def _lists(
+    places: np.ndarray, starts: np.ndarray, genuine: Any, impostor: Any, missed: np.ndarray
+) -> kernel.AttemptLists:
+    """Return the lists of selections whose genuine scores come first and impostor scores last."""
+    first, last = starts[:-1], starts[1:]
+    return kernel.AttemptLists(
+        places,
+        np.ascontiguousarray(np.stack([first, first + genuine], axis=1)),
+        np.ascontiguousarray(np.stack([last - impostor, last], axis=1)),
+        np.ascontiguousarray(missed),
+    )
+
+
+def _starts(sizes: np.ndarray) -> np.ndarray:
+    """Return where each of several pieces begins, and where the last ends."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
