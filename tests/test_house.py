@@ -59,9 +59,9 @@ def tree(path: Path) -> ast.Module:
 
 
 def test_modules_lines_and_tokens():
-    figure("modules", len(MODULES), 407)
-    figure("lines", sum(map(lines, MODULES)), 84_300)
-    figure("tokens of code", sum(map(tokens, MODULES)), 571_000)
+    figure("modules", len(MODULES), 408)
+    figure("lines", sum(map(lines, MODULES)), 84_650)
+    figure("tokens of code", sum(map(tokens, MODULES)), 575_600)
 
 
 @pytest.mark.parametrize(("call", "bound"), [("verification", 12_000), ("evaluate", 18_000)])

@@ -27,7 +27,7 @@ from bioeval.evaluation.task_counts import TaskCounts, datasets_of
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, tree_of
-from bioeval.scores.blocks import Progress, threads_for
+from bioeval.scores.blocks import Progress, is_small, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
@@ -208,7 +208,14 @@ def scalars_of(
         raise ProtocolError(
             f"protocol {card.name} has folds, whose rates are of each fold: use be.evaluate"
         )
-    _, counted = _count(scores, card, options, automatic=protocol == "auto")
+    automatic = protocol == "auto"
+    if is_small(scores):  # the steps around counting, which the kernel for partitions spares
+        from bioeval.evaluation.counted_together import scalars_together
+
+        found = scalars_together(scores, card, options, automatic=automatic)
+        if found is not None:
+            return found, card.report.ranks
+    _, counted = _count(scores, card, options, automatic=automatic)
     return {k: part.scalars(k) for k, part in counted.items()}, card.report.ranks
 
 

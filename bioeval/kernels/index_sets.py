@@ -14,8 +14,8 @@ from numba.extending import register_jitable
 
 from bioeval.kernels.compiled import compiled
 
-#: Digits of eleven bits are sorted at a time; so few numbers are put in order one by one.
-DIGIT, FEW = 11, 48
+#: So few numbers are put in order one by one.
+FEW = 48
 
 #: What is counted of each selection, by its column.
 COUNTED = (
@@ -169,8 +169,11 @@ class PointsFound(NamedTuple):
 
 
 @register_jitable
-def sort_places(values, spare, bits, counts):
-    """Sort whole numbers of some bits; `spare` has room for them, `counts` for all digits."""
+def sort_places(values, spare, half, digits):
+    """Sort whole numbers by their lower and then their upper digit, each of `half` the bits.
+
+    `spare` has room for them, and `digits`, of shape (2, 1 << half), for counts.
+    """
     n = len(values)
     if n <= FEW:
         for i in range(1, n):
@@ -181,25 +184,34 @@ def sort_places(values, spare, bits, counts):
                 j -= 1
             values[j] = x
         return
-    passes = (bits + DIGIT - 1) // DIGIT
-    width = (bits + passes - 1) // passes
-    digits = 1 << width
-    for step in range(passes):
-        shift = step * width
-        table = counts[:digits]
-        table[:] = 0
-        for i in range(n):
-            table[(values[i] >> shift) & (digits - 1)] += 1
-        before = 0
-        for d in range(digits):
-            number = table[d]
-            table[d] = before
-            before += number
-        for i in range(n):
-            d = (values[i] >> shift) & (digits - 1)
-            spare[table[d]] = values[i]
-            table[d] += 1
-        values[:] = spare[:n]
+    one = np.uint32(1)
+    mask = (one << half) - one
+    lower = digits[0]
+    upper = digits[1]
+    for d in range(len(lower)):
+        lower[d] = 0
+        upper[d] = 0
+    for i in range(n):
+        x = np.uint32(values[i])
+        lower[x & mask] += one
+        upper[x >> half] += one
+    before = np.uint32(0)
+    above = np.uint32(0)
+    for d in range(len(lower)):
+        number = lower[d]
+        lower[d] = before
+        before += number
+        number = upper[d]
+        upper[d] = above
+        above += number
+    for i in range(n):
+        d = np.uint32(values[i]) & mask
+        spare[lower[d]] = values[i]
+        lower[d] += one
+    for i in range(n):
+        d = np.uint32(spare[i]) >> half
+        values[upper[d]] = spare[i]
+        upper[d] += one
 
 
 @register_jitable
@@ -254,31 +266,40 @@ def place_probes(matrix, rows, group, seen, own, counts):
 def take_mates(line, start, stop, missing, into, filled):
     """Append the genuine scores of a row; return the best, how many there are, and their end."""
     best = missing
-    mates = 0
+    mates = np.int32(0)
     for p in range(start, stop):
         x = line[p]
         if x < missing:
             into[filled] = x
             filled += 1
-            mates += 1
-            best = min(best, x)
+            mates += np.int32(1)
+            best = x if x < best else best
     return best, mates, filled
 
 
 @register_jitable
 def take_others(part, best, missing, into, end, low):
     """Put impostor scores before an end; return it, and the numbers closer, tied and there."""
-    closer = 0
-    tied = 0
-    last = end
-    for x in part:
-        closer += x < best
-        tied += x == best
-        low = min(low, x)
-        if x < missing:
-            end -= 1
-            into[end] = x
-    return end, closer, tied, last - end, low
+    closer = np.int32(0)
+    tied = np.int32(0)
+    there = np.int32(0)
+    for p in range(len(part)):
+        x = part[p]
+        closer += np.int32(x < best)
+        tied += np.int32(x == best)
+        there += np.int32(x < missing)
+        low = x if x < low else low
+    begin = end - there
+    if there == len(part):
+        room = into[begin:end]
+        for p in range(len(part)):
+            room[p] = part[p]
+    else:
+        for x in part:
+            if x < missing:
+                end -= 1
+                into[end] = x
+    return begin, closer, tied, there, low
 
 
 @register_jitable
@@ -288,7 +309,7 @@ def fuse_nearest_places(line, starts, groups, nearest):
         part = line[starts[g] : starts[g + 1]]
         least = part[0]
         for p in range(1, len(part)):
-            least = min(least, part[p])
+            least = part[p] if part[p] < least else least
         nearest[g] = least
 
 
@@ -305,7 +326,7 @@ class RoomForOne(NamedTuple):
 
 
 @register_jitable
-def room_for_any(matrix, chosen):
+def room_for_any(matrix, chosen, half):
     """Return room for the largest selection."""
     rows = 0
     columns = 0
@@ -320,10 +341,10 @@ def room_for_any(matrix, chosen):
         group=np.full(codes, -1, dtype=np.int64),
         seen=np.zeros(codes, dtype=np.bool_),
         position=np.full(templates, -1, dtype=np.int64),
-        order=np.empty(columns, dtype=np.int64),
+        order=np.empty(columns, dtype=np.uint32),
         starts=np.empty(columns + 2, dtype=np.int64),
         spare=np.empty(max(cells, 2 * rows), dtype=np.int32),
-        digits=np.empty(1 << DIGIT, dtype=np.int64),
+        digits=np.empty((2, 1 << half), dtype=np.uint32),
     )
 
 
@@ -360,7 +381,7 @@ def count_row(line, starts, groups, own, missing, ends, lists, nearest):
 @register_jitable
 def count_selection(matrix, chosen, rules, found, room, k):
     """Take the attempts of a selection, not yet in order; return their ends."""
-    missing = matrix.missing
+    missing = np.int32(matrix.missing)
     first = chosen.row_starts[k]
     rows = chosen.rows[first : chosen.row_starts[k + 1]]
     columns = chosen.columns[chosen.column_starts[k] : chosen.column_starts[k + 1]]
@@ -428,7 +449,8 @@ def count_selections(matrix, chosen, rules, found):
     bits = 1
     while (matrix.missing >> bits) > 0:
         bits += 1
-    room = room_for_any(matrix, chosen)
+    half = np.uint32((bits + 1) // 2)
+    room = room_for_any(matrix, chosen, half)
     for k in range(len(chosen.cells) - 1):
         front, back = count_selection(matrix, chosen, rules, found, room, k)
         cells = slice(chosen.cells[k], chosen.cells[k + 1])
@@ -440,8 +462,8 @@ def count_selections(matrix, chosen, rules, found):
         places = ((0, 1), (2, 3), (6, 5))
         for task in range(3):
             attempts = by_task[task]
-            sort_places(attempts[: front[task]], room.spare, bits, room.digits)
-            sort_places(attempts[back[task] :], room.spare, bits, room.digits)
+            sort_places(attempts[: front[task]], room.spare, half, room.digits)
+            sort_places(attempts[back[task] :], room.spare, half, room.digits)
             found.counts[k, places[task][0]] = front[task]
             found.counts[k, places[task][1]] = len(attempts) - back[task]
 

@@ -55,8 +55,9 @@ class CellGrid:
         """The outer edges, as finite numbers; (0, 0) without cells."""
         if not self.count:
             return 0.0, 0.0
-        low, high = self.boundaries[[0, -1]].clip(-sys.float_info.max, sys.float_info.max)
-        return float(low), float(high)
+        most = sys.float_info.max
+        low, high = (edge_of(self.first - 1 + k, self.exponent) for k in (0, self.count))
+        return max(low, -most), min(high, most)
 
     def places_of(self, values: np.ndarray) -> np.ndarray:
         """Return the place of each value's cell, 0 for the first cell, as a float.

@@ -7,6 +7,7 @@ a selection counts is what it would count alone, to the last bit.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +22,6 @@ from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.points import (
     EqualError,
-    Moments,
     VerificationPoints,
     allowed_errors,
     cheapest,
@@ -37,6 +37,9 @@ from bioeval.tallies.symmetry import same_both_ways, sample_of
 
 #: Rows and columns of a selection.
 IndexSet = tuple[np.ndarray, np.ndarray]
+
+#: Rows of places, and where each row's own subject starts and stops.
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 # Cells that are gathered before points are looked for, so that they stay in the cache; and cells of
 # a selection, and of a matrix that is put in order at once, at most.
@@ -207,18 +210,14 @@ class _Batch:
         """Return the counts, with the points of tasks."""
         table = self.found.counts
         points: dict[str, VerificationPoints] = {}
-        for name, rows, ends, values in (
-            ("single", self.found.lines, self.cells, self.found.single),
-            ("multi", self.found.nearest, self.cells, self.found.multi),
-        ):
+        for name, values in (("single", self.found.single), ("multi", self.found.multi)):
             if name in tasks:
                 genuine, impostor = table[:, 2 * (name == "multi") :][:, :2].T
-                lists = _lists(values, ends, genuine, impostor, np.zeros_like(genuine))
+                lists = _lists(values, self.cells, genuine, impostor, np.zeros_like(genuine))
                 found = _Points(self.ordered.values, lists, wanted)
                 points[name] = made = found.verification()
                 if wanted.every_score:
-                    blocks = self._single_rows if name == "single" else self._subject_rows
-                    made.d_prime = found.d_prime(blocks(rows))
+                    made.d_prime = found.d_prime(self._rows(name))
                 made.symmetric = np.zeros(len(genuine), dtype=bool)
                 if name == "single":
                     made.symmetric[:] = [self.ordered.is_symmetric(*x) for x in self.sets]
@@ -229,21 +228,18 @@ class _Batch:
         by_task = (points.get(x) for x in ("single", "multi", "open_set"))
         return SelectionCounts(self.m, table, self.found.ranked, *by_task)
 
-    def _single_rows(self, lines: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
-        """Yield the rows of each selection, with the limits of the own subjects."""
-        for k, n in enumerate(self.n):
-            rows = slice(self.row_starts[k], self.row_starts[k + 1])
-            values = self.ordered.values[lines[self.cells[k] : self.cells[k + 1]]]
-            yield values.reshape(-1, n), self.found.start[rows], self.found.stop[rows]
-
-    def _subject_rows(self, nearest: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
-        """Yield the rows of each selection with a score for each subject."""
-        groups = self.found.counts[:, kernel.COUNTED.index("groups")]
-        for k, n in enumerate(groups):
-            own = self.found.own[self.row_starts[k] : self.row_starts[k + 1]]
-            end = self.cells[k] + len(own) * n
-            values = self.ordered.values[nearest[self.cells[k] : end]]
-            yield values.reshape(-1, n), np.maximum(own, 0), own + 1
+    def _rows(self, name: str) -> list[Rows]:
+        """Return the rows of each selection, with the limits of the own subjects."""
+        found = self.found
+        widths, lines, start, stop = self.n, found.lines, found.start, found.stop
+        if name == "multi":
+            widths, lines = found.counts[:, kernel.COUNTED.index("groups")], found.nearest
+            start, stop = np.maximum(found.own, 0), found.own + 1
+        made = []
+        for first, m, n, row in zip(self.cells[:-1], self.m, widths, self.row_starts, strict=False):
+            own = slice(row, row + m)
+            made.append((lines[first : first + m * n].reshape(m, n), start[own], stop[own]))
+        return made
 
 
 class _Points:
@@ -361,35 +357,42 @@ class _Points:
             at[some] = place[best]
             points.min_cost_threshold[:, i] = self.thresholds(at)
 
-    def d_prime(self, blocks: Iterator[tuple[np.ndarray, ...]]) -> np.ndarray:
+    def d_prime(self, rows: Sequence[Rows]) -> np.ndarray:
         """Return d' of each selection, from the rows of its impostor scores."""
         found = np.full(len(self.defined), np.nan)
-        for k, rows in enumerate(blocks):
-            if not self.defined[k]:
-                continue
-            genuine, impostor = (
-                self.values[self.lists.places[slice(*ends[k])]]
-                for ends in (self.lists.genuine, self.lists.impostor)
-            )
-            others = _moments_of_block(rows, _finite(impostor))
-            found[k] = d_prime(moments_of(_finite(genuine)), others)
+        some = np.flatnonzero(self.defined).tolist()
+        forms = {k: (rows[k][0].shape[1], moment_scale(*self._ends(k))) for k in some}
+        # Rows of one width and scale are summed in one call.
+        for (_, scale), alike in itertools.groupby(some, forms.__getitem__):
+            parts = list(alike)
+            lines, start, stop = map(np.concatenate, zip(*(rows[k] for k in parts), strict=True))
+            count = np.empty(len(lines), dtype=np.int64)
+            origin, mean, squares = (np.empty(len(lines)) for _ in range(3))
+            sums = count, origin, mean, squares
+            count_kernel.row_moments(self.values[lines], start, stop, scale, LANES, *sums)
+            first = 0
+            for k in parts:
+                own = slice(first, first + len(rows[k][0]))
+                impostor = moments_of_rows(scale, *(x[own] for x in sums))
+                genuine = self._finite(self.lists.genuine[k])
+                found[k] = d_prime(moments_of(self.values[genuine]), impostor)
+                first = own.stop
         return found
 
+    def _finite(self, ends: np.ndarray) -> np.ndarray:
+        """Return the places of a list whose scores are finite."""
+        places = self.lists.places[ends[0] : ends[1]]
+        first, last = int(self.values[0] == -np.inf), len(self.values) - 1
+        last -= int(self.values[last - 1] == np.inf)
+        low, high = places.searchsorted((first, last))
+        return places[low:high]
 
-def _finite(increasing: np.ndarray) -> np.ndarray:
-    """Return the finite ones of increasing scores."""
-    first = np.searchsorted(increasing, -np.inf, side="right")
-    return increasing[first : np.searchsorted(increasing, np.inf)]
-
-
-def _moments_of_block(rows: tuple[np.ndarray, ...], finite: np.ndarray) -> Moments:
-    """Return the moments of the finite impostor scores of rows; these are, increasing, `finite`."""
-    grid = CellGrid.covering(*finite[[0, -1]].tolist()) if len(finite) else CellGrid(0, 0, 0)
-    scale, number = moment_scale(*grid.finite_ends), len(rows[0])
-    count = np.empty(number, dtype=np.int64)
-    origin, mean, squares = (np.empty(number) for _ in range(3))
-    count_kernel.row_moments(*rows, scale, LANES, count, origin, mean, squares)
-    return moments_of_rows(scale, count, origin, mean, squares)
+    def _ends(self, k: int) -> tuple[float, float]:
+        """Return the outer edges of the cells in which a tally counts the impostor scores."""
+        finite = self._finite(self.lists.impostor[k])
+        if not len(finite):
+            return CellGrid(0, 0, 0).finite_ends
+        return CellGrid.covering(*self.values[finite[[0, -1]]].tolist()).finite_ends
 
 
 def _lists(

@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 
 import bioeval as be
 from bioeval import protocol as cards
-from bioeval.evaluation import summaries as module
+from bioeval.evaluation import counted_together, summaries as module
 
 DTYPES = ("float16", "float32", "float64", "uint8")
 
@@ -233,9 +233,9 @@ def test_what_is_counted_one_by_one_or_in_parts(what, monkeypatch):
         card = cards.load("course-all-vs-all")
         protocol = replace(card, verification=replace(card.verification, fusion="mean"))
     elif what == "large":
-        monkeypatch.setattr(module, "CELLS", 300)
+        monkeypatch.setattr(counted_together, "CELLS", 300)
     elif what == "sparse":
-        monkeypatch.setattr(module, "MOST", 100)
+        monkeypatch.setattr(counted_together, "MOST", 100)
         monkeypatch.setattr(module, "scalars_of", None)
     elif what == "order":
         scores = be.Scores(values.argsort().argsort(), labels, kind="order")
