@@ -81,7 +81,7 @@ class OrderedScores:
         """Put the scores of a matrix in order."""
         raw = scores.read_rows(0, scores.shape[0])
         distances = as_distances(raw, scores.kind)
-        ordered = np.argsort(distances, axis=None)
+        ordered = increasing_order(distances.reshape(-1))
         increasing = distances.reshape(-1)[ordered]
         there = len(increasing) - int(np.isnan(increasing).sum())
         first = np.ones(there, dtype=bool)
@@ -393,6 +393,23 @@ class _Points:
         if not len(finite):
             return CellGrid(0, 0, 0).finite_ends
         return CellGrid.covering(*self.values[finite[[0, -1]]].tolist()).finite_ends
+
+
+def increasing_order(distances: np.ndarray) -> np.ndarray:
+    """Return the places of distances in increasing order, NaN last.
+
+    Of float32, bits that are ordered as the distances are sorted together with the places, in one
+    word: several times as fast as an indirect sort.
+    """
+    if distances.dtype != np.float32 or len(distances) >= 1 << 32:
+        return np.argsort(distances)
+    bits = distances.view(np.uint32)
+    keys = np.where(np.signbit(distances), ~bits, bits | np.uint32(1 << 31))
+    keys[np.isnan(distances)] = np.iinfo(np.uint32).max
+    words = keys.astype(np.uint64) << np.uint64(32)
+    words |= np.arange(len(words), dtype=np.uint64)
+    words.sort()
+    return (words & np.uint64((1 << 32) - 1)).astype(np.int64)
 
 
 def _lists(
