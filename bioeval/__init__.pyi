@@ -44,6 +44,7 @@ from bioeval.evaluation.protocol_tally import Tally as Tally
 from bioeval.evaluation.rates_at import at as at
 from bioeval.evaluation.reid import apply_convention as apply_convention, gom as gom, reid as reid
 from bioeval.evaluation.sample_size import sample_size as sample_size
+from bioeval.evaluation.summaries import summaries as summaries
 from bioeval.evaluation.tally import refine_tally as refine_tally, tally as tally
 from bioeval.evaluation.verification import verification as verification
 from bioeval.evaluation.workload import workload as workload

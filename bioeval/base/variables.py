@@ -68,6 +68,7 @@ COORDINATES = {
     "repeat": Name("repeat of the partition"),
     "time": Name("time at which probes were seen: start of the bin", ""),
     "age": Name("age of the template when the probe was seen: start of the bin", ""),
+    "partition": Name("partition, by its place in the list, from 0"),
     "fold": Name("fold of a repeat, in the order of the splitter"),
     "subject": Name("subject, by its label"),
     "animal": Name("animal of the zoo of Yager and Dunstone (2010)"),

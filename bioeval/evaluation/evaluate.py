@@ -27,7 +27,7 @@ from bioeval.evaluation.task_counts import TaskCounts, datasets_of
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, tree_of
-from bioeval.scores.blocks import Progress, threads_for
+from bioeval.scores.blocks import Progress, is_small, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
@@ -192,16 +192,31 @@ def _check_systems(scores: Mapping[str, Scores]) -> None:
 def _summary_of_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> dict[str, Any]:
+    found, ranks = scalars_of(scores, protocol, options)
+    return {node: scalars.plain(ranks) for node, scalars in found.items()}
+
+
+def scalars_of(
+    scores: Scores, protocol: str | Protocol, options: EvaluationOptions
+) -> tuple[dict[str, Scalars], tuple[int, ...]]:
+    """Return the scalars of every task of a protocol, and the ranks that tables show."""
     if isinstance(scores, TopKScores):
         lists = _evaluate_lists(scores, protocol, options)["reid"].to_dataset()
-        return {"reid": Scalars.of_dataset(lists).plain(load(protocol).report.ranks)}
+        return {"reid": Scalars.of_dataset(lists)}, load(protocol).report.ranks
     card = resolve_card(scores, protocol)
     if card.has_folds:
         raise ProtocolError(
             f"protocol {card.name} has folds, whose rates are of each fold: use be.evaluate"
         )
-    _, counted = _count(scores, card, options, automatic=protocol == "auto")
-    return {k: part.scalars(k).plain(card.report.ranks) for k, part in counted.items()}
+    automatic = protocol == "auto"
+    if is_small(scores):  # the steps around counting, which the kernel for partitions spares
+        from bioeval.evaluation.counted_together import scalars_together
+
+        found = scalars_together(scores, card, options, automatic=automatic)
+        if found is not None:
+            return found, card.report.ranks
+    _, counted = _count(scores, card, options, automatic=automatic)
+    return {k: part.scalars(k) for k, part in counted.items()}, card.report.ranks
 
 
 def _evaluate_system(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numba.extending import register_jitable
+
 from bioeval.kernels.compiled import compiled
 
 
-@compiled
-def lower_hull(x, y, out):
-    """Write the indices of the lower-left convex hull of points; return their number.
-
-    The points come with `x` not falling and `y` not rising, as the points of a ROC do.
-    """
+@register_jitable
+def find_hull(x, y, out):
+    """Write the indices of the lower-left convex hull of points; return their number."""
     n = 0
     for i in range(len(x)):
         if n > 0 and x[out[n - 1]] == x[i]:
@@ -27,3 +27,47 @@ def lower_hull(x, y, out):
         out[n] = i
         n += 1
     return n
+
+
+@compiled
+def lower_hull(x, y, out):
+    """Write the indices of the lower-left convex hull of points; return their number.
+
+    The points come with `x` not falling and `y` not rising, as the points of a ROC do.
+    """
+    return find_hull(x, y, out)
+
+
+@compiled
+def hull_equal_errors(far, frr, starts, out):
+    """Write where the hull of each ROC meets the line FAR = FRR; NaN of a ROC without points.
+
+    The points of ROC ``k`` are at ``starts[k]:starts[k + 1]``, and (1, 0) follows.
+    """
+    longest = 0
+    for k in range(len(out)):
+        longest = max(longest, starts[k + 1] - starts[k])
+    x = np.empty(longest + 1)
+    y = np.empty(longest + 1)
+    chosen = np.empty(longest + 1, dtype=np.int64)
+    for k in range(len(out)):
+        n = starts[k + 1] - starts[k]
+        out[k] = np.nan
+        if n == 0:
+            continue
+        x[:n] = far[starts[k] : starts[k + 1]]
+        y[:n] = frr[starts[k] : starts[k + 1]]
+        x[n] = 1.0
+        y[n] = 0.0
+        corners = find_hull(x[: n + 1], y[: n + 1], chosen)
+        i = 0
+        while i < corners - 1 and x[chosen[i]] < y[chosen[i]]:
+            i += 1
+        b = chosen[i]
+        if i == 0:
+            out[k] = x[b] if x[b] == y[b] else np.nan
+            continue
+        a = chosen[i - 1]
+        gap0 = y[a] - x[a]
+        gap1 = y[b] - x[b]
+        out[k] = x[a] + gap0 / (gap0 - gap1) * (x[b] - x[a])

@@ -37,6 +37,11 @@ class Scalars(NamedTuple):
             {str(k): x.values for k, x in dataset.coords.items() if k != "threshold"},
         )
 
+    def at(self, chosen: np.ndarray) -> Scalars:
+        """Return those of some partitions, where the first axis of every value is over them."""
+        variables = {k: (dims, values[chosen]) for k, (dims, values) in self.variables.items()}
+        return Scalars(variables, self.labels)
+
     def plain(self, ranks: Sequence[int]) -> dict[str, Any]:
         """Return plain numbers; those over a dimension become mappings by its labels.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -88,7 +90,7 @@ def _scalars(
     unknown = {x for name in bounds for x in UNKNOWN.get(name, (name, f"{name}_threshold"))}
     if tally.points is None and tally.kept is not None and not tally.kept.is_all:
         unknown.add("d_prime")
-    found = _point_variables(tally, points)
+    found = point_scalars(points, tally.about.kind, _independent(tally, points))
     return Scalars(variables | {k: v for k, v in found.items() if k not in unknown}, labels)
 
 
@@ -191,9 +193,11 @@ def _independent(tally: VerificationTally, points: VerificationPoints) -> float:
     return tally.impostor.total / 2 if points.symmetric else tally.impostor.total
 
 
-def _point_variables(tally: VerificationTally, points: VerificationPoints) -> Variables:
-    """Return the operating points as variables."""
-    kind, independent = tally.about.kind, _independent(tally, points)
+def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Variables:
+    """Return the operating points as variables.
+
+    Those of several partitions are arrays over them, as are the `independent` impostor attempts.
+    """
     over, cost = ("far_target",), ("cost",)
     variables: Variables = {
         **equal_error_variables(points.equal_error, kind),
@@ -208,7 +212,7 @@ def _point_variables(tally: VerificationTally, points: VerificationPoints) -> Va
         ),
         "frr_at_far": (over, points.frr_at_far),
         "threshold_at_far": (over, to_user(points.threshold_at_far, kind)),
-        "expected_false_accepts": (over, points.far_target * independent),
+        "expected_false_accepts": (over, np.multiply.outer(independent, points.far_target)),
         "impostor_pairs": ((), np.int64(independent)),
         "min_cost": (cost, points.min_cost),
         "min_cost_threshold": (cost, to_user(points.min_cost_threshold, kind)),

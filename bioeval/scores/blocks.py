@@ -23,7 +23,6 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import memory_limited
 from bioeval.base.progress import reporter
-from bioeval.kernels import fuse as kernel_fuse
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.scores.aliases import writable_alias
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
@@ -109,17 +108,21 @@ class Block:
         if "min" in self._fused:
             known = self._fused["min"]
             return known.values, known.mate_start, known.mate_stop
+        from bioeval.kernels.fuse import fuse_nearest
+
         fused = np.empty((len(self.values), len(self.starts) - 1), dtype=self.values.dtype)
-        kernel_fuse.fuse_nearest(self.values, self.starts, self.self_position, fused)
+        fuse_nearest(self.values, self.starts, self.self_position, fused)
         enrolled = self.own >= 0
         return fused, np.where(enrolled, self.own, 0), np.where(enrolled, self.own + 1, 0)
 
     def _fuse(self, method: str, kth: int) -> Block:
+        from bioeval.kernels.fuse import MAX, MEAN, fuse_groups
+
         shape = (len(self.values), len(self.starts) - 1)
         place = np.empty(shape, dtype=np.int64)
-        rules = {"min": 1, "max": kernel_fuse.MAX, "mean": kernel_fuse.MEAN}
+        rules = {"min": 1, "max": MAX, "mean": MEAN}
         fused = np.empty(shape, dtype=self.values.dtype if method in ("min", "max") else float)
-        kernel_fuse.fuse_groups(
+        fuse_groups(
             self.values, self.columns, self.starts, self.self_position,
             rules.get(method, kth), fused, place,
         )  # fmt: skip

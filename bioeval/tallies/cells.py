@@ -8,6 +8,7 @@ counts over parts of the data can be joined into those of the whole.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -48,6 +49,15 @@ class CellGrid:
         numbers = self.first - 1 + np.arange(self.count + 1, dtype=np.float64)
         with np.errstate(over="ignore"):
             return np.ldexp(numbers, self.exponent)
+
+    @property
+    def finite_ends(self) -> tuple[float, float]:
+        """The outer edges, as finite numbers; (0, 0) without cells."""
+        if not self.count:
+            return 0.0, 0.0
+        most = sys.float_info.max
+        low, high = (edge_of(self.first - 1 + k, self.exponent) for k in (0, self.count))
+        return max(low, -most), min(high, most)
 
     def places_of(self, values: np.ndarray) -> np.ndarray:
         """Return the place of each value's cell, 0 for the first cell, as a float.

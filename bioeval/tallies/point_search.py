@@ -8,7 +8,6 @@ hold is looked for by second passes, where the counts say.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -23,7 +22,7 @@ from bioeval.base.scalars import OPTIMA
 from bioeval.kernels.sweep_arguments import PointTables
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import ImpostorBlock, impostor_scores
-from bioeval.tallies.counts import CellCounts, VerificationTally
+from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import (
     ErrorCurve,
     Moments,
@@ -132,7 +131,7 @@ class PointFinder:
         moments = every and self._moments is None
         if not (windows or moments or genuine is not None):
             return None
-        rest = windows, genuine, _ends(self._cells)
+        rest = windows, genuine, self._cells.grid.finite_ends
         if len(divided):
             intervals = [attempts.interval(b) for b in divided]
             self._second_pass = _Division(intervals, *rest, moments=moments)
@@ -327,7 +326,7 @@ def _points_of_few(
         if with_rows:
             add_rows(points, attempts, wanted.rows)
         if wanted.every_score:
-            second_pass = SecondPass((), None, _ends(tally.impostor), moments=True)
+            second_pass = SecondPass((), None, tally.impostor.grid.finite_ends, moments=True)
             for block in blocks:
                 second_pass.add(*block)
             moments = second_pass.moments()
@@ -472,11 +471,3 @@ def require_same(seen: int, counted: int) -> None:
 def _places(scores: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """Return the number of increasing scores at or below each of the ends."""
     return np.searchsorted(scores, rounded_down(ends, scores.dtype), side="right")
-
-
-def _ends(cells: CellCounts) -> tuple[float, float]:
-    """Return finite ends of all cells."""
-    if not len(cells.counts):
-        return 0.0, 0.0
-    low, high = cells.grid.boundaries[[0, -1]].clip(-sys.float_info.max, sys.float_info.max)
-    return float(low), float(high)

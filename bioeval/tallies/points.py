@@ -192,12 +192,16 @@ def hull_of(far: np.ndarray, frr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def hull_equal_error(far: np.ndarray, frr: np.ndarray) -> float:
     """Return the point at which the hull of a ROC meets the line FAR = FRR."""
-    x, y = hull_of(np.append(far, 1.0), np.append(frr, 0.0))
-    one = int(np.argmax(x >= y))
-    if one == 0:
-        return float(x[0]) if x[0] == y[0] else float("nan")
-    gap0, gap1 = y[one - 1] - x[one - 1], y[one] - x[one]
-    return float(x[one - 1] + gap0 / (gap0 - gap1) * (x[one] - x[one - 1]))
+    return float(hull_equal_errors(far, frr, np.array([0, len(far)]))[0])
+
+
+def hull_equal_errors(far: np.ndarray, frr: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return these points of several ROCs, the points of each from one start to the next."""
+    from bioeval.kernels import hull
+
+    found = np.empty(len(starts) - 1)
+    hull.hull_equal_errors(far, frr, starts, found)
+    return found
 
 
 @dataclass

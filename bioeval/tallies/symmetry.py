@@ -36,7 +36,7 @@ def is_symmetric(scores: Scores) -> bool:
     if not np.array_equal(scores.probe_ids, scores.gallery_ids):
         return False
     # Of a stored matrix, templates whose rows are in one chunk.
-    sample = _sample(min(n, max(scores.row_chunk, SYMMETRY_SAMPLE)) if scores.is_stored else n)
+    sample = sample_of(min(n, max(scores.row_chunk, SYMMETRY_SAMPLE)) if scores.is_stored else n)
     some = scores.select(probes=sample, gallery=sample)
     times = some.enrolment_times
     if times is not None:
@@ -54,7 +54,11 @@ def is_symmetric(scores: Scores) -> bool:
     for low in range(0, len(sample), step):
         parts.append(some.read_rows(low, low + step))
         give_back(scores)
-    values = np.concatenate(parts)
+    return same_both_ways(np.concatenate(parts))
+
+
+def same_both_ways(values: np.ndarray) -> bool:
+    """Whether both directions of each pair of templates have one score; NaN equals NaN."""
     return bool(((values == values.T) | ((values != values) & (values.T != values.T))).all())
 
 
@@ -80,7 +84,7 @@ def _mixed(x: np.ndarray) -> np.ndarray:
 
 
 @functools.lru_cache
-def _sample(n: int) -> np.ndarray:
+def sample_of(n: int) -> np.ndarray:
     """Return a few increasing numbers below `n`."""
     sample = np.random.default_rng(0).choice(n, min(n, SYMMETRY_SAMPLE), replace=False)
     return np.sort(sample)

@@ -90,6 +90,7 @@ WITHIN: Mapping[str, tuple[float, str]] = MappingProxyType(
     {
         "partition: evaluate": (4.0, "ms"),
         "partition: summary": (1.5, "ms"),
+        "partition: summaries": (0.5, "ms"),
         "start: cold": (8.0, "s"),
         "start: dtype": (3.0, "s more"),
         "start: warm": (1.4, "s"),

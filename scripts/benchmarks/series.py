@@ -19,6 +19,7 @@ from benchmarks.rows import Row, number, timed
 from benchmarks.timing import Contender, interleaved, limited, quartiles, seconds
 from benchmarks.workbench import streamed
 from bioeval.evaluation.evaluate import evaluate, summary
+from bioeval.evaluation.summaries import summaries
 from bioeval.evaluation.tally import tally
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
@@ -112,18 +113,23 @@ def partition_rows(options: Options, tell: Tell) -> Iterator[Row]:
         "evaluate": lambda p, g: evaluate(scores.select(probes=p, gallery=g)),
         "summary": lambda p, g: summary(scores.select(probes=p, gallery=g)),
     }
+    pairs = [(gallery, probes) for probes, gallery in drawn]
+    works = {k: each(run) for k, run in calls.items()}
+    works["summaries"] = lambda: summaries(scores, pairs)
     names = {
         "tally": "a Tally",
         "datasets": "a Tally and its Datasets, of all tasks",
         "evaluate": "be.evaluate, with operating points",
         "summary": "be.summary, its scalars alone",
+        "summaries": "be.summaries, all in one call",
     }
     against = dict.fromkeys(names, "copy")
     times, _ = interleaved(
-        [Contender(k, each(run), options.threads, against.get(k)) for k, run in calls.items()],
+        [Contender(k, work, options.threads, against.get(k)) for k, work in works.items()],
         rounds,
         tell,
     )
+    times["summaries"] = times["summaries"] * batch / len(drawn)  # of all in one call
     probes, gallery = drawn[0]
     cells = batch * len(probes) * len(gallery)
     for key, name in names.items():

@@ -154,6 +154,7 @@ def test_every_aim_belongs_to_a_row(report):
     keys = {row.key for row in report.rows} | {f"memory: {key}" for key in memory.CASES}
     keys |= {"start: cold", "start: dtype", "start: warm", "folds: eer, large"}
     keys |= {"folds: accuracy, large", "partition: summary"}
+    keys |= {"partition: summaries"}
     assert {*AT_MOST, *AT_LEAST, *WITHIN} <= keys
 
 

@@ -238,12 +238,17 @@ class SplitSides:
 
     def between(self, probes: np.ndarray, gallery: np.ndarray) -> Scores | None:
         """Return the scores of some probes against a gallery; None if either is empty."""
+        chosen = self.places(probes, gallery)
+        return self.scores.select(*chosen) if all(map(len, chosen)) else None
+
+    def places(self, probes: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of some probes and the columns of a gallery."""
         chosen = []
         for side, samples in ((self.probe, probes), (self.gallery, gallery)):
             inside = np.zeros(self.n, dtype=bool)
             inside[samples] = True
             chosen.append(np.flatnonzero(inside[side]))
-        return self.scores.select(*chosen) if all(map(len, chosen)) else None
+        return chosen[0], chosen[1]
 
     def keeps_subjects(self, code: np.ndarray) -> bool:
         """Return whether the gallery templates of each subject are in a single fold."""

@@ -1,0 +1,157 @@
+"""The scalars of many partitions of one matrix, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import BioevalError, DataError, ProtocolError
+from bioeval.evaluation.counted_together import counted_together
+from bioeval.evaluation.cross.splits import SplitSides, plan_of, require_square, split_samples
+from bioeval.evaluation.evaluate import scalars_of
+from bioeval.evaluation.plan import EvaluationOptions, resolve_card
+from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
+from bioeval.protocol import load
+from bioeval.protocol.card import Protocol
+from bioeval.results.summaries import (
+    PartitionScalars,
+    partition_attrs,
+    summaries_tree,
+)
+from bioeval.scores.arrays import as_index
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.tallies.index_sets import (
+    IndexSet,
+)
+
+
+def summaries(
+    scores: Scores,
+    partitions: Any,
+    protocol: str | Protocol = "auto",
+    *,
+    far_targets: Sequence[float] | None = None,
+    auc: bool = True,
+) -> xr.DataTree:
+    """Return the scalars of every task of a protocol, of many partitions of the same scores.
+
+    Those of each partition are those of :func:`summary`, to the last bit, in a fraction of its
+    time: the scores are put in order once for all partitions.
+
+    Parameters
+    ----------
+    scores : Scores
+        A matrix with labels.
+    partitions : splitter, or iterable
+        A splitter, as for :func:`repeat`: its galleries and probes, or its test parts. Or, for
+        each partition, a pair of index arrays, gallery first, or one array of int or bool that
+        selects both sides.
+    protocol, far_targets, auc
+        As for :func:`evaluate`; ``"auto"`` takes the course card for the layout of each partition.
+
+    Returns
+    -------
+    xarray.DataTree
+        The nodes of :func:`evaluate`. Every variable is over ``partition``, in the order of the
+        partitions, and has the dtype that it has there; what :func:`summary` gives by FAR target,
+        rank or cost is also over ``far_target``, ``rank`` or ``cost``. A number that a partition
+        lacks, such as CMS at a rank beyond its gallery, is NaN; counts are float64 there.
+
+    Raises
+    ------
+    CardError
+        If there is no such card, or it is not valid.
+    DataError
+        If there is no partition; bad options. Of a partition, which the message names by its place
+        from 0: an index out of range, a gallery template twice, NaN under ``nan="raise"``.
+    ProtocolError
+        For a list of pairs; or if a partition, which is named, cannot support the protocol.
+
+    Notes
+    -----
+    Definitions: ``docs/definitions.md``; thresholds are attainable, as for :func:`verification`.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(30, 4, random_state=1)
+    >>> galleries = be.partition.ProbeGallerySplit(1, n_repeats=20, random_state=0)
+    >>> tree = be.summaries(scores, galleries)
+    >>> tree["closed_set"]["recognition_rate"].sizes
+    Frozen({'partition': 20})
+    >>> halves = [range(60), range(60, 120)]
+    >>> be.summaries(scores, halves)["verification/single"]["genuine_attempts"].values
+    array([180, 180])
+    """
+    options = EvaluationOptions.parse(far_targets=far_targets, auc=auc)
+    require_scores(scores)
+    if are_pairs(scores):
+        raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
+    if not isinstance(protocol, str) or protocol not in ("auto", "course-kfold"):
+        protocol = load(protocol)
+    sets = list(_index_sets(scores, partitions))
+    if not sets:
+        raise DataError("there are no partitions; expected at least one")
+    parts, cards = counted_together(scores, sets, protocol, options)
+    done = {int(k) for part in parts for k in part.partitions}
+    for k in range(len(sets)):
+        if k not in done:
+            try:
+                view = scores.select(*sets[k])
+                parts.append(PartitionScalars.of_one(k, *scalars_of(view, protocol, options)))
+                cards.append(resolve_card(view, protocol).name)
+            except BioevalError as error:
+                raise error.preceded_by(f"partition {k}: ") from error
+    attrs = partition_attrs(cards, scores.kind, scores.nan, len(sets))
+    return summaries_tree(parts, len(sets), attrs)
+
+
+# ------------------------------------------------------------------------------- partitions
+
+
+def _index_sets(scores: Scores, partitions: Any) -> Iterator[IndexSet]:
+    """Yield the rows and the columns of each partition, checked."""
+    for place, (probes, gallery) in enumerate(_given(scores, partitions)):
+        try:
+            columns = as_index(gallery, scores.shape[1], "gallery")
+            same = probes is gallery and scores.shape[0] == scores.shape[1]
+            rows = columns if same else as_index(probes, scores.shape[0], "probes")
+            if (np.diff(columns) <= 0).any() and len(np.unique(columns)) != len(columns):
+                scores.select(gallery=columns)  # raises
+        except BioevalError as error:
+            raise error.preceded_by(f"partition {place}: ") from error
+        yield rows, columns
+
+
+def _given(scores: Scores, partitions: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the probes and the gallery of each partition, as they are given."""
+    if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
+        yield from _split(scores, partitions)
+        return
+    if not isinstance(partitions, Iterable) or isinstance(partitions, str | bytes | Mapping):
+        raise DataError(
+            f"partitions is {type(partitions).__name__}; expected a splitter, or for each "
+            "partition a pair (gallery, probes) of index arrays or one index array"
+        )
+    for one in partitions:
+        pair = isinstance(one, tuple | list) and len(one) == 2 and min(map(np.ndim, one)) > 0
+        yield (one[1], one[0]) if pair else (one, one)
+
+
+def _split(scores: Scores, splitter: Any) -> Iterator[IndexSet]:
+    """Yield the rows and the columns of each partition of a splitter."""
+    if not scores.labelled:
+        raise ProtocolError("partitions need the subjects of the templates. Give labels")
+    sides = SplitSides(scores)
+    if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
+        for own, probe in split_samples(splitter, sides.n, sides.labels, None, sides.meta):
+            yield sides.places(probe, own)
+        return
+    if isinstance(splitter, Experiment):
+        require_square(scores)
+    plan = plan_of(splitter, sides.n, sides.labels, None, sides.meta)
+    for place in plan.places:
+        yield sides.places(*plan.split(*place).sides[1])

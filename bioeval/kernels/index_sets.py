@@ -1,0 +1,588 @@
+"""Many selections of one matrix, counted in one call: attempts in order, ranks, operating points.
+
+Scores are their places among the distinct scores of the matrix, counted from the closest: whole
+numbers, which are sorted by their digits, whatever the dtype of the scores was. The number of
+distinct scores stands for a score that is not there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from bioeval.kernels.compiled import compiled
+
+#: So few numbers are put in order one by one.
+FEW = 48
+
+#: What is counted of each selection, by its column.
+COUNTED = (
+    "genuine", "impostor", "subjects_genuine", "subjects_impostor", "mated", "searches", "hits",
+    "open_tied", "enrolled", "unmated", "groups", "probe_subjects", "enrolled_subjects", "longest",
+    "closed_tied", "failed", "role",
+)  # fmt: skip
+
+#: Impostor probes of open set, as numbers: chosen by enrolment, or one of the roles.
+AUTO, UNENROLLED, LEAVE_OUT, BOTH = 0, 1, 2, 3
+
+
+class RankedMatrix(NamedTuple):
+    """Scores as places among the distinct ones, with the templates of both sides.
+
+    Attributes
+    ----------
+    places : int32 array, shape (m, n)
+    missing : int
+        The number of distinct scores: the place of a comparison that is no attempt.
+    probe, gallery : int64 arrays, shape (m,) and (n,)
+        Subject codes.
+    probe_ids, gallery_ids : int64 arrays, shape (m,) and (n,)
+        Templates, as numbers from 0.
+    """
+
+    places: np.ndarray
+    missing: Any
+    probe: np.ndarray
+    gallery: np.ndarray
+    probe_ids: np.ndarray
+    gallery_ids: np.ndarray
+
+
+class Selections(NamedTuple):
+    """Rows and columns of each selection, side by side.
+
+    Attributes
+    ----------
+    rows, columns : int64 arrays
+    row_starts, column_starts : int64 arrays, shape (k + 1,)
+    cells : int64 array, shape (k + 1,)
+        Where the cells of each selection begin.
+    """
+
+    rows: np.ndarray
+    row_starts: np.ndarray
+    columns: np.ndarray
+    column_starts: np.ndarray
+    cells: np.ndarray
+
+
+class SearchRules(NamedTuple):
+    """Rules of identification: of open set, then of closed set.
+
+    Attributes
+    ----------
+    by_subject, ties_first : (bool, bool)
+        Whether ranks are among subjects, and whether tied non-mates rank before the mate.
+    impostors : int
+        The impostor probes, `AUTO` to `BOTH`.
+    square : bool
+        Whether all probes are templates of the gallery.
+    ranks : int64 array
+        At which CMS is counted.
+    """
+
+    by_subject: Any
+    ties_first: Any
+    impostors: Any
+    square: bool
+    ranks: np.ndarray
+
+
+class SelectionOutput(NamedTuple):
+    """Findings of each selection.
+
+    Attributes
+    ----------
+    counts : int64 array, shape (k, len(COUNTED))
+    ranked : int64 array, shape (k, r), added to
+        Mated probes at each rank or better.
+    single, multi : int32 arrays, shape (cells,)
+        Genuine scores from the front of each selection on, and impostor scores up to its end,
+        each increasing.
+    searches : int32 array, shape (2 rows,)
+        The same of open set: best mates at rank 1, and nearest non-mates of impostor probes.
+    lines, nearest : int32 arrays, shape (cells,)
+        Rows in the order of the gallery, and the nearest template of each subject.
+    start, stop, own : int64 arrays, shape (rows,)
+        Where each row's own subject starts and stops, and its place among the subjects, or -1.
+    """
+
+    counts: np.ndarray
+    ranked: np.ndarray
+    single: np.ndarray
+    multi: np.ndarray
+    searches: np.ndarray
+    lines: np.ndarray
+    nearest: np.ndarray
+    start: np.ndarray
+    stop: np.ndarray
+    own: np.ndarray
+
+
+class AttemptLists(NamedTuple):
+    """Increasing genuine and impostor scores of each selection, in one array.
+
+    Attributes
+    ----------
+    places : int32 array
+    genuine, impostor : int64 arrays, shape (k, 2)
+        Start and stop of each.
+    missed : int64 array, shape (k,)
+        Genuine attempts that no threshold accepts.
+    """
+
+    places: np.ndarray
+    genuine: np.ndarray
+    impostor: np.ndarray
+    missed: np.ndarray
+
+
+class PointsFound(NamedTuple):
+    """Operating points of each selection; thresholds are places, -1 for reject-all.
+
+    Attributes
+    ----------
+    equal_error : float64 array, shape (k, 5)
+        EER, FAR and FRR at its threshold, and the bracket; left as they are where not defined.
+    equal_error_place : int64 array, shape (k,)
+    accepted, places : int64 arrays, shape (k, t)
+        Genuine attempts accepted at the loosest threshold of each number of errors allowed.
+    pairs : int64 array, shape (k,)
+        Twice the ordered pairs, ties once.
+    zero_frr : int64 array, shape (k,)
+        False accepts at the last genuine score.
+    corners : int64 array, shape (3, c)
+        Place, false accepts and false rejects of reject-all and at each distinct genuine score.
+    corner_starts : int64 array, shape (k + 1,)
+    """
+
+    equal_error: np.ndarray
+    equal_error_place: np.ndarray
+    accepted: np.ndarray
+    places: np.ndarray
+    pairs: np.ndarray
+    zero_frr: np.ndarray
+    corners: np.ndarray
+    corner_starts: np.ndarray
+
+
+@register_jitable
+def sort_places(values, spare, half, digits):
+    """Sort whole numbers by their lower and then their upper digit, each of `half` the bits.
+
+    `spare` has room for them, and `digits`, of shape (2, 1 << half), for counts.
+    """
+    n = len(values)
+    if n <= FEW:
+        for i in range(1, n):
+            x = values[i]
+            j = i
+            while j > 0 and values[j - 1] > x:
+                values[j] = values[j - 1]
+                j -= 1
+            values[j] = x
+        return
+    one = np.uint32(1)
+    mask = (one << half) - one
+    lower = digits[0]
+    upper = digits[1]
+    for d in range(len(lower)):
+        lower[d] = 0
+        upper[d] = 0
+    for i in range(n):
+        x = np.uint32(values[i])
+        lower[x & mask] += one
+        upper[x >> half] += one
+    before = np.uint32(0)
+    above = np.uint32(0)
+    for d in range(len(lower)):
+        number = lower[d]
+        lower[d] = before
+        before += number
+        number = upper[d]
+        upper[d] = above
+        above += number
+    for i in range(n):
+        d = np.uint32(values[i]) & mask
+        spare[lower[d]] = values[i]
+        lower[d] += one
+    for i in range(n):
+        d = np.uint32(spare[i]) >> half
+        values[upper[d]] = spare[i]
+        upper[d] += one
+
+
+@register_jitable
+def arrange_gallery(matrix, columns, group, position, order, starts):
+    """Put the templates of a subject side by side, subjects by their first; return their number."""
+    groups = 0
+    starts[0] = 0
+    for j in columns:
+        code = matrix.gallery[j]
+        if group[code] < 0:
+            group[code] = groups
+            groups += 1
+            starts[groups] = 0
+        starts[group[code] + 1] += 1
+    for g in range(groups):
+        starts[g + 1] += starts[g]
+    for j in columns:
+        g = group[matrix.gallery[j]]
+        order[starts[g]] = j
+        position[matrix.gallery_ids[j]] = starts[g]
+        starts[g] += 1
+    for g in range(groups, 0, -1):
+        starts[g] = starts[g - 1]
+    starts[0] = 0
+    return groups
+
+
+@register_jitable
+def is_impostor(enrolled, role):
+    """Whether a probe makes an impostor attempt of open set."""
+    return role == BOTH or enrolled == (role == LEAVE_OUT)
+
+
+@register_jitable
+def place_probes(matrix, rows, group, seen, own, counts):
+    """Find the own subject of each probe, and count subjects."""
+    enrolled = 0
+    for i in range(len(rows)):
+        code = matrix.probe[rows[i]]
+        own[i] = group[code]
+        enrolled += own[i] >= 0
+        if not seen[code]:
+            seen[code] = True
+            counts[11] += 1
+            counts[12] += own[i] >= 0
+    for r in rows:
+        seen[matrix.probe[r]] = False
+    counts[8] = enrolled
+
+
+@register_jitable
+def take_mates(line, start, stop, missing, into, filled):
+    """Append the genuine scores of a row; return the best, how many there are, and their end."""
+    best = missing
+    mates = np.int32(0)
+    for p in range(start, stop):
+        x = line[p]
+        if x < missing:
+            into[filled] = x
+            filled += 1
+            mates += np.int32(1)
+            best = x if x < best else best
+    return best, mates, filled
+
+
+@register_jitable
+def take_others(part, best, missing, into, end, low):
+    """Put impostor scores before an end; return it, and the numbers closer, tied and there."""
+    closer = np.int32(0)
+    tied = np.int32(0)
+    there = np.int32(0)
+    for p in range(len(part)):
+        x = part[p]
+        closer += np.int32(x < best)
+        tied += np.int32(x == best)
+        there += np.int32(x < missing)
+        low = x if x < low else low
+    begin = end - there
+    if there == len(part):
+        room = into[begin:end]
+        for p in range(len(part)):
+            room[p] = part[p]
+    else:
+        for x in part:
+            if x < missing:
+                end -= 1
+                into[end] = x
+    return begin, closer, tied, there, low
+
+
+@register_jitable
+def fuse_nearest_places(line, starts, groups, nearest):
+    """Write the nearest template of each subject."""
+    for g in range(groups):
+        part = line[starts[g] : starts[g + 1]]
+        least = part[0]
+        for p in range(1, len(part)):
+            least = part[p] if part[p] < least else least
+        nearest[g] = least
+
+
+class RoomForOne(NamedTuple):
+    """Room for the subjects, the templates and the places of one selection."""
+
+    group: np.ndarray
+    seen: np.ndarray
+    position: np.ndarray
+    order: np.ndarray
+    starts: np.ndarray
+    spare: np.ndarray
+    digits: np.ndarray
+
+
+@register_jitable
+def room_for_any(matrix, chosen, half):
+    """Return room for the largest selection."""
+    rows = 0
+    columns = 0
+    cells = 1
+    for k in range(len(chosen.cells) - 1):
+        rows = max(rows, chosen.row_starts[k + 1] - chosen.row_starts[k])
+        columns = max(columns, chosen.column_starts[k + 1] - chosen.column_starts[k])
+        cells = max(cells, chosen.cells[k + 1] - chosen.cells[k])
+    codes = max(matrix.probe.max(), matrix.gallery.max()) + 1
+    templates = max(matrix.probe_ids.max(), matrix.gallery_ids.max()) + 1
+    return RoomForOne(
+        group=np.full(codes, -1, dtype=np.int64),
+        seen=np.zeros(codes, dtype=np.bool_),
+        position=np.full(templates, -1, dtype=np.int64),
+        order=np.empty(columns, dtype=np.uint32),
+        starts=np.empty(columns + 2, dtype=np.int64),
+        spare=np.empty(max(cells, 2 * rows), dtype=np.int32),
+        digits=np.empty((2, 1 << half), dtype=np.uint32),
+    )
+
+
+@register_jitable
+def count_row(line, starts, groups, own, missing, ends, lists, nearest):
+    """Take the attempts of a row; return what its searches find.
+
+    These are: the best mate, the number of mates, the nearest other, and, among templates and
+    among subjects, how many others are closer than the best mate, tied with it, and there.
+    """
+    single, multi = lists
+    front, back = ends
+    start = starts[own] if own >= 0 else 0
+    stop = starts[own + 1] if own >= 0 else 0
+    best, mates, front[0] = take_mates(line, start, stop, missing, single, front[0])
+    end, closer0, tied0, there0, low = take_others(
+        line[:start], best, missing, single, back[0], missing
+    )
+    back[0], closer1, tied1, there1, low = take_others(line[stop:], best, missing, single, end, low)
+    templates = (closer0 + closer1, tied0 + tied1, there0 + there1)
+    fuse_nearest_places(line, starts, groups, nearest)
+    if mates > 0:
+        multi[front[1]] = best
+        front[1] += 1
+    end, closer0, tied0, there0, low = take_others(
+        nearest[: max(own, 0)], best, missing, multi, back[1], low
+    )
+    back[1], closer1, tied1, there1, low = take_others(
+        nearest[own + 1 :], best, missing, multi, end, low
+    )
+    return best, mates, low, templates, (closer0 + closer1, tied0 + tied1, there0 + there1)
+
+
+@register_jitable
+def count_selection(matrix, chosen, rules, found, room, k):
+    """Take the attempts of a selection, not yet in order; return their ends."""
+    missing = np.int32(matrix.missing)
+    first = chosen.row_starts[k]
+    rows = chosen.rows[first : chosen.row_starts[k + 1]]
+    columns = chosen.columns[chosen.column_starts[k] : chosen.column_starts[k + 1]]
+    m = len(rows)
+    n = len(columns)
+    cells = slice(chosen.cells[k], chosen.cells[k + 1])
+    lists = found.single[cells], found.multi[cells]
+    searches = found.searches[2 * first : 2 * chosen.row_starts[k + 1]]
+    counts = found.counts[k]
+    own = found.own[first : chosen.row_starts[k + 1]]
+    starts = room.starts
+    groups = arrange_gallery(matrix, columns, room.group, room.position, room.order, starts)
+    place_probes(matrix, rows, room.group, room.seen, own, counts)
+    role = rules.impostors
+    if role == AUTO or rules.square:
+        role = LEAVE_OUT if counts[8] == m else (BOTH if rules.square else UNENROLLED)
+    front = np.zeros(3, dtype=np.int64)
+    back = np.array([m * n, m * n, 2 * m])
+    for i in range(m):
+        row = matrix.places[rows[i]]
+        line = found.lines[cells][i * n : (i + 1) * n]
+        for p in range(n):
+            line[p] = row[room.order[p]]
+        itself = room.position[matrix.probe_ids[rows[i]]]
+        if itself >= 0:
+            line[itself] = missing
+        found.start[first + i] = starts[own[i]] if own[i] >= 0 else 0
+        found.stop[first + i] = starts[own[i] + 1] if own[i] >= 0 else 0
+        nearest = found.nearest[cells][i * groups : (i + 1) * groups]
+        best, mates, low, templates, subjects = count_row(
+            line, starts, groups, own[i], missing, (front, back), lists, nearest
+        )
+        others = templates[2]
+        counts[15] += n - (itself >= 0) - mates - others
+        if others > 0 and is_impostor(own[i] >= 0, role):
+            back[2] -= 1
+            searches[back[2]] = low
+        counts[9] += own[i] >= 0 and mates == 0
+        listed = min(mates, 1) + subjects[2] if rules.by_subject[1] else mates + others
+        counts[13] = max(counts[13], listed)
+        if mates == 0:
+            continue
+        counts[4] += 1
+        for task in range(2):
+            closer, tied, _ = subjects if rules.by_subject[task] else templates
+            rank = 1 + closer + (tied if rules.ties_first[task] else 0)
+            counts[7 if task == 0 else 14] += tied > 0
+            if task == 0 and rank == 1:
+                searches[front[2]] = best
+                front[2] += 1
+            if task == 1:
+                for t in range(len(rules.ranks)):
+                    found.ranked[k, t] += rank <= rules.ranks[t]
+    counts[10] = groups
+    counts[16] = role
+    for j in columns:
+        room.group[matrix.gallery[j]] = -1
+        room.position[matrix.gallery_ids[j]] = -1
+    return front, back
+
+
+@compiled
+def count_selections(matrix, chosen, rules, found):
+    """Order the attempts of each selection, and count its searches."""
+    bits = 1
+    while (matrix.missing >> bits) > 0:
+        bits += 1
+    half = np.uint32((bits + 1) // 2)
+    room = room_for_any(matrix, chosen, half)
+    for k in range(len(chosen.cells) - 1):
+        front, back = count_selection(matrix, chosen, rules, found, room, k)
+        cells = slice(chosen.cells[k], chosen.cells[k + 1])
+        by_task = (
+            found.single[cells],
+            found.multi[cells],
+            found.searches[2 * chosen.row_starts[k] : 2 * chosen.row_starts[k + 1]],
+        )
+        places = ((0, 1), (2, 3), (6, 5))
+        for task in range(3):
+            attempts = by_task[task]
+            sort_places(attempts[: front[task]], room.spare, half, room.digits)
+            sort_places(attempts[back[task] :], room.spare, half, room.digits)
+            found.counts[k, places[task][0]] = front[task]
+            found.counts[k, places[task][1]] = len(attempts) - back[task]
+
+
+@register_jitable
+def find_equal_error(genuine, impostor, attempts, found, k):
+    """Find the two points between which FAR and FRR cross; nothing where they do not."""
+    impostors = len(impostor)
+    a = 0
+    b = 0
+    zero = -1
+    fa0 = 0
+    fr0 = attempts
+    while a < len(genuine) or b < impostors:
+        one = np.int64(genuine[a]) if a < len(genuine) else np.int64(impostor[b])
+        if b < impostors:
+            one = min(one, np.int64(impostor[b]))
+        while a < len(genuine) and genuine[a] == one:
+            a += 1
+        while b < impostors and impostor[b] == one:
+            b += 1
+        fr1 = attempts - a
+        if b * attempts >= fr1 * impostors:
+            f0 = fa0 / impostors
+            r0 = fr0 / attempts
+            f1 = b / impostors
+            r1 = fr1 / attempts
+            weight = (r0 - f0) / ((f1 - f0) - (r1 - r0))
+            # Compared as integers over a common denominator, so that ties are exact.
+            a0 = fa0 * attempts
+            b0 = fr0 * impostors
+            a1 = b * attempts
+            b1 = fr1 * impostors
+            stricter = max(a0, b0) <= max(a1, b1)
+            looser_side = a1 == b1 or a1 + b1 <= a0 + b0
+            found.equal_error[k, 0] = f0 + weight * (f1 - f0)
+            found.equal_error[k, 1] = f0 if stricter else f1
+            found.equal_error[k, 2] = r0 if stricter else r1
+            found.equal_error[k, 3] = min(f1, r1) if looser_side else min(f0, r0)
+            found.equal_error[k, 4] = max(f1, r1) if looser_side else max(f0, r0)
+            found.equal_error_place[k] = zero if stricter else one
+            return
+        zero = one
+        fa0 = b
+        fr0 = fr1
+
+
+@register_jitable
+def number_below(ordered, x):
+    """Return the number of increasing values below one."""
+    low = 0
+    high = len(ordered)
+    while low < high:
+        middle = (low + high) >> 1
+        if ordered[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@register_jitable
+def find_corners(genuine, impostor, found, k):
+    """Write the points at genuine scores, and count the ordered pairs."""
+    at = found.corner_starts[k]
+    found.corners[0, at] = -1
+    found.corners[1, at] = 0
+    found.corners[2, at] = len(genuine)
+    pairs = 0
+    a = 0
+    b = 0
+    while a < len(genuine):
+        first = a
+        x = genuine[a]
+        while a < len(genuine) and genuine[a] == x:
+            a += 1
+        while b < len(impostor) and impostor[b] < x:
+            b += 1
+        below = b
+        while b < len(impostor) and impostor[b] == x:
+            b += 1
+        pairs += (a - first) * (2 * len(impostor) - below - b)
+        at += 1
+        found.corners[0, at] = x
+        found.corners[1, at] = b
+        found.corners[2, at] = len(genuine) - a
+    found.corner_starts[k + 1] = at + 1
+    found.pairs[k] = pairs
+
+
+@compiled
+def find_points(lists, allowed, every_score, found):
+    """Find the operating points of each selection that has attempts of both classes.
+
+    `allowed` (int64, shape (k, t)) are numbers of false accepts.
+    """
+    for k in range(len(lists.missed)):
+        genuine = lists.places[lists.genuine[k, 0] : lists.genuine[k, 1]]
+        impostor = lists.places[lists.impostor[k, 0] : lists.impostor[k, 1]]
+        attempts = len(genuine) + lists.missed[k]
+        found.corner_starts[k + 1] = found.corner_starts[k]
+        if attempts == 0 or len(impostor) == 0:
+            continue
+        find_equal_error(genuine, impostor, attempts, found, k)
+        for t in range(allowed.shape[1]):
+            i = len(impostor)
+            g = len(genuine)
+            if allowed[k, t] < i:
+                past = impostor[allowed[k, t]]
+                i = number_below(impostor, past)
+                g = number_below(genuine, past)
+            place = np.int64(-1)
+            if i > 0:
+                place = max(place, np.int64(impostor[i - 1]))
+            if g > 0:
+                place = max(place, np.int64(genuine[g - 1]))
+            found.accepted[k, t] = g
+            found.places[k, t] = place
+        if len(genuine) > 0:
+            found.zero_frr[k] = number_below(impostor, genuine[-1] + 1)
+        if every_score:
+            find_corners(genuine, impostor, found, k)

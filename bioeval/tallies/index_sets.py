@@ -1,0 +1,430 @@
+"""Many selections of one matrix, counted in one call: their attempts, ranks and operating points.
+
+The scores of a matrix are put in order once. Each selection then gathers places in that order,
+which are sorted as whole numbers; every operating point follows from the sorted attempts. Whatever
+a selection counts is what it would count alone, to the last bit.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bioeval.kernels import count as count_kernel, index_sets as kernel
+from bioeval.scores.aliases import writable_alias
+from bioeval.scores.blocks import as_distances
+from bioeval.scores.matrix import Scores
+from bioeval.tallies.cells import CellGrid
+from bioeval.tallies.points import (
+    EqualError,
+    VerificationPoints,
+    allowed_errors,
+    cheapest,
+    costs_of_attempts,
+    d_prime,
+    hull_equal_errors,
+    moment_scale,
+    moments_of,
+    moments_of_rows,
+)
+from bioeval.tallies.second_pass import LANES, PointsWanted
+from bioeval.tallies.symmetry import same_both_ways, sample_of
+
+#: Rows and columns of a selection.
+IndexSet = tuple[np.ndarray, np.ndarray]
+
+#: Rows of places, and where each row's own subject starts and stops.
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+# Cells that are gathered before points are looked for, so that they stay in the cache; and cells of
+# a selection, and of a matrix that is put in order at once, at most.
+BATCH, CELLS, MOST = 1 << 19, 1 << 18, 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class IdentificationRules:
+    """Rules of identification by task: open set, then closed set."""
+
+    by_subject: tuple[bool, ...] = (False, False)
+    ties_first: tuple[bool, ...] = (True, True)
+    impostors: int = kernel.AUTO
+    ranks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class OrderedScores:
+    """Scores as places among the distinct ones.
+
+    Attributes
+    ----------
+    matrix : RankedMatrix
+    values : float64 array, shape (d + 1,)
+        The distinct distances, increasing, and NaN for no attempt.
+    raw : array
+        The scores themselves.
+    both_ways : bool
+        Whether both directions of each pair of templates have one score.
+    """
+
+    matrix: kernel.RankedMatrix
+    values: np.ndarray
+    raw: np.ndarray
+    both_ways: bool
+
+    @classmethod
+    def of(cls, scores: Scores) -> OrderedScores:
+        """Put the scores of a matrix in order."""
+        raw = scores.read_rows(0, scores.shape[0])
+        distances = as_distances(raw, scores.kind)
+        ordered = increasing_order(distances.reshape(-1))
+        increasing = distances.reshape(-1)[ordered]
+        there = len(increasing) - int(np.isnan(increasing).sum())
+        first = np.ones(there, dtype=bool)
+        np.not_equal(increasing[1:there], increasing[: there - 1], out=first[1:])
+        values = increasing[:there][first].astype(np.float64)
+        place = np.full(len(ordered), len(values), dtype=np.int32)
+        place[:there] = np.cumsum(first, dtype=np.int32) - np.int32(1)
+        if there < len(ordered) and scores.nan == "reject":
+            if not (len(values) and values[-1] == np.inf):
+                values = np.append(values, np.inf)
+            place[there:] = len(values) - 1
+        places = np.empty(len(ordered), dtype=np.int32)
+        places[ordered] = place
+        square = np.array_equal(scores.probe_ids, scores.gallery_ids)
+        matrix = kernel.RankedMatrix(
+            places=places.reshape(distances.shape),
+            missing=len(values),
+            probe=writable_alias(np.ascontiguousarray(scores.codes.probe)),
+            gallery=writable_alias(np.ascontiguousarray(scores.codes.gallery)),
+            probe_ids=writable_alias(scores.probe_ids),
+            gallery_ids=writable_alias(scores.gallery_ids),
+        )
+        return cls(matrix, np.append(values, np.nan), raw, square and same_both_ways(raw))
+
+    def is_symmetric(self, rows: np.ndarray, columns: np.ndarray) -> bool:
+        """Whether a selection seems symmetric, by the templates that a matrix is judged by."""
+        if len(rows) < 2 or not np.array_equal(
+            self.matrix.probe_ids[rows], self.matrix.gallery_ids[columns]
+        ):
+            return False
+        some = sample_of(len(rows))
+        return self.both_ways or same_both_ways(self.raw[np.ix_(rows[some], columns[some])])
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionCounts:
+    """Counts and operating points of selections, arrays with one entry a selection.
+
+    Attributes
+    ----------
+    probes : int64 array
+        Number of probes.
+    table : int64 array, shape (k, c)
+        The counts by column, as `COUNTED` names them.
+    ranked : int64 array, shape (k, r)
+        Mated probes at each rank or better, of closed set.
+    single, multi, open_set : VerificationPoints or None
+        Points of the tasks that are wanted, of arrays in place of numbers; of open set with DIR in
+        place of FRR.
+    """
+
+    probes: np.ndarray
+    table: np.ndarray
+    ranked: np.ndarray
+    single: Any
+    multi: Any
+    open_set: Any
+
+    def of(self, name: str) -> np.ndarray:
+        """Return a count of each selection."""
+        return self.table[:, kernel.COUNTED.index(name)]
+
+
+def count_index_sets(
+    ordered: OrderedScores,
+    sets: Sequence[IndexSet],
+    searches: IdentificationRules,
+    wanted: PointsWanted,
+    *,
+    square: bool,
+    tasks: Sequence[str],
+) -> Iterator[SelectionCounts]:
+    """Yield the counts of selections, some at a time; `tasks` are those whose points are wanted."""
+    batch: list[IndexSet] = []
+    filled = 0
+    for one in sets:
+        batch.append(one)
+        filled += len(one[0]) * len(one[1])
+        if filled >= BATCH:
+            yield _Batch(ordered, batch, searches, square).counts(wanted, tasks)
+            batch, filled = [], 0
+    if batch:
+        yield _Batch(ordered, batch, searches, square).counts(wanted, tasks)
+
+
+class _Batch:
+    """Some selections, with their attempts in order."""
+
+    def __init__(
+        self,
+        ordered: OrderedScores,
+        sets: Sequence[IndexSet],
+        searches: IdentificationRules,
+        square: bool,
+    ):
+        self.ordered, self.sets = ordered, sets
+        rows, columns = zip(*sets, strict=True)
+        self.m, self.n = (np.array([len(x) for x in side]) for side in (rows, columns))
+        self.row_starts, self.cells = _starts(self.m), _starts(self.m * self.n)
+        chosen = kernel.Selections(
+            np.concatenate(rows), self.row_starts, np.concatenate(columns), _starts(self.n),
+            self.cells,
+        )  # fmt: skip
+        total, every = int(self.cells[-1]), int(self.row_starts[-1])
+        by_cell = (np.empty(total, dtype=np.int32) for _ in range(4))
+        single, multi, lines, nearest = by_cell
+        self.found = kernel.SelectionOutput(
+            counts=np.zeros((len(sets), len(kernel.COUNTED)), dtype=np.int64),
+            ranked=np.zeros((len(sets), len(searches.ranks)), dtype=np.int64),
+            single=single,
+            multi=multi,
+            searches=np.empty(2 * every, dtype=np.int32),
+            lines=lines,
+            nearest=nearest,
+            start=np.empty(every, dtype=np.int64),
+            stop=np.empty(every, dtype=np.int64),
+            own=np.empty(every, dtype=np.int64),
+        )
+        rules = kernel.SearchRules(
+            searches.by_subject, searches.ties_first, searches.impostors, square,
+            np.array(searches.ranks, dtype=np.int64),
+        )  # fmt: skip
+        kernel.count_selections(ordered.matrix, chosen, rules, self.found)
+
+    def counts(self, wanted: PointsWanted, tasks: Sequence[str]) -> SelectionCounts:
+        """Return the counts, with the points of tasks."""
+        table = self.found.counts
+        points: dict[str, VerificationPoints] = {}
+        for name, values in (("single", self.found.single), ("multi", self.found.multi)):
+            if name in tasks:
+                genuine, impostor = table[:, 2 * (name == "multi") :][:, :2].T
+                lists = _lists(values, self.cells, genuine, impostor, np.zeros_like(genuine))
+                found = _Points(self.ordered.values, lists, wanted)
+                points[name] = made = found.verification()
+                if wanted.every_score:
+                    made.d_prime = found.d_prime(self._rows(name))
+                made.symmetric = np.zeros(len(genuine), dtype=bool)
+                if name == "single":
+                    made.symmetric[:] = [self.ordered.is_symmetric(*x) for x in self.sets]
+        if "open_set" in tasks:
+            mated, impostor, hits = table[:, 4:7].T
+            lists = _lists(self.found.searches, 2 * self.row_starts, hits, impostor, mated - hits)
+            points["open_set"] = _Points(self.ordered.values, lists, wanted).open_set()
+        by_task = (points.get(x) for x in ("single", "multi", "open_set"))
+        return SelectionCounts(self.m, table, self.found.ranked, *by_task)
+
+    def _rows(self, name: str) -> list[Rows]:
+        """Return the rows of each selection, with the limits of the own subjects."""
+        found = self.found
+        widths, lines, start, stop = self.n, found.lines, found.start, found.stop
+        if name == "multi":
+            widths, lines = found.counts[:, kernel.COUNTED.index("groups")], found.nearest
+            start, stop = np.maximum(found.own, 0), found.own + 1
+        made = []
+        for first, m, n, row in zip(self.cells[:-1], self.m, widths, self.row_starts, strict=False):
+            own = slice(row, row + m)
+            made.append((lines[first : first + m * n].reshape(m, n), start[own], stop[own]))
+        return made
+
+
+class _Points:
+    """The operating points of some lists of attempts."""
+
+    def __init__(self, values: np.ndarray, lists: kernel.AttemptLists, wanted: PointsWanted):
+        self.values, self.lists, self.wanted = values, lists, wanted
+        self.genuine = np.diff(lists.genuine)[:, 0] + lists.missed
+        self.impostor = np.diff(lists.impostor)[:, 0]
+        self.defined = (self.genuine > 0) & (self.impostor > 0)
+        number = len(lists.missed)
+        targets = [*wanted.targets.tolist(), 0.0]
+        known = {n: [allowed_errors(x, n) for x in targets] for n in set(self.impostor.tolist())}
+        allowed = np.array([known[n] for n in self.impostor.tolist()], dtype=np.int64)
+        corners = int(self.genuine.sum()) + number if wanted.every_score else 0
+        self.found = kernel.PointsFound(
+            equal_error=np.full((number, 5), np.nan),
+            equal_error_place=np.full(number, -2, dtype=np.int64),
+            accepted=np.zeros_like(allowed),
+            places=np.full_like(allowed, -2),
+            pairs=np.zeros(number, dtype=np.int64),
+            zero_frr=np.zeros(number, dtype=np.int64),
+            corners=np.empty((3, corners), dtype=np.int64),
+            corner_starts=np.zeros(number + 1, dtype=np.int64),
+        )
+        kernel.find_points(lists, allowed, wanted.every_score, self.found)
+
+    @cached_property
+    def reject_all(self) -> np.ndarray:
+        """The threshold that rejects everything; NaN where some score has that value."""
+        lowest = np.zeros(len(self.defined), dtype=bool)
+        if self.values[0] == -np.inf:
+            for ends in (self.lists.genuine, self.lists.impostor):
+                first = np.minimum(ends[:, 0], len(self.lists.places) - 1)
+                lowest |= (ends[:, 1] > ends[:, 0]) & (self.lists.places[first] == 0)
+        return np.where(lowest, np.nan, -np.inf)
+
+    def thresholds(self, places: np.ndarray) -> np.ndarray:
+        """Return the thresholds at places, one or several of each selection."""
+        rejecting = self.reject_all.reshape(-1, *[1] * (places.ndim - 1))
+        at = np.where(places == -1, rejecting, self.values[places])
+        return np.where(places == -2, np.nan, at)
+
+    def _quotient(self, counts: np.ndarray, attempts: np.ndarray) -> np.ndarray:
+        """Return rates, NaN where there are not attempts of both classes."""
+        attempts = np.where(self.defined, attempts, 1).reshape(-1, *[1] * (counts.ndim - 1))
+        defined = self.defined.reshape(attempts.shape)
+        return np.where(defined, counts / attempts, np.nan)
+
+    def _points(self, rates: np.ndarray) -> Any:
+        """Return the points of verification and open set, with the rates at the targets.
+
+        They are :class:`VerificationPoints` of arrays in place of numbers.
+        """
+        eer, far, frr, low, high = iter(self.found.equal_error.T)
+        thresholds = self.thresholds(self.found.places)
+        at_equal = self.thresholds(self.found.equal_error_place)
+        arrays: dict[str, Any] = {
+            "equal_error": EqualError(*(eer, at_equal, far, frr, low, high)),  # type: ignore[arg-type]
+            "zero_far": rates[:, -1],
+            "zero_far_threshold": thresholds[:, -1],
+        }
+        return VerificationPoints(
+            **arrays,
+            far_target=self.wanted.targets,
+            frr_at_far=rates[:, :-1],
+            threshold_at_far=thresholds[:, :-1],
+            costs=self.wanted.costs,
+            every_score=self.wanted.every_score,
+        )
+
+    def open_set(self) -> Any:
+        """Return the points of open set; `frr_at_far` is DIR."""
+        return self._points(self._quotient(self.found.accepted, self.genuine))
+
+    def verification(self) -> Any:
+        """Return the points of verification, without d'."""
+        missed = self.genuine[:, None] - self.found.accepted
+        points = self._points(self._quotient(missed, self.genuine))
+        last = np.full(len(self.defined), -2)
+        last[self.defined] = self.lists.places[self.lists.genuine[self.defined, 1] - 1]
+        points.zero_frr = self._quotient(self.found.zero_frr, self.impostor)
+        points.zero_frr_threshold = self.thresholds(last)
+        if self.wanted.every_score:
+            points.auc = self._quotient(self.found.pairs, 2 * self.genuine * self.impostor)
+            self._add_corners(points)
+        return points
+
+    def _add_corners(self, points: Any) -> None:
+        """Add the hull, and the least costs; near ties are compared without rounding."""
+        starts = self.found.corner_starts
+        place, fa, fr = self.found.corners[:, : starts[-1]]
+        some, size = np.flatnonzero(self.defined), np.diff(starts)
+        far, frr = (x / np.repeat(n, size) for x, n in ((fa, self.impostor), (fr, self.genuine)))
+        points.eer_hull = hull_equal_errors(far, frr, starts)
+        shape = len(self.defined), len(self.wanted.costs)
+        points.min_cost, points.min_cost_threshold = (np.full(shape, np.nan) for _ in range(2))
+        if not len(some):
+            return
+        attempts = list(zip(self.genuine[some].tolist(), self.impostor[some].tolist(), strict=True))
+        for i, (p, miss, accept) in enumerate(self.wanted.costs):
+            known = {x: costs_of_attempts((p, miss, accept), *x) for x in set(attempts)}
+            weights = [known[x] for x in attempts]
+            each = np.array([[float(x) for x in pair] for pair in weights])
+            per_accept, per_reject = (np.repeat(x, size[some]) for x in each.T)
+            cost = per_accept * fa + per_reject * fr
+            least = np.minimum.reduceat(cost, starts[some])
+            near = cost <= np.repeat(least * (1 + 1e-12), size[some])
+            best = np.flatnonzero(near)[np.searchsorted(np.flatnonzero(near), starts[some])]
+            for k in np.flatnonzero(np.add.reduceat(near, starts[some], dtype=np.int64) > 1):
+                part = slice(starts[some[k]], starts[some[k] + 1])
+                best[k] = part.start + cheapest(fa[part], fr[part], *weights[k])
+            points.min_cost[some, i] = p * miss * frr[best] + (1 - p) * accept * far[best]
+            at = np.full(len(self.defined), -2, dtype=np.int64)
+            at[some] = place[best]
+            points.min_cost_threshold[:, i] = self.thresholds(at)
+
+    def d_prime(self, rows: Sequence[Rows]) -> np.ndarray:
+        """Return d' of each selection, from the rows of its impostor scores."""
+        found = np.full(len(self.defined), np.nan)
+        some = np.flatnonzero(self.defined).tolist()
+        forms = {k: (rows[k][0].shape[1], moment_scale(*self._ends(k))) for k in some}
+        # Rows of one width and scale are summed in one call.
+        for (_, scale), alike in itertools.groupby(some, forms.__getitem__):
+            parts = list(alike)
+            lines, start, stop = map(np.concatenate, zip(*(rows[k] for k in parts), strict=True))
+            count = np.empty(len(lines), dtype=np.int64)
+            origin, mean, squares = (np.empty(len(lines)) for _ in range(3))
+            sums = count, origin, mean, squares
+            count_kernel.row_moments(self.values[lines], start, stop, scale, LANES, *sums)
+            first = 0
+            for k in parts:
+                own = slice(first, first + len(rows[k][0]))
+                impostor = moments_of_rows(scale, *(x[own] for x in sums))
+                genuine = self._finite(self.lists.genuine[k])
+                found[k] = d_prime(moments_of(self.values[genuine]), impostor)
+                first = own.stop
+        return found
+
+    def _finite(self, ends: np.ndarray) -> np.ndarray:
+        """Return the places of a list whose scores are finite."""
+        places = self.lists.places[ends[0] : ends[1]]
+        first, last = int(self.values[0] == -np.inf), len(self.values) - 1
+        last -= int(self.values[last - 1] == np.inf)
+        low, high = places.searchsorted((first, last))
+        return places[low:high]
+
+    def _ends(self, k: int) -> tuple[float, float]:
+        """Return the outer edges of the cells in which a tally counts the impostor scores."""
+        finite = self._finite(self.lists.impostor[k])
+        if not len(finite):
+            return CellGrid(0, 0, 0).finite_ends
+        return CellGrid.covering(*self.values[finite[[0, -1]]].tolist()).finite_ends
+
+
+def increasing_order(distances: np.ndarray) -> np.ndarray:
+    """Return the places of distances in increasing order, NaN last.
+
+    Of float32, bits that are ordered as the distances are sorted together with the places, in one
+    word: several times as fast as an indirect sort.
+    """
+    if distances.dtype != np.float32 or len(distances) >= 1 << 32:
+        return np.argsort(distances)
+    bits = distances.view(np.uint32)
+    keys = np.where(np.signbit(distances), ~bits, bits | np.uint32(1 << 31))
+    keys[np.isnan(distances)] = np.iinfo(np.uint32).max
+    words = keys.astype(np.uint64) << np.uint64(32)
+    words |= np.arange(len(words), dtype=np.uint64)
+    words.sort()
+    return (words & np.uint64((1 << 32) - 1)).astype(np.int64)
+
+
+def _lists(
+    places: np.ndarray, starts: np.ndarray, genuine: Any, impostor: Any, missed: np.ndarray
+) -> kernel.AttemptLists:
+    """Return the lists of selections whose genuine scores come first and impostor scores last."""
+    first, last = starts[:-1], starts[1:]
+    return kernel.AttemptLists(
+        places,
+        np.ascontiguousarray(np.stack([first, first + genuine], axis=1)),
+        np.ascontiguousarray(np.stack([last - impostor, last], axis=1)),
+        np.ascontiguousarray(missed),
+    )
+
+
+def _starts(sizes: np.ndarray) -> np.ndarray:
+    """Return where each of several pieces begins, and where the last ends."""
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
