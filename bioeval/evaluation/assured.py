@@ -14,7 +14,7 @@ from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, require_choice
 from bioeval.base.progress import reported_to, stage
 from bioeval.base.random import RandomState
-from bioeval.evaluation.cross.variables import CLAIM
+from bioeval.base.scalars import Name
 from bioeval.evaluation.pairs_of_people import PairShares
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.blocks import Progress
@@ -38,6 +38,38 @@ POINTS, STRICTEST = 64, 0.1
 
 # Difference between the mean over pairs of people and the proportion of attempts that is remarked.
 _APART = 0.1
+
+
+ASSURED = {
+    "assured_threshold": Name("threshold whose FAR is assured to be at most the target", "score"),
+    "assured_far": Name("FAR there, the mean over pairs of people", iso="FMR"),
+    "assured_far_high": Name("one-sided upper limit of it, at most the target", iso="FMR"),
+    "assured_far_attempts": Name("FAR there, of all attempts", iso="FMR"),
+    "assured_frr": Name("FRR there", iso="FNMR"),
+    "frr_price": Name("FRR there less that of the threshold these data alone would allow"),
+    "people_needed": Name(
+        "fewest people with which the guaranteed rule could promise the target", "subjects"
+    ),
+}
+
+CLAIM = {
+    "threshold": Name("threshold that the claim is about", "score"),
+    "claim": Name("largest rate that is claimed"),
+    "verdict": Name("shown, refuted or open", ""),
+    **{
+        f"{rate}{end}": Name(f"{words}{rate.upper()} there", iso=iso)
+        for rate, iso in (("far", "FMR"), ("frr", "FNMR"))
+        for end, words in (
+            ("", ""),
+            ("_low", "one-sided lower limit of the "),
+            ("_high", "one-sided upper limit of the "),
+        )
+    },
+    "people": Name("number of people", "subjects"),
+    "people_to_settle": Name(
+        "people with whom the guaranteed limits would settle it at this rate", "subjects"
+    ),
+}
 
 
 @dataclass

@@ -114,7 +114,7 @@ def partition_rows(options: Options, tell: Tell) -> Iterator[Row]:
         "summary": lambda p, g: summary(scores.select(probes=p, gallery=g)),
     }
     pairs = [(gallery, probes) for probes, gallery in drawn]
-    works = {k: each(run) for k, run in calls.items()}
+    works: dict[str, Callable[[], object]] = {k: each(run) for k, run in calls.items()}
     works["summaries"] = lambda: summaries(scores, pairs)
     names = {
         "tally": "a Tally",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bioeval.base import scalars
 from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, Name
 from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
+from bioeval.evaluation.assured import ASSURED
 
 
 def _rates_of(result: str) -> dict[str, Name]:
@@ -78,37 +79,6 @@ for _rate, _what in {**_rates_of("repeats"), **_POINTS}.items():
         "high": "upper end of the band over partitions",
     }.items():
         REPEATED[f"{_rate}_{_key}"] = Name(f"{_what.long_name}; {_words}", "1", _what.iso)
-
-ASSURED = {
-    "assured_threshold": Name("threshold whose FAR is assured to be at most the target", "score"),
-    "assured_far": Name("FAR there, the mean over pairs of people", iso="FMR"),
-    "assured_far_high": Name("one-sided upper limit of it, at most the target", iso="FMR"),
-    "assured_far_attempts": Name("FAR there, of all attempts", iso="FMR"),
-    "assured_frr": Name("FRR there", iso="FNMR"),
-    "frr_price": Name("FRR there less that of the threshold these data alone would allow"),
-    "people_needed": Name(
-        "fewest people with which the guaranteed rule could promise the target", "subjects"
-    ),
-}
-
-CLAIM = {
-    "threshold": Name("threshold that the claim is about", "score"),
-    "claim": Name("largest rate that is claimed"),
-    "verdict": Name("shown, refuted or open", ""),
-    **{
-        f"{rate}{end}": Name(f"{words}{rate.upper()} there", iso=iso)
-        for rate, iso in (("far", "FMR"), ("frr", "FNMR"))
-        for end, words in (
-            ("", ""),
-            ("_low", "one-sided lower limit of the "),
-            ("_high", "one-sided upper limit of the "),
-        )
-    },
-    "people": Name("number of people", "subjects"),
-    "people_to_settle": Name(
-        "people with whom the guaranteed limits would settle it at this rate", "subjects"
-    ),
-}
 
 STUDY = {
     "threshold": Name("threshold to install, chosen on all data", "score", "threshold T"),
