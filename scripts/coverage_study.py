@@ -21,6 +21,7 @@ from typing import Any
 
 import coverage_checks
 import numpy as np
+from coverage_promise import PEOPLE, lines as promises
 
 import bioeval as be
 from bioeval import stats
@@ -545,7 +546,16 @@ def main() -> None:
         "--identified", type=int, default=1000, help="of each line on identification"
     )
     parser.add_argument("--checks", type=int, default=200, help="of each line of docs/checks.md")
+    parser.add_argument("--only", choices=["promise"], help="this table alone")
+    parser.add_argument("--promises", type=int, default=100, help="of each line on promises")
+    parser.add_argument("--people", type=int, nargs="+", help="of the lines on promises")
     given = parser.parse_args()
+    if given.only or given.promises:
+        people = tuple(given.people or PEOPLE)
+        for line in promises(given.promises, people, SEED):
+            print(line, flush=True)
+    if given.only:
+        return
     rng = np.random.default_rng(SEED)
     if given.runs:
         _print_rates(rng, given.runs)

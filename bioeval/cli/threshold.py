@@ -22,6 +22,7 @@ from bioeval.cli.options import (
     templates_option,
     terms_option,
 )
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +44,22 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--repeats", type=click.IntRange(1), metavar="N", help="How often to draw the folds.  [20]"
+)
+@click.option(
+    "--assure",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="P",
+    help="Find a threshold whose FAR is at most the target with this confidence, such as 0.95.",
+)
+@click.option(
+    "--guaranteed",
+    is_flag=True,
+    help="Assure it for any population; needs more people.",
+)
+@click.option("--new-gallery", is_flag=True, help="Assure it for other galleries too.")
+@click.option("--at", type=float, metavar="T", help="With --claim: a threshold fixed beforehand.")
+@click.option(
+    "--claim", metavar="RATE", help="Say whether the data show far=X, or frr=X, at --at T."
 )
 @templates_option
 @fusion_option
@@ -69,10 +86,17 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
     Examples
     --------
       bioeval threshold scores.npz --target far=1e-3
+      bioeval threshold scores.npz --target far=1% --assure 0.95
+      bioeval threshold others.npz --at 3.61 --claim far=1%
       bioeval threshold scores.npz --target far=1e-3 --folds 10 --repeats 20 --out study
       bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer --json
       bioeval threshold scores.npz --repeats 100 --workers 4 --checkpoint counted
     """
+    if options["at"] is not None or options["claim"] is not None:
+        _check_claim(data, {**options, "name": name, "terms": terms})
+        return
+    del options["at"], options["claim"]
+    options["assurance"] = "guaranteed" if options.pop("guaranteed") else "estimated"
     output = Output.take(options)
     files_read = [data, options.get("second")]
     reading = take_reading(data, options)
@@ -104,6 +128,34 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
             results = _with_curves(study, scores, options["templates"], stages.counting)
             output.write_page({scores.name: in_terms(results, terms)}, files_read, stages)
     output.show(table, document, files)
+
+
+def _check_claim(data: str, options: dict[str, Any]) -> None:
+    """Say whether the data show, refute or leave open a claim."""
+    from bioeval.base.errors import DataError
+
+    at, claim = options.pop("at"), options.pop("claim")
+    if at is None or claim is None:
+        raise DataError("--at T and --claim far=X belong together: a threshold, and what it keeps")
+    for name in ("folds", "repeats", "assure", "target"):
+        options.pop(name, None)
+    guaranteed = options.pop("guaranteed")
+    with StudyCommand(data, options) as run:
+        from bioeval.evaluation.assured import check_claim, claim_blocks
+        from bioeval.tallies.threshold_rules import parse_rule
+
+        rule = parse_rule(claim, "claim")
+        if rule.name not in ("far", "frr"):
+            raise DataError(f"--claim is {claim}; expected far=X or frr=X")
+        found = run.count(
+            check_claim,
+            run.read(),
+            at,
+            **{rule.name: rule.values[0]},
+            assurance="guaranteed" if guaranteed else "estimated",
+            **run.options,
+        )
+        run.finish(found, claim_blocks, attributes(found, data))
 
 
 def _with_curves(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,12 +12,21 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_number
-from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, require_choice
+from bioeval.base.errors import (
+    Argument,
+    BioevalWarning,
+    DataError,
+    ProtocolError,
+    counted,
+    require_choice,
+)
 from bioeval.base.progress import reported_to, stage
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.evaluation.pairs_of_people import PairShares
+from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Title
 from bioeval.results.dataset import about_attrs, build
+from bioeval.results.words import threshold_text
 from bioeval.scores.blocks import Progress
 from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
@@ -50,6 +60,10 @@ ASSURED = {
     "people_needed": Name(
         "fewest people with which the guaranteed rule could promise the target", "subjects"
     ),
+    "point_threshold": Name("threshold at which the limit was computed", "score"),
+    "point_far": Name("FAR there, the mean over pairs of people", iso="FMR"),
+    "point_far_high": Name("one-sided upper limit of it", iso="FMR"),
+    "point_frr": Name("FRR there", iso="FNMR"),
 }
 
 CLAIM = {
@@ -86,8 +100,11 @@ class Assured:
     rule: str = ""
     valid_for: str = "people like these"
     remarks: list[str] = field(default_factory=list)
+    points: np.ndarray = field(default_factory=lambda: np.empty((4, 0)))
 
-    def described(self, kind: str, frr: float) -> tuple[dict[str, Any], dict[str, Any]]:
+    def described(
+        self, kind: str, target: float, confidence: float, frr: float
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return variables and attributes; `frr` is that of the threshold of the data alone."""
         values = {
             "assured_threshold": to_user(self.threshold, kind),
@@ -98,12 +115,37 @@ class Assured:
             "frr_price": self.frr - frr,
             "people_needed": np.int64(self.needed),
         }
+        points = to_user(self.points[0], kind), *self.points[1:]
+        names = ("threshold", "far", "far_high", "frr")
+        curves = {f"point_{name}": (("point",), x) for name, x in zip(names, points, strict=True)}
+        threshold, price = float(values["assured_threshold"]), float(values["frr_price"])
         attrs = {
+            "assured_sentence": self._sentence(threshold, target, confidence, price),
             "assured_reason": self.reason,
             "assured_rule": self.rule,
             "assured_for": self.valid_for,
         }
-        return {name: ((), value) for name, value in values.items()}, attrs
+        return {name: ((), value) for name, value in values.items()} | curves, attrs
+
+    def _sentence(self, threshold: float, target: float, confidence: float, price: float) -> str:
+        """Return what can be promised, ready to copy."""
+        if self.reason:
+            return f"No threshold can be promised: {self.reason}."
+        paid = (
+            ""
+            if math.isnan(price)
+            else (
+                f"; the price is {100 * price:.1f} points of FRR against the threshold that these "
+                "data alone would allow"
+            )
+        )
+        install = f"Install {threshold_text(threshold)}."
+        if math.isinf(threshold):
+            install = f"Accept nothing (threshold {threshold})."
+        return (
+            f"{install} With {100 * confidence:g} % confidence at most {100 * target:g} % of "
+            f"impostors are accepted in {self.valid_for}{paid}."
+        )
 
 
 @stage("assured threshold")
@@ -144,6 +186,7 @@ def assured_threshold(
         layers = _layers_near(shares.mean, target, last)
         means = shares.means(layers, interval.replicates, interval.seed)
         high = means.upper(confidence, assurance)
+    found.points = _points(shares, layers, high)
     kept = int(np.argmax(np.append(high > target, True)))
     if not kept:
         found.reason = _refusal(shares, layers[0], high[0], target, confidence, found.needed)
@@ -162,6 +205,16 @@ def _seed(confidence: float, replicates: int, random_state: RandomState) -> np.r
     options = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
     assert options is not None
     return options.seed
+
+
+def _points(shares: PairShares, layers: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return thresholds, FAR, its limit and FRR at some of the layers, to be drawn."""
+    known = np.flatnonzero(layers >= 0)
+    if len(known) > POINTS:
+        known = known[np.unique(np.geomspace(1, len(known), POINTS).astype(np.int64)) - 1]
+    at = np.array([shares.loosest(int(layer)) for layer in layers[known]])
+    frr = [shares.frr(threshold) for threshold in at]
+    return np.array([at, shares.mean[layers[known]], high[known], frr])
 
 
 def _layers_near(mean: np.ndarray, target: float, last: int) -> np.ndarray:
@@ -368,12 +421,12 @@ def _fixed_threshold(scores: Scores, threshold: Any, same_data: bool) -> float:
         name = "assured_threshold" if "assured_threshold" in threshold else "threshold"
         if name not in threshold:
             raise DataError(f"{Argument('threshold')} is a dataset without a threshold")
-        chosen_on, value = threshold.attrs.get("fingerprint"), threshold[name].item()
+        chosen_on, value = threshold.attrs.get("data_digest"), threshold[name].item()
     elif isinstance(threshold, xr.DataArray):
-        chosen_on, value = threshold.attrs.get("chosen_on"), threshold.values
+        chosen_on, value = threshold.attrs.get("data_digest"), threshold.values
     else:
         chosen_on, value = None, threshold
-    if chosen_on is not None and chosen_on == scores.fingerprint:
+    if chosen_on is not None and chosen_on == _digest(scores):
         said = (
             f"{Argument('threshold')} was chosen on these very data, of which the claim would be "
             "too favourable; give data of other people"
@@ -382,6 +435,12 @@ def _fixed_threshold(scores: Scores, threshold: Any, same_data: bool) -> float:
             raise DataError(f"{said}, or {Argument('same_data', True)} to look all the same")
         warnings.warn(said, BioevalWarning, stacklevel=3)
     return require_number("threshold", value)
+
+
+def _digest(scores: Scores) -> str:
+    from bioeval.evaluation.blocks.checkpoint import digest_of_data
+
+    return digest_of_data(scores)
 
 
 def _means_of_frr(
@@ -400,3 +459,43 @@ def _means_of_frr(
     without = (own.sum() - own) / (n - 1)
     drawn = own @ weights / n
     return PeopleMeans(np.array([own.mean()]), without[None], drawn[None], n, n, (n,))
+
+
+def claim_blocks(found: Found) -> Iterator[Block]:
+    """Yield the verdict on a claim, then the rate with its limits, and how many would settle it."""
+    ds = found[""]
+    v, attrs = {str(k): ds[k].item() for k in ds.data_vars}, ds.attrs
+    name, rate = attrs["rate"], attrs["rate"].upper()
+    confidence, people = f"{100 * attrs['confidence']:g} %", int(v["people"])
+    yield DataHeader(found)
+    yield Sentence()
+    threshold = threshold_text(v["threshold"])
+    verdict = {
+        "shown": f"that the {rate} at {threshold} is at most {100 * v['claim']:g} %",
+        "refuted": f"the {rate} at {threshold} is above {100 * v['claim']:g} %",
+        "open": f"whether the {rate} at {threshold} is at most {100 * v['claim']:g} %",
+    }[v["verdict"]]
+    yield Title(f"{v['verdict'].capitalize()}: {verdict}")
+    over = "pairs of people" if name == "far" else "people"
+    yield Sentence(
+        f"{rate} on these data {_per_cent(v[name])}, mean over {over}; each limit at {confidence}, "
+        f"{attrs['assurance']}: at least {_per_cent(v[f'{name}_low'])}, at most "
+        f"{_per_cent(v[f'{name}_high'])}"
+    )
+    settle = v["people_to_settle"]
+    if v["verdict"] == "open":
+        yield Sentence(
+            f"{counted(people, 'people')} in these data; "
+            + (
+                "no number settles a rate that equals the claim"
+                if math.isnan(settle)
+                else f"at this rate about {settle:,.0f} would settle it"
+            )
+        )
+    else:
+        yield Sentence(f"{counted(people, 'people')} in these data")
+    yield Note("The threshold and the claim were fixed before these data were seen.")
+
+
+def _per_cent(rate: float) -> str:
+    return f"{100 * rate:.3g} %"

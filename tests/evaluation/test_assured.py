@@ -248,7 +248,8 @@ def test_too_few_people_are_told_how_many_are_needed():
 
 
 def test_a_claim_on_the_data_of_the_threshold_is_refused():
-    scores, other = unequal(1, people=30), unequal(2, people=30)
+    scores = unequal(1, people=30)
+    other = be.Scores(scores.values + 0.1, scores.probe_labels)  # the same people, another day
     study = be.study_threshold(scores, "far=0.3", assure=0.9, **STUDY)
     with pytest.raises(be.DataError, match="chosen on these very data"):
         be.check_claim(scores, study, far=0.3)

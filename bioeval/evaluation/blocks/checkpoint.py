@@ -80,6 +80,12 @@ def digests_of(scores: Scores) -> dict[str, str]:
     return found
 
 
+def digest_of_data(scores: Scores) -> str:
+    """Return one digest of the scores with their labels, whatever their name or file."""
+    rows = "" if are_pairs(scores) else digest_of_rows(scores, 0, scores.shape[0])
+    return xxhash.xxh3_128(json.dumps([digests_of(scores), rows]).encode()).hexdigest()
+
+
 def _places(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows and columns of the matrix that some scores select."""
     rows, columns = (np.arange(x) for x in scores.shape)

@@ -19,6 +19,7 @@ from bioeval.evaluation.assured import (
     check_assurance,
     require_named_people,
 )
+from bioeval.evaluation.blocks.checkpoint import digest_of_data
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.cross.evaluation import check_task
 from bioeval.evaluation.cross.options import FoldOptions
@@ -48,6 +49,7 @@ from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
 
+THRESHOLDS = ("threshold", "assured_threshold")
 RATES = ("far", "frr", "hter")
 
 # Defaults.
@@ -221,7 +223,9 @@ def study_threshold(
             new_gallery=new_gallery,
             interval=interval,
         )
-        own, words = assured.described(scores.kind, variables["optimistic_frr"][1])
+        own, words = assured.described(
+            scores.kind, rule.values[0], assure, variables["optimistic_frr"][1]
+        )
         variables |= own
         attrs |= words | {"assure": assure, "assurance": assurance}
         remarks += assured.remarks
@@ -253,8 +257,9 @@ def study_threshold(
     attrs["warnings"] = "\n".join(filter(None, [*said, reach, few]))
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     study = build(variables, STUDY, coordinates, attrs)
-    for name in {"threshold", "assured_threshold"} & set(study.data_vars):
-        study[name].attrs["chosen_on"] = scores.fingerprint  # a claim is of other data
+    digest = digest_of_data(scores)  # a claim is of other data
+    for carrier in (study, *(study[name] for name in THRESHOLDS if name in study)):
+        carrier.attrs["data_digest"] = digest
     return study
 
 

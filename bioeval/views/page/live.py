@@ -145,6 +145,7 @@ class Chosen:
     threshold: float  # of the rows of the leading part
     target: float | None  # the FAR that it is chosen for; None for the equal error rate
     exact: float  # the attainable threshold itself, between two rows where rows were given
+    rule: str = ""  # in words, of one that a study chose
 
 
 class LiveState:
@@ -165,7 +166,9 @@ class LiveState:
                 known = self.anchors.get(part.group)
                 if known is None or "far" not in known.columns:
                     self.anchors[part.group] = part
-        self.chosen = _choose(self.leader) if self.leader else None
+        self.chosen = _chosen_by_study(self.leader, parts) if self.leader else None
+        if self.leader and self.chosen is None:
+            self.chosen = _choose(self.leader)
         self.rank = 1
 
     @cached_property
@@ -213,6 +216,20 @@ class LiveState:
         for part in self.parts:
             row = part.row(at.get(part.group, np.nan)) if len(part.thresholds) else -1
             yield part, float(part.thresholds[row]) if row >= 0 else np.nan, row
+
+
+def _chosen_by_study(leader: LivePart, parts: list[PageItem]) -> Chosen | None:
+    """Return the threshold of a study of the leader's own system: assured, or for a FAR target."""
+    for part in parts:
+        if part.system != leader.part.system or part.task != "threshold_study":
+            continue
+        for name, rule in (("assured_threshold", "the assured one"), ("threshold", "")):
+            exact = float(part.dataset.get(name, np.nan))
+            kind, _, value = str(part.dataset.attrs["threshold_rule"]).partition("=")
+            if np.isfinite(exact) and kind == "far":
+                target = None if rule else float(value)
+                return Chosen(_row_of(leader, exact), target, exact, rule)
+    return None
 
 
 def _choose(leader: LivePart) -> Chosen:

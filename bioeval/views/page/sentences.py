@@ -94,6 +94,9 @@ def _of_system(own: list, at: dict, state: LiveState) -> Iterator[Sentence]:
         if state.leader is not None and live.part.system == state.leader.part.system:
             yield _opened(state, str(live.part.dataset.attrs.get("chosen_on", "")))
         studies = [part for _, part in own if _is_study(part)]
+        for study in studies:
+            if promised := study.dataset.attrs.get("assured_sentence"):
+                yield [str(promised)]
         if not any(part.task.startswith("folds/") for part in studies):  # which speak themselves
             yield _on_new_people(next(iter(studies), None))
     elif live.by_rank:
@@ -168,7 +171,7 @@ def _opened(state: LiveState, chosen_on: str) -> Sentence:
     said: Sentence = ["The threshold that this page opens with, ", _score(chosen.threshold), ", "]
     if not np.isfinite(chosen.exact):
         return [*said, "is one in the middle of the scores; no operating point is known."]
-    rule = "that of the equal error rate"
+    rule = chosen.rule or "that of the equal error rate"
     if chosen.target is not None:
         rule = f"the loosest with FAR at most {per_cent(chosen.target)}"
     where = "on these same data: the rates there are optimistic."
@@ -200,7 +203,10 @@ def _on_new_people(study: PageItem | None) -> Sentence:
     folds = f"{ds.sizes.get('repeat', 1) * ds.sizes.get('fold', 1)} folds"
     if study.task.startswith("folds/"):  # of which a page may have several
         folds += f" of {ds.attrs.get('templates', 'single')}-template verification"
-    said: Sentence = ["On new people, ", _mean(study, "far"), " of impostor attempts are accepted"]
+    begin = "On new people, "
+    if "assured_sentence" in ds.attrs:
+        begin = "The threshold that these data alone would allow: on new people, "
+    said: Sentence = [begin, _mean(study, "far"), " of impostor attempts are accepted"]
     said += _between(study, "far")
     if missed := _missed(study):
         said += [", ", missed]

@@ -49,7 +49,12 @@ class StudyTable:
             what = "No threshold: there are no attempts of both classes to choose it on"
         elif np.isnan(t) or t == (np.inf if sign == ">=" else -np.inf):
             what = f"Install: accept nothing (threshold {t!r})"
-        yield Text(what, "bold")
+        promised = str(attrs.get("assured_sentence", ""))
+        if promised:
+            yield Text(self._translate(promised), "bold")
+            yield from self._assured()
+            what = what.replace("Install: accept", "These data alone would allow: accept")
+        yield Text(what, "" if promised else "bold")
         rule = self._translate(str(attrs["threshold_rule_in_words"]))
         yield indented(Text(f"by {rule}, chosen on all data", "dim"))
         reach = self._translate(str(attrs["out_of_reach"]))
@@ -64,6 +69,25 @@ class StudyTable:
         yield from self._lines(narrow)
         said = self._translate(str(attrs["warnings"])).split("\n")
         yield from warned(self._reword(text) for text in said if text != reach)
+
+    def _assured(self) -> Iterator[Any]:
+        """Yield what the assured threshold does on these data, and what it rests on."""
+        v, attrs = self._v, self.study.attrs
+        if np.isfinite(v["assured_far"]):
+            on_these = (
+                f"on these data it accepts {_percent(v['assured_far'])} % of impostors (mean over "
+                f"pairs of people; upper limit {_percent(v['assured_far_high'])} %) and rejects "
+                f"{_percent(v['assured_frr'])} % of genuine attempts"
+            )
+            yield indented(Text(on_these, "dim"))
+        how = {
+            "estimated": "estimated: docs/uncertainty.md says how often such promises were broken "
+            "in simulations; people rarer than one in these do not count",
+            "guaranteed": "guaranteed for any population of which these people were drawn",
+        }
+        rule = str(attrs["assured_rule"])
+        yield indented(Text(how.get(rule, rule), "dim"))
+        yield Text("")
 
     def _rates(self, narrow: bool) -> Table:
         v, new = self._v, self._new

@@ -1,0 +1,121 @@
+"""The assured threshold: FAR with its upper limit and FRR over the threshold, and the price."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+
+from bioeval.base.kinds import larger_is_closer
+from bioeval.results.words import threshold_text
+from bioeval.views.plots import style as look
+from bioeval.views.plots.captions import threshold_label
+from bioeval.views.plots.display import OneResultDisplay
+from bioeval.views.terms import term_translator
+
+
+class AssuredDisplay(OneResultDisplay):
+    """FAR and FRR near a FAR target, over the threshold.
+
+    Attributes
+    ----------
+    threshold, far, far_high, frr : ndarray
+        The thresholds at which the limit was computed, and the rates there.
+    """
+
+    _plot = "assured"
+
+    def __init__(self, dataset: xr.Dataset):
+        super().__init__(dataset)
+        self.threshold, self.far, self.far_high, self.frr = (
+            dataset[f"point_{name}"].values for name in ("threshold", "far", "far_high", "frr")
+        )
+
+    @property
+    def why_empty(self) -> str:
+        """Why there is nothing to draw; empty if there is something."""
+        if len(self.threshold) > 1:
+            return ""
+        return str(self._dataset.attrs["assured_reason"]) or "one threshold alone was looked at"
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw the rates, the target, and the thresholds with and without assurance."""
+        ax = self._axes(ax)
+        ds = self._dataset
+        translate = term_translator(ds)
+        if self.why_empty:
+            look.empty(ax, [look.sentence(self.why_empty)])
+        similar = int(larger_is_closer(ds.attrs["kind"]))
+        target = float(str(ds.attrs["threshold_rule"]).partition("=")[2])
+        far, frr = look.colour(look.HUES["far"]), look.colour(look.HUES["frr"])
+        confidence = f"{100 * float(ds.attrs['assure']):g} %"
+        given = {"linewidth": 1.8, **style}
+        ax.plot(self.threshold, self.far_high, color=far, linestyle="--", **given,
+                label=translate(f"FAR, upper limit at {confidence}"))  # fmt: skip
+        ax.plot(self.threshold, self.far, color=far, **given,
+                label=translate("FAR, mean over pairs of people"))  # fmt: skip
+        if np.isfinite(self.frr).any():
+            ax.plot(self.threshold, self.frr, color=frr, **given, label="FRR")
+        ax.axhline(target, color=look.RULE, linewidth=1.0, zorder=1)
+        ax.annotate(
+            translate(f"target {100 * target:g} %"), (similar, target), (4 - 8 * similar, 3),
+            xycoords=ax.get_yaxis_transform(), textcoords="offset points",
+            ha="right" if similar else "left",
+            fontsize=look.SMALL_SIZE, color=look.QUIET,
+        )  # fmt: skip
+        for what, variable, line in (
+            ("assured", "assured_threshold", "-"), ("these data alone", "threshold", ":"),
+        ):  # fmt: skip
+            at = float(ds[variable])
+            if np.isfinite(at):
+                label = f"{what}: {threshold_text(at)}"
+                ax.axvline(at, color=look.TEXT, linewidth=1.2, linestyle=line, label=label)
+        rates = np.concatenate([self.far, self.far_high, self.frr])
+        positive = rates[np.isfinite(rates) & (rates > 0)]
+        look.log_axis(ax, "y", *_limits(positive, target))
+        words = threshold_label(ds.attrs["kind"]), translate("Error rate: FAR, FRR")
+        look.labelled(ax, *words, "", translate.other("far"))
+        rule = ds.attrs["assured_rule"]
+        self._titled(
+            "Assured threshold", name, [translate(f"{rule}, for {ds.attrs['assured_for']}")]
+        )
+        ax.legend(fontsize=look.SMALL_SIZE, frameon=False, loc="upper left", ncols=2,
+                  bbox_to_anchor=(0, -0.14))  # fmt: skip
+        return self
+
+
+def _limits(rates: np.ndarray, target: float) -> tuple[float, float]:
+    """Return the ends of an axis of rates that shows these and the target."""
+    every = np.append(rates, target)
+    return float(every.min()) / 1.3, min(1.0, float(every.max()) * 1.3)
+
+
+def assured(data: Any, ax: Axes | None = None, **style: Any) -> AssuredDisplay:
+    """Draw what an assured threshold costs: FAR, its upper limit and FRR over the threshold.
+
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.study_threshold` with `assure`.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of the curves.
+
+    Returns
+    -------
+    AssuredDisplay
+        With ``threshold``, ``far``, ``far_high``, ``frr``, ``ax_`` and ``figure_``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(80, 3, random_state=1)
+    >>> ds = be.study_threshold(scores, ("far", 0.05), folds=5, repeats=2, assure=0.95)
+    >>> display = be.plot.assured(ds)
+    >>> bool((display.far <= display.far_high).all())
+    True
+    """
+    return AssuredDisplay.from_results(data).plot(ax, **style)
