@@ -37,7 +37,9 @@ def take_second_passes(second_passes: SecondPasses, reader: BlockReader) -> None
             for impostors in job.sweep(reader):
                 second_pass.add(*impostors)
     elif chosen is None or not reader.of_rows:
-        for block in reader.blocks(None, in_place=True):
+        # Claims are a line of scores a block, whose sums depend on where blocks end.
+        by_row = all(job.claims is None for job, _ in second_passes)
+        for block in reader.blocks(None, in_place=by_row):
             _add(second_passes, block)
     else:
         work = SecondPassWork(second_passes, reader)

@@ -169,15 +169,7 @@ def study_threshold(
     3000
     """
     rule = parse_rule(target, "target")
-    for name, number, least in (("folds", folds, 2), ("repeats", repeats, 1)):
-        if number is None:
-            continue
-        require_integer(name, number, low=least, high=MOST_DRAWS)
-        if are_pairs(scores) and scores.pair_folds is not None:
-            raise DataError(
-                f"{Argument(name)} is {number}, but these pairs have folds of their own, which are "
-                "used; leave it out"
-            )
+    _check_folds(scores, {"folds": (folds, 2), "repeats": (repeats, 1)})
     folds, repeats = folds or FOLDS, repeats or REPEATS
     require_scores(scores)
     if assure is not None:
@@ -213,15 +205,13 @@ def study_threshold(
         variables |= _needed(scores, rule.values[0], independent)
     attrs: dict[str, Any] = about_attrs(about, f"threshold study, {templates}-template", [])
     if assure is not None:
+        attempts_of: dict[str, Any] = {
+            "templates": templates,
+            "fusion": fusion,
+            "new_gallery": new_gallery,
+        }
         assured = assured_threshold(
-            scores,
-            rule.values[0],
-            assure,
-            assurance,
-            templates=templates,
-            fusion=fusion,
-            new_gallery=new_gallery,
-            interval=interval,
+            scores, rule.values[0], assure, assurance, **attempts_of, interval=interval
         )
         own, words = assured.described(
             scores.kind, rule.values[0], assure, variables["optimistic_frr"][1]
@@ -257,7 +247,25 @@ def study_threshold(
     attrs["warnings"] = "\n".join(filter(None, [*said, reach, few]))
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     study = build(variables, STUDY, coordinates, attrs)
-    digest = digest_of_data(scores)  # a claim is of other data
+    return _with_digest(study, scores)
+
+
+def _check_folds(scores: Scores, given: dict[str, tuple[Any, int]]) -> None:
+    """Raise :class:`DataError` for numbers of folds below their least, or beside folds of pairs."""
+    for name, (number, least) in given.items():
+        if number is None:
+            continue
+        require_integer(name, number, low=least, high=MOST_DRAWS)
+        if are_pairs(scores) and scores.pair_folds is not None:
+            raise DataError(
+                f"{Argument(name)} is {number}, but these pairs have folds of their own, which are "
+                "used; leave it out"
+            )
+
+
+def _with_digest(study: xr.Dataset, scores: Scores) -> xr.Dataset:
+    """Note the data of a study, and of its thresholds: a claim is of other data."""
+    digest = digest_of_data(scores)
     for carrier in (study, *(study[name] for name in THRESHOLDS if name in study)):
         carrier.attrs["data_digest"] = digest
     return study
