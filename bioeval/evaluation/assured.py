@@ -401,7 +401,10 @@ def check_claim(
         "threshold": ((), at),
         "claim": ((), claim),
         "people": ((), np.int64(people)),
-        "people_to_settle": ((), float(np.ceil(people * settled / max(means.independent, 1)))),
+        "people_to_settle": (
+            (),
+            float(np.ceil(people * np.ceil(settled) / max(means.independent, 1))),
+        ),
     }
     attrs = about_attrs(shares.about, f"claim, {templates}-template", [])
     attrs |= {"confidence": confidence, "assurance": assurance, "rate": name}

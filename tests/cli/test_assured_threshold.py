@@ -1,0 +1,88 @@
+"""``bioeval threshold --assure`` and ``--claim``: the sentence, the verdict, and wrong use."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import bioeval as be
+from bioeval.cli import main
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    for name, seed in (("a.npz", 1), ("b.npz", 2)):
+        be.save(be.simulate(70, 2, random_state=seed), name)
+
+
+STUDY = ["threshold", "a.npz", "--target", "far=10%", "--assure", "0.95", "--repeats", "1"]
+
+
+def test_the_sentence_comes_first_and_is_in_json(files, capsys):
+    assert main(STUDY) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert main([*STUDY, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["assured_sentence"] in shown
+    assert shown.index("Install") < shown.index("These data alone would allow")
+    assert found["assured_far_high"] <= 0.1 < found["assured_far_high"] * 1.5
+    assert f"Install {found['assured_threshold']:.6g}. With 95 % confidence" in shown
+    study = be.study_threshold(be.load("a.npz"), "far=10%", assure=0.95, repeats=1)
+    assert float(study.assured_threshold) == found["assured_threshold"]
+
+
+def test_what_cannot_be_promised_is_a_result(files, capsys):
+    study = [*STUDY[:2], "--target", "far=1/1000", "--assure", "0.95", "--guaranteed"]
+    assert main([*study, "--repeats", "1"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "No threshold can be promised" in shown
+    assert "5,990 or more" in shown
+
+
+def test_similarities_have_the_same_promise_turned_round(files, capsys):
+    scores = be.load("a.npz")
+    turned = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
+    found, other = (
+        be.study_threshold(x, "far=10%", assure=0.95, repeats=1) for x in (scores, turned)
+    )
+    assert float(other.assured_threshold) == -float(found.assured_threshold)
+    assert float(other.assured_far_high) == float(found.assured_far_high)
+
+
+def test_a_claim_is_shown_refuted_or_open(files, capsys):
+    for at, verdict in (("2", "Shown"), ("9", "Refuted")):
+        assert main(["threshold", "b.npz", "--at", at, "--claim", "far=10%"]) == 0
+        assert verdict in capsys.readouterr().out
+    claim = ["threshold", "b.npz", "--at", "4", "--claim", "frr=0.2", "--guaranteed", "--json"]
+    assert main(claim) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"] in ("shown", "refuted", "open")
+    assert found["frr_low"] <= found["frr"] <= found["frr_high"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--claim", "far=1%"], "--at T and --claim far=X belong together"),
+        (["--at", "3"], "--at T and --claim far=X belong together"),
+        (["--at", "3", "--claim", "eer"], "--claim is eer; expected far=X or frr=X"),
+        (["--target", "eer", "--assure", "0.95"], "--target is eer; what can be assured is a FAR"),
+        (["--assure", "1"], "--assure"),
+    ],
+)
+def test_wrong_use_is_one_line(files, capsys, words, says):
+    assert main(["threshold", "a.npz", *words]) == 2
+    error = capsys.readouterr().err.strip()
+    assert says in error
+    assert error.count("\n") == 0
+
+
+@pytest.mark.slow
+def test_the_page_opens_at_the_assured_threshold(files, tmp_path):
+    assert main([*STUDY, "--report", "page.html"]) == 0
+    text = (tmp_path / "page.html").read_text()
+    assert "the assured one" in text
+    assert "With 95 % confidence at most 10 % of impostors are accepted" in text
