@@ -200,6 +200,19 @@ def ends(of: dict[str, Name], names: tuple[str, ...]) -> dict[str, Name]:
     }
 
 
+def in_band(names: tuple[str, ...]) -> dict[str, Name]:
+    """Name which points of curves are in a simultaneous band."""
+    return {
+        f"{name}_in_band": Name(
+            f"1 where the limits of {name} are those of the simultaneous band, 0 where pointwise"
+        )
+        for name in names
+    }
+
+
+VERIFICATION |= in_band(("gar", "frr", "far", "grr"))
+OPEN_SET |= in_band(("dir", "far", "grr", "frr"))
+CLOSED_SET |= in_band(("cms",))
 VERIFICATION |= ends(
     VERIFICATION,
     (

@@ -49,6 +49,12 @@ def _metadata(text: str) -> tuple[str, str]:
     return name, key
 
 
+def _margin(text: str) -> tuple[str, float]:
+    """Return the name of a measure, empty for all measures, and its margin."""
+    name, _, number = text.rpartition("=")
+    return name, _number(number)
+
+
 def _bins(text: str) -> int | str | list[str]:
     if text.isdecimal():
         return int(text)
@@ -111,6 +117,7 @@ GALLERY = Typed(
 CLAIMS = Typed("claims", _claims, "genuine=0.5,per_probe=1, or one of the two")
 BINS = Typed("n|unit|t,t", _bins, "a number of bins, year, month, day or hour, or edges")
 THRESHOLD = Typed("t|rule", _threshold, "a threshold, or a rule such as eer or far=0.001")
+MARGIN = Typed("x|measure=x", _margin, "a number (0.01) or MEASURE=number (frr_at_far=0.01)")
 METADATA = Typed("name=key", _metadata, "name=KEY")
 
 

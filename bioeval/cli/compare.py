@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.kinds import KINDS
-from bioeval.cli.arguments import card
+from bioeval.cli.arguments import MARGIN, card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.options import (
     Command,
@@ -42,7 +42,9 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 @click.argument("a")
 @click.argument("b")
 @output_options(
-    "comparison.nc, summary.json and table.txt", "draw both systems in one figure each", report=True
+    "comparison.nc, summary.json, table.txt and comparison.csv",
+    "draw both systems in one figure each",
+    report=True,
 )
 @click.option("--name", metavar="NAME", help="Name of A.  [the file's name]")
 @click.option("--name-b", metavar="NAME", help="Name of B.  [the file's name]")
@@ -71,6 +73,15 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
     show_default=True,
     help="Adjust what is better for the number of measures, by Holm's method.",
 )
+@click.option(
+    "--margin",
+    type=MARGIN,
+    multiple=True,
+    metavar="X",
+    callback=lambda ctx, param, given: _margins(given),
+    help="Say whether A is not worse than B by this margin, set beforehand, and whether they are "
+    "equivalent: 0.01 (1 percentage point of all measures) or frr_at_far=0.01; repeatable.",
+)
 def command(
     a: str, b: str, name: str | None, name_b: str | None, terms: str, **options: Any
 ) -> None:
@@ -88,6 +99,7 @@ def command(
       bioeval compare both.npz both.npz --scores first --scores-b second --labels subject
       bioeval compare old.npz new.npz --meta session=visit --exclude session
       bioeval compare old.npz new.npz --far 0.001 --json
+      bioeval compare new.npz old.npz --margin frr_at_far=0.01
       bioeval compare old.npz new.npz --protocol market1501
       bioeval compare old.npz new.npz --out comparison --plots
       bioeval compare old.npz new.npz --workers 2
@@ -103,6 +115,7 @@ def command(
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
+        from bioeval.cli.documents import as_columns
         from bioeval.cli.result_checks import require_values
         from bioeval.evaluation.compare import compare
         from bioeval.tallies.points import FAR_TARGETS
@@ -134,12 +147,24 @@ def command(
         document = _document(found, a, b)
         shown = in_terms(found, terms)
         table = ComparisonTable(shown)
+        csv = {"comparison.csv": as_columns(document["measures"])}
         files = output.save(
             document, found, table, stages,
-            name="comparison.nc", drawn=curves or None, overlaid=True,
+            name="comparison.nc", csv=csv, drawn=curves or None, overlaid=True,
         )  # fmt: skip
         output.write_page({" and ".join(curves): shown, **curves}, [a, b], stages)
     output.show(table, document, files)
+
+
+def _margins(given: tuple[tuple[str, float], ...]) -> float | dict[str, float] | None:
+    """Return the margin of all measures, or those of some by name."""
+    names = [name for name, _ in given]
+    if len(set(names)) < len(names) or ("" in names and len(names) > 1):
+        raise click.UsageError(
+            "--margin is given twice for one measure; expected one number for all measures, or "
+            "MEASURE=number once for each"
+        )
+    return dict(given).get("", dict(given) or None)
 
 
 def _array(options: dict[str, Any]) -> str | None:

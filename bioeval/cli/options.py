@@ -398,6 +398,16 @@ interval_options = option_group(
 )
 
 
+band_option = click.option(
+    "--band",
+    type=click.Choice(["pointwise", "simultaneous"]),
+    default="pointwise",
+    show_default=True,
+    help="Whether the intervals along a curve hold at each threshold or rank by itself, or all at "
+    "once, wherever there are five errors and five other attempts.",
+)
+
+
 def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None:
     """Refuse options of an interval that are given without its method.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SUMMARY = "summary.json"
 
 # A folder that holds one of these holds the results of an earlier run.
-_RESULTS = (SUMMARY, "results.nc", "comparison.nc", "table.txt")
+_RESULTS = (SUMMARY, "results.nc", "comparison.nc", "comparison.csv", "table.txt")
 
 
 def check_folder(out: str, force: bool) -> Path:

@@ -13,6 +13,7 @@ from bioeval.cli.arguments import ThresholdsOption, card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.options import (
     Command,
+    band_option,
     far_option,
     images_option,
     interval_by_default,
@@ -56,6 +57,7 @@ _SAVED = (".nc",)
     "pairs are not known]",
 )
 @interval_options
+@band_option
 @click.option(
     "--folds",
     type=click.IntRange(0),

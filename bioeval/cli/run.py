@@ -15,6 +15,7 @@ from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.options import (
     Command,
     Output,
+    band_option,
     far_option,
     images_option,
     interval_options,
@@ -203,6 +204,7 @@ def _require_verification(card: Protocol, option: str) -> Verification:
     help="Add confidence intervals; subject-bootstrap is recommended.  [none]",
 )
 @interval_options
+@band_option
 @click.option(
     "--fta",
     type=float,

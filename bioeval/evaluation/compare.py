@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,11 +24,18 @@ from bioeval.evaluation.compared_measures import (
     verification_measures,
 )
 from bioeval.evaluation.compared_retrieval import ComparedRetrieval, retrieval_measures
+from bioeval.evaluation.margins import (
+    MARGINS,
+    MarginConclusions,
+    check_margin,
+    within_margins,
+)
 from bioeval.evaluation.paired_systems import aligned, numbered_as
 from bioeval.evaluation.reid import Named
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.reid import camera_warnings, cameras_of, convention_of
 from bioeval.results.dataset import build
+from bioeval.results.words import margin_in_words
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.top_k import TopKScores
@@ -104,6 +111,7 @@ def compare(
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
     adjust: str = "none",
+    margin: float | Mapping[str, float] | None = None,
     protocol: Named | None = None,
     progress: Progress | None = None,
     client: Client | None = None,
@@ -131,6 +139,11 @@ def compare(
         As for :func:`verification`.
     adjust : {"none", "holm"}
         Whether ``better`` allows for the number of measures, by Holm's method.
+    margin : float or mapping, optional
+        Largest difference that does not matter, set before the data are seen: 0.01 is 1 percentage
+        point of every measure, ``{"frr_at_far": 0.01}`` of FRR at each FAR target alone. Keys are
+        ``eer auc frr_at_far recognition_rate dir_at_far``; with a protocol ``mean_ap
+        rank_k_mean_ap mean_inp cmc``.
     protocol : str, path or Protocol, optional
         A card with a ``[reid]`` section: compare re-identification by its convention, in place of
         verification and identification. Top-K lists are accepted as :func:`reid` does.
@@ -155,13 +168,17 @@ def compare(
         ``discordant_at_most``: where there
         are none, an upper bound on the proportion of such subjects, else NaN. ``supported`` is 0
         where the impostor attempts are too few for the FAR target (rule of 3), and ``better`` is
-        0 there. The attribute ``conclusions`` has a sentence for each measure, and ``verdicts``
-        what follows from it.
+        0 there. With a margin, ``margin`` (NaN without one), and of a against b 0 or 1:
+        ``not_worse`` where the one-sided interval of the difference excludes that a is worse by
+        the margin, ``equivalent`` where the two-sided interval of confidence ``2 * confidence - 1``
+        is within the margin on both sides. The attribute ``conclusions`` has a sentence for each
+        measure, and ``verdicts`` what follows from it.
 
     Raises
     ------
     DataError
-        If the two are not over the same data.
+        If the two are not over the same data, or a margin is not above 0 and below 1, or is of a
+        measure that the comparison does not have.
     ProtocolError
         If the subjects are not known, or an option has no effect under the protocol.
     CardError
@@ -174,7 +191,10 @@ def compare(
     those of the studentised jackknife (DIR: the wider of both), as all of re-identification. Where
     every decision is the same in both systems, the difference is exactly 0. A difference of others
     that is the same in every replicate has a bound by subjects. With several measures, one in
-    twenty differs at 95 % by chance alone, unless ``adjust="holm"``. See ``docs/uncertainty.md``.
+    twenty differs at 95 % by chance alone, unless ``adjust="holm"``, which does not concern
+    ``not_worse`` and ``equivalent``: set the margin of the measure that counts. Where every
+    decision is the same, a margin is compared with the bound by subjects (``discordant_at_most``).
+    See ``docs/uncertainty.md``.
 
     Examples
     --------
@@ -189,6 +209,7 @@ def compare(
     interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
     assert interval is not None
     require_choice("adjust", adjust, ADJUSTMENTS)
+    given = check_margin(margin, interval.confidence)
     _require_scores(a, b)
     a, b, apart = aligned(a, b, _names(a, b))
     require_same(a, b)
@@ -207,7 +228,7 @@ def compare(
             _require_same_cameras(a, b)
         pair = ComparedRetrieval(a, rules, progress), ComparedRetrieval(b, rules, progress)
         measures += retrieval_measures(*pair, columns)
-        conclusions = _conclusions(measures, interval, adjust)
+        conclusions = _conclusions(measures, interval, adjust, given)
         return _dataset(pair, measures, conclusions, interval, adjust, apart)
     first, second = (ComparedSystem(scores, options, targets, progress) for scores in (a, b))
     if first.verification is not None and second.verification is not None:
@@ -215,7 +236,7 @@ def compare(
     if first.identifies:
         order = measures[0].reordered if measures else None
         measures += identification_measures(first, second, columns, order)
-    conclusions = _conclusions(measures, interval, adjust)
+    conclusions = _conclusions(measures, interval, adjust, given)
     return _dataset((first, second), measures, conclusions, interval, adjust, apart)
 
 
@@ -293,10 +314,14 @@ class _Conclusions:
     better: np.ndarray
     undecided: np.ndarray
     same: np.ndarray
+    margins: MarginConclusions | None = None
 
 
 def _conclusions(
-    measures: list[PairedMeasure], interval: IntervalOptions, adjust: str
+    measures: list[PairedMeasure],
+    interval: IntervalOptions,
+    adjust: str,
+    margin: float | dict[str, float] | None,
 ) -> _Conclusions:
     """Decide for each measure whether the difference is significant."""
     limits = np.array([_limits(x, interval) for x in measures]).reshape(-1, 3)
@@ -317,6 +342,7 @@ def _conclusions(
         better=np.where(undecided == "", better, 0).astype(np.int64),
         undecided=undecided,
         same=np.array([_is_same(x) for x in measures]),
+        margins=None if margin is None else within_margins(measures, margin, _limits, interval),
     )  # fmt: skip
 
 
@@ -409,6 +435,7 @@ def _dataset(
             np.where(unseen, zero_error_bound(trials, interval.confidence), np.nan),
         ),
         "supported": (over, np.array([x.supported for x in measures], dtype=np.int64)),
+        **({} if found.margins is None else found.margins.variables),
     }
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
     if isinstance(first, ComparedSystem):
@@ -444,7 +471,7 @@ def _dataset(
         "warnings": "\n".join(warnings),
     }
     coordinates = {"measure": np.array([x.label for x in measures], dtype=object)}
-    return build(variables, COMPARISON, coordinates, attrs)
+    return build(variables, COMPARISON | MARGINS, coordinates, attrs)
 
 
 def _made_by_one(a: Scores, b: Scores) -> int:
@@ -483,12 +510,28 @@ def _verdict(
     if np.isnan(found.low[i]):
         return f"no conclusion with {counted(people, 'subjects')}"
     weak = "" if measure.supported else _WEAK
+    shown = ""
+    if found.margins is not None and measure.supported:
+        values = (x[1][i] for x in found.margins.variables.values())
+        shown = margin_in_words(names[0], measure.scalar.percent, *values)
+    said = _difference_verdict(measure, found, i, names, interval)
+    return "; ".join(filter(None, [said, weak if found.same[i] else "", shown]))
+
+
+def _difference_verdict(
+    measure: PairedMeasure,
+    found: _Conclusions,
+    i: int,
+    names: tuple[str, str],
+    interval: IntervalOptions,
+) -> str:
+    """Return the verdict on whether a measure differs."""
     if found.same[i]:
-        return "; ".join(filter(None, ["every decision is the same", weak]))
+        return "every decision is the same"
     if found.better[i]:
         return f"{names[0] if found.better[i] > 0 else names[1]} is better"
-    if weak:
-        return f"no conclusion: {weak}"
+    if not measure.supported:
+        return f"no conclusion: {_WEAK}"
     if measure.evidence < least_discordant(interval.confidence):
         return f"too few to decide: {_too_few(measure, interval)}"
     if found.undecided[i]:

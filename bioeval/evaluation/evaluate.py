@@ -30,7 +30,7 @@ from bioeval.results.dataset import Scalars, tree_of
 from bioeval.scores.blocks import Progress, is_small, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
-from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
 
 
@@ -48,6 +48,7 @@ def evaluate(
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
+    band: str = BANDS[0],
     per_query: bool = False,
     progress: Progress | None = None,
     client: Client | None = None,
@@ -67,7 +68,7 @@ def evaluate(
         the operating points alone. The scores are read once more for them.
     auc : bool
         As for :func:`verification`: without it an evaluation is several times faster.
-    interval, confidence, replicates, random_state
+    interval, confidence, replicates, random_state, band
         As for :func:`verification`; all tasks and systems share the same resamples.
     per_query : bool
         As for :func:`reid`: also the values of each query, of a card with re-identification.
@@ -107,7 +108,7 @@ def evaluate(
         far_targets=far_targets,
         auc=auc,
         per_query=per_query,
-        interval=IntervalOptions.parse(interval, confidence, replicates, random_state),
+        interval=IntervalOptions.parse(interval, confidence, replicates, random_state, band),
     )
     if not isinstance(scores, Mapping):
         return _evaluate_system(scores, protocol, options, progress)
@@ -326,5 +327,6 @@ def _evaluate_lists(
     )
     found.attrs |= {"protocol": card.name, "report_ranks": " ".join(map(str, card.report.ranks))}
     if options.interval is not None:
-        found = query_mean_intervals(found, measures, scores.codes.probe, TOP_K, options.interval)
+        limits = replace(options.interval, band="pointwise")
+        found = query_mean_intervals(found, measures, scores.codes.probe, TOP_K, limits)
     return tree_of({"reid": found})

@@ -19,7 +19,7 @@ from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import about_attrs, build
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
@@ -80,6 +80,7 @@ def open_set(
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
+    band: str = BANDS[0],
     progress: Progress | None = None,
     client: Client | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -117,7 +118,7 @@ def open_set(
     sampling : {"exact"} or int
         For drawn galleries: the exact mean over all of them, or the number of galleries to draw
         at random.
-    interval, confidence, replicates, random_state
+    interval, confidence, replicates, random_state, band
         As for :func:`verification`. All-against-all, methods by subject give intervals for new
         people: each subject is left out, as a probe and from the gallery (a jackknife, without
         replicates). Of probes against a gallery, probe subjects are resampled and the gallery is
@@ -170,7 +171,7 @@ def open_set(
     >>> ds.far.values
     array([0., 0., 1.])
     """
-    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
     drawn = parse_drawn(gallery, sampling, random_state)
     options = OpenSet(
         impostors=impostors, rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank
@@ -195,6 +196,7 @@ def closed_set(
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
+    band: str = BANDS[0],
     progress: Progress | None = None,
     client: Client | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -211,7 +213,7 @@ def closed_set(
     unmated : {"auto", "raise", "skip"}
         What to do with probes without a usable mate. ``"auto"`` leaves them out and counts them
         in all-against-all, and is an error with probes against a gallery.
-    gallery, sampling, interval, confidence, replicates, random_state
+    gallery, sampling, interval, confidence, replicates, random_state, band
         As for :func:`open_set`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
@@ -252,7 +254,7 @@ def closed_set(
     >>> be.closed_set(be.Scores(d, people), gallery="single").cms.values
     array([0.875, 1.   ])
     """
-    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
     drawn = parse_drawn(gallery, sampling, random_state)
     options = ClosedSet(
         rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank, unmated=unmated

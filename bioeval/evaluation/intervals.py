@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,7 @@ def with_intervals(
         attempts = SubjectAttempts(job, reader) if options.by_subject else None
         return verification_intervals(dataset, tally, attempts, options)
     subjects = reader.scores.codes.probe if options.by_subject else None
+    options_of_means = replace(options, band="pointwise")  # they have no simultaneous bands
     if tally.form in ("reid", "gom"):
         from bioeval.results.gom import GomOptions, gom_measures
         from bioeval.results.reid import ReidOptions, reid_measures
@@ -42,9 +44,9 @@ def with_intervals(
 
         if tally.form == "reid":
             measures = reid_measures(tally, ReidOptions(**counts.options))
-            return query_mean_intervals(dataset, measures, subjects, REID, options)
+            return query_mean_intervals(dataset, measures, subjects, REID, options_of_means)
         measures = gom_measures(tally, GomOptions(**counts.options))
-        return query_mean_intervals(dataset, measures, subjects, GOM, options)
+        return query_mean_intervals(dataset, measures, subjects, GOM, options_of_means)
     from bioeval.stats.identification import closed_set_intervals, open_set_intervals
     from bioeval.tallies.left_out import LeftOut
 

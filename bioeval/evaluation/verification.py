@@ -15,7 +15,7 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.results.verification import verification_dataset
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
 from bioeval.tallies.second_pass import PointsWanted
@@ -42,6 +42,7 @@ def verification(
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
+    band: str = BANDS[0],
     progress: Progress | None = None,
     client: Client | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -86,11 +87,15 @@ def verification(
         ``"wilson"`` and ``"clopper-pearson"`` take attempts as independent, which attempts that
         share a subject are not.
     confidence : float
-        Confidence level of the two-sided intervals; bands of curves are pointwise.
+        Confidence level of the two-sided intervals.
     replicates : int
         Number of resamples of the subjects.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
         The same integer gives the same intervals on every platform.
+    band : {"pointwise", "simultaneous"}
+        Whether the limits of curves hold at each threshold by itself, or at all together; then
+        ``gar_in_band frr_in_band far_in_band grr_in_band`` are 1 at thresholds with at least five
+        errors and five other attempts, and limits elsewhere are pointwise. Needs a bootstrap.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
     client, checkpoint
@@ -147,7 +152,7 @@ def verification(
     >>> int(ds.genuine_attempts), ds.gar.values
     (2, array([1., 1.]))
     """
-    limits = IntervalOptions.parse(interval, confidence, replicates, random_state)
+    limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
     targets, weights = check_far_targets(far_targets), check_costs(costs)
     if limits is not None and limits.needs_all_pairs:
         refuse_engine()  # before anything is counted

@@ -29,6 +29,20 @@ def p_value(value: float) -> str:
     return "< 0.0001" if value < 1e-4 else number(value, ".2g")
 
 
+def margin_in_words(
+    name: str, percent: bool, margin: float, not_worse: int, equivalent: int
+) -> str:
+    """Return what is shown of the first of two systems with a margin; empty without a margin."""
+    if math.isnan(margin):
+        return ""
+    size = f"{100 * margin:g} pp" if percent else f"{margin:g}"
+    if equivalent:
+        return f"equivalent within {size}"
+    if not_worse:
+        return f"{name} is not worse by more than {size}"
+    return f"not shown: equivalent within {size}, or {name} not worse by more than that"
+
+
 def threshold_text(value: float | None) -> str:
     """Return a threshold with six digits; whole numbers whole."""
     if value is None:

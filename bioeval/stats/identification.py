@@ -11,6 +11,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import report, stage
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
 from bioeval.results.open_set import impostor_probes, impostor_role
+from bioeval.stats.bands import SimultaneousBand
 from bioeval.stats.interval_variables import (
     Limits,
     assumed_independent,
@@ -48,21 +49,33 @@ def closed_set_intervals(
     attempts = int(dataset["attempts"])
     count = dataset.sizes["rank"]
     remarks = []
+    inside: dict[str, np.ndarray] = {}
     options = _of_population(options, left_out)
     if left_out is not None:
-        low, high = NewPeople(tally, left_out, str(dataset.attrs["ties"]), options).ranks(count)
+        people = NewPeople(tally, left_out, str(dataset.attrs["ties"]), options)
+        low, high = people.ranks(count)
+        rank_one = low[0], high[0]
+        if options.simultaneous:
+            low, high, inside["cms"] = people.band_of_ranks(count, (low, high))
         remarks = _without_limits(left_out, count)
     elif options.by_subject:
         probing = _ProbeSubjects(tally, subjects, str(dataset.attrs["ties"]), options)
         of = probing.genuine
-        low, high = probing.of_genuine.limits_at_ranks(of.person, of.rank, of.weight, count)
+        band = SimultaneousBand(attempts, options) if options.simultaneous else None
+        low, high = probing.of_genuine.limits_at_ranks(
+            of.person, of.rank, of.weight, count, band=band
+        )
+        rank_one = low[0], high[0]
+        if band is not None:
+            (low, high), inside["cms"] = band.limits((low, high)), band.inside
         remarks = few_people(probing.people, options)
     else:
         low, high = independent(dataset["cms_count"].values, attempts, options)
+        rank_one = low[0], high[0]
         remarks = [assumed_independent(options, "probes", "of one")]
-    found = {"cms": (low, high), "recognition_rate": (low[0], high[0])}
+    found = {"cms": (low, high), "recognition_rate": rank_one}
     over = {"cms": ("rank",), "recognition_rate": ()}
-    return with_intervals(dataset, found, over, CLOSED_SET, options, remarks)
+    return with_intervals(dataset, found, over, CLOSED_SET, options, remarks, inside)
 
 
 def open_set_intervals(
@@ -80,6 +93,7 @@ def open_set_intervals(
     kind = tally.about.kind
     ranks = min(RANKS, dataset.sizes["rank"])
     options = _of_population(options, left_out)
+    inside: dict[str, np.ndarray] = {}
     if left_out is not None or options.by_subject:
         given = str(dataset.attrs["ties"]), options, str(dataset.attrs["impostors"])
         by_person: NewPeople | _ProbeSubjects
@@ -92,8 +106,9 @@ def open_set_intervals(
             if not options.resamples:
                 remarks.append(CHOSEN.format("DIR"))
         grid = to_internal(dataset["threshold"].values, kind)
-        found = by_person.curves(grid, ranks)
+        found = by_person.curves(grid, ranks, inside)
         if larger_is_closer(kind):
+            inside = {name: there[::-1] for name, there in inside.items()}
             found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
         found |= by_person.points(dataset, ranks)
     else:
@@ -104,9 +119,12 @@ def open_set_intervals(
         beyond = ((0, 0), (0, dataset.sizes["rank"] - ranks))
         low, high = (np.pad(x, beyond, constant_values=np.nan) for x in (low, high))
         found[name] = low, high
+    if inside:
+        beyond = ((0, 0), (0, dataset.sizes["rank"] - ranks))
+        inside |= {"dir": np.pad(inside["dir"], beyond), "grr": inside["far"]}
     found["grr"] = 1 - found["far"][1], 1 - found["far"][0]
     over = {name: tuple(map(str, dataset[name].dims)) for name in found}
-    return with_intervals(dataset, found, over, OPEN_SET, options, remarks)
+    return with_intervals(dataset, found, over, OPEN_SET, options, remarks, inside)
 
 
 def _of_population(options: IntervalOptions, left_out: LeftOut | None) -> IntervalOptions:
@@ -243,17 +261,26 @@ class _ProbeSubjects:
         self.of_impostor = SubjectMeans(impostor_of, self.weights, options)
 
     @stage("intervals of the curves")
-    def curves(self, grid: np.ndarray, ranks: int) -> dict[str, Limits]:
-        """Return the limits of FAR, FRR and DIR at increasing distances."""
+    def curves(
+        self, grid: np.ndarray, ranks: int, inside: dict[str, np.ndarray]
+    ) -> dict[str, Limits]:
+        """Return the limits of FAR, FRR and DIR at increasing distances.
+
+        Where the bands of curves are simultaneous, `inside` gets which points are in them.
+        """
         impostor = by_subject(self.impostor.distance, self.impostor.person, grid, self.people)
-        far = self.of_impostor.limits(impostor[:-1])
-        rates = []
+        far, far_inside = _limits_of_curve(self.of_impostor, impostor[:-1])
+        rates, in_band = [], []
         for k in range(1, ranks + 1):
             of = self.genuine.up_to(k)
             layers = by_subject(of.distance, of.person, grid, self.people, of.weight)[:-1]
-            rates.append(self.of_genuine.limits(layers))
+            limits, there = _limits_of_curve(self.of_genuine, layers)
+            rates.append(limits)
+            in_band.append(there)
             report(k, ranks)
         low, high = (np.stack(x, axis=1) for x in zip(*rates, strict=True))
+        if self.options.simultaneous:
+            inside |= {"far": far_inside, "frr": in_band[0], "dir": np.stack(in_band, axis=1)}
         return {"far": far, "frr": (1 - high[:, 0], 1 - low[:, 0]), "dir": (low, high)}
 
     def points(self, dataset: xr.Dataset, ranks: int) -> dict[str, Limits]:
@@ -304,6 +331,14 @@ class _ProbeSubjects:
                     at_far[i, :, low + c] = np.where(share > 1 - 1e-12, 1.0, share)
             report(low + weights.shape[1], columns)
         return at_far, eer
+
+
+def _limits_of_curve(means: SubjectMeans, layers: np.ndarray) -> tuple[Limits, np.ndarray]:
+    """Return the limits of a curve, and which of its points are in a simultaneous band."""
+    if not means.options.simultaneous:
+        return means.limits(layers), np.empty(0)
+    band = SimultaneousBand(int(means.attempts.sum()), means.options)
+    return band.limits(means.limits(layers, seen=band.add)), band.inside
 
 
 def _cumulative(weights: np.ndarray, attempts: _SortedAttempts) -> np.ndarray:

@@ -39,16 +39,28 @@ def with_intervals(
     names: Mapping[str, Name],
     options: IntervalOptions,
     remarks: list[str],
+    inside: Mapping[str, np.ndarray] | None = None,
 ) -> xr.Dataset:
-    """Return a dataset with confidence limits, their method, and warnings."""
-    variables = {}
+    """Return a dataset with confidence limits, their method, and warnings.
+
+    `inside` says at which points of a curve its limits are those of a simultaneous band.
+    """
+    variables = {
+        f"{name}_in_band": (over[name], there.astype(np.int64), names[f"{name}_in_band"].attrs())
+        for name, there in (inside or {}).items()
+    }
     for name, both in found.items():
         for side, values in zip(("low", "high"), both, strict=True):
             key = f"{STEMS.get(name, name)}_{side}"
             variables[key] = (over[name], np.asarray(values, dtype=np.float64), names[key].attrs())
     out = dataset.assign(variables)
     warnings = [*str(dataset.attrs.get("warnings", "")).splitlines(), *remarks]
-    out.attrs = {**dataset.attrs, **options.attrs(), "warnings": "\n".join(warnings)}
+    out.attrs = {
+        **dataset.attrs,
+        **options.attrs(),
+        "band": options.band,
+        "warnings": "\n".join(warnings),
+    }
     return out
 
 

@@ -15,10 +15,13 @@ import scipy
 import xarray as xr
 
 from bioeval.results.open_set import impostor_probes, impostor_role
+from bioeval.stats.bands import SimultaneousBand, with_enough
 from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.bootstrap import logit_limits, open_limits, sample_of
 from bioeval.stats.interval_variables import Limits
 from bioeval.stats.options import IntervalOptions
+from bioeval.stats.resampling import weight_columns
+from bioeval.stats.subject_means import ROOM
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.left_out import LeftOut
 from bioeval.tallies.points import allowed_errors
@@ -80,6 +83,47 @@ class _Rate:
     trials: int
     options: IntervalOptions
 
+    def in_band(
+        self, hits: np.ndarray, losses: np.ndarray, count: int, pointwise: Limits
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the limits of a simultaneous band, and which places are in it; else as `at`.
+
+        What a person changes is that person's part of the jackknife's standard error. Weighted by
+        one less than how often the person is drawn, these parts add up to the deviation of a
+        replicate, and the quantile is widened as Student's is beyond the normal one.
+        """
+        people, options = len(self.without), self.options
+        level = 0.5 + options.confidence / 2
+        factor = float(scipy.special.stdtrit(people - 1, level) / scipy.special.ndtri(level))
+        band = SimultaneousBand(self.attempts, options, factor)
+        draws = weight_columns(people, options)[:, 1 : 1 + options.replicates].astype(np.float64)
+        draws = (draws - 1) * np.sqrt(people / (people - 1))
+        place = np.minimum(losses, count)
+        order = np.argsort(place, kind="stable")
+        found = np.minimum(_summed(hits, self.hits.weight, count) / max(self.attempts, 1), 1.0)
+        lost, step = np.zeros(people), max(1, ROOM // max(people, options.replicates))
+        for first in range(0, count, step):
+            last = min(first + step, count)
+            ends = np.searchsorted(place[order], (first, last))
+            part = order[slice(*ends)]
+            layers = np.zeros((last - first, people))
+            at = place[part] - first, self.losses.person[part]
+            np.add.at(layers, at, self.losses.weight[part])
+            layers = lost + np.cumsum(layers, axis=0)
+            lost = layers[-1]
+            rate = found[first:last]
+            without = (rate[:, None] * self.attempts - layers) / self.without
+            change = (people - 1) / people * (without.mean(axis=1)[:, None] - without)
+            inside = with_enough(rate, self.attempts)
+            slope = np.ones(len(rate))
+            slope[inside] = _normal_density(scipy.special.ndtri(rate[inside]))
+            change = change / slope[:, None]
+            spread = np.sqrt((change**2).sum(axis=1) * people / (people - 1))
+            spread[spread < _ROUNDING] = 0.0
+            band.add_deviations(rate, spread, change[inside] @ draws)
+        low, high = band.limits(pointwise)
+        return low, high, band.inside
+
     def up_to(self, rank: int) -> _Rate:
         """Return the rate of hits at `rank` or better."""
         parts = self.hits.up_to(rank), self.losses.up_to(rank)
@@ -130,6 +174,11 @@ class _Rate:
         spread = constant - 2 * found * both + squares - lost**2 / people
         spread = np.where(spread > _ROUNDING * (constant + sizes), spread, 0.0)
         return np.sqrt(spread * (people - 1) / people)
+
+
+def _normal_density(deviate: np.ndarray) -> np.ndarray:
+    """Return the density of the standard normal distribution."""
+    return np.exp(-(deviate**2) / 2) / np.sqrt(2 * np.pi)
 
 
 def _summed(place: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
@@ -189,21 +238,45 @@ class NewPeople:
         beyond = np.arange(count) >= self.most
         return np.where(beyond, np.nan, low), np.where(beyond, np.nan, high)
 
-    def curves(self, grid: np.ndarray, ranks: int) -> dict[str, Limits]:
-        """Return the limits of FAR, FRR and DIR at increasing distances."""
+    def band_of_ranks(
+        self, count: int, pointwise: Limits
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the simultaneous band of CMS, and which ranks are in it, up to those known."""
+        known, rate = min(count, self.most), self.genuine
+        low, high, inside = *(np.array(x) for x in pointwise), np.zeros(count, dtype=bool)
+        if known and not np.isnan(low[0]):
+            places = rate.hits.rank - 1, rate.losses.rank - 1
+            ends = low[:known], high[:known]
+            low[:known], high[:known], inside[:known] = rate.in_band(*places, known, ends)
+        return low, high, inside
 
-        def limits(rate: _Rate) -> Limits:
+    def curves(
+        self, grid: np.ndarray, ranks: int, inside: dict[str, np.ndarray]
+    ) -> dict[str, Limits]:
+        """Return the limits of FAR, FRR and DIR at increasing distances.
+
+        Where the bands of curves are simultaneous, `inside` gets which points are in them.
+        """
+
+        def limits(rate: _Rate) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             hits, losses = (np.searchsorted(grid, x.distance) for x in (rate.hits, rate.losses))
-            return rate.at(hits, losses, len(grid))[1]
+            low, high = rate.at(hits, losses, len(grid))[1]
+            if rate.options.simultaneous and not np.isnan(low).any():
+                return rate.in_band(hits, losses, len(grid), (low, high))
+            return low, high, np.zeros(len(grid), dtype=bool)
 
-        far = limits(self.impostor.up_to(1))
+        *far, far_inside = limits(self.impostor.up_to(1))
         unknown = np.full(len(grid), np.nan)
         found = [
-            limits(self.genuine.up_to(k)) if k <= self.most else (unknown, unknown)
+            limits(self.genuine.up_to(k))
+            if k <= self.most
+            else (unknown, unknown, np.zeros(len(grid), dtype=bool))
             for k in range(1, ranks + 1)
         ]
-        low, high = (np.stack(x, axis=1) for x in zip(*found, strict=True))
-        return {"far": far, "frr": (1 - high[:, 0], 1 - low[:, 0]), "dir": (low, high)}
+        low, high, there = (np.stack(x, axis=1) for x in zip(*found, strict=True))
+        if self.genuine.options.simultaneous:
+            inside |= {"far": far_inside, "frr": there[:, 0], "dir": there}
+        return {"far": (far[0], far[1]), "frr": (1 - high[:, 0], 1 - low[:, 0]), "dir": (low, high)}
 
     def points(self, dataset: xr.Dataset, ranks: int) -> dict[str, Limits]:
         """Return the limits of DIR at FAR targets, and of the EER."""

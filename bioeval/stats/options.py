@@ -63,6 +63,9 @@ BOOTSTRAPS = METHODS[:3]
 #: Method of the intervals of all-against-all identification, whichever by subject is chosen.
 JACKKNIFE = "subject-jackknife"
 
+#: Whether a band of a curve holds at each point by itself, or at all points together.
+BANDS = ("pointwise", "simultaneous")
+
 CONFIDENCE = 0.95
 REPLICATES = 2000
 
@@ -94,6 +97,7 @@ class IntervalOptions:
     replicates: int
     seed: np.random.SeedSequence
     about: str = ""
+    band: str = BANDS[0]
 
     @classmethod
     def parse(
@@ -102,20 +106,33 @@ class IntervalOptions:
         confidence: float = CONFIDENCE,
         replicates: int = REPLICATES,
         random_state: RandomState = 0,
+        band: str = BANDS[0],
     ) -> IntervalOptions | None:
         """Check the arguments of a public function; None for a result without intervals."""
         confidence = check_confidence(confidence)
         replicates = require_integer("replicates", replicates, low=100, high=MOST_DRAWS)
         seed = seed_sequence(random_state)
+        require_choice("band", band, BANDS)
+        if interval is not None:
+            require_choice("interval", interval, METHODS)
+        if band != BANDS[0] and interval not in BOOTSTRAPS:
+            raise DataError(
+                f"{Argument('band', band)} needs the replicates of a subject bootstrap; give "
+                f"{Argument('interval', BOOTSTRAPS[0])}"
+            )
         if interval is None:
             return None
-        require_choice("interval", interval, METHODS)
-        return cls(interval, confidence, replicates, seed)
+        return cls(interval, confidence, replicates, seed, band=band)
 
     @property
     def resamples(self) -> bool:
         """Whether the method resamples subjects."""
         return self.method in BOOTSTRAPS
+
+    @property
+    def simultaneous(self) -> bool:
+        """Whether bands of curves hold at all points together."""
+        return self.band == BANDS[1]
 
     @property
     def by_subject(self) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from bioeval.stats.analytic import ratio_variances
@@ -9,6 +12,9 @@ from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
 from bioeval.stats.interval_variables import Limits, by_subject, normal_limits
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import linear_forms, ratio, weight_columns
+
+if TYPE_CHECKING:
+    from bioeval.stats.bands import SimultaneousBand
 
 # Values of a temporary array.
 ROOM = 1 << 22
@@ -28,12 +34,18 @@ class SubjectMeans:
         return _within_one(ratio(linear_forms(sums, self.weights), self.total))
 
     def limits(
-        self, layers: np.ndarray, *, cumulative: bool = True, over: np.ndarray | None = None
+        self,
+        layers: np.ndarray,
+        *,
+        cumulative: bool = True,
+        over: np.ndarray | None = None,
+        seen: Callable[[np.ndarray], object] | None = None,
     ) -> Limits:
         """Return the confidence limits of means of values between 0 and 1.
 
         `layers`, of shape (k, subjects), are sums over the attempts of each subject; each mean is
         of all layers up to its own, unless not `cumulative`, and is divided by its entry of `over`.
+        `seen` is called with the means in each column, in parts of some rows.
         """
         over = np.ones(len(layers)) if over is None else over
         if not self.options.resamples:
@@ -50,7 +62,10 @@ class SubjectMeans:
                 sums = before + np.cumsum(sums, 0)
                 before = sums[-1]
             sums = sums / over[low : low + step, None]
-            found.append(self.drawn_limits(_within_one(ratio(sums, self.total))))
+            values = _within_one(ratio(sums, self.total))
+            if seen is not None:
+                seen(values)
+            found.append(self.drawn_limits(values))
         low_, high = (np.concatenate(x) for x in zip(*found, strict=True))
         return low_, high
 
@@ -67,11 +82,12 @@ class SubjectMeans:
         count: int,
         *,
         per_rank: bool = False,
+        band: SimultaneousBand | None = None,
     ) -> Limits:
         """Return the limits of the proportion of attempts at ranks up to 1 ... `count`.
 
         The arrays are of each match: its subject, its rank, and its weight or probability. With
-        `per_rank` each proportion is divided by its rank.
+        `per_rank` each proportion is divided by its rank. The proportions are added to a `band`.
         """
         step = max(
             1, ROOM // max(len(self.attempts), 1)
@@ -84,7 +100,11 @@ class SubjectMeans:
                 np.arange(0.0, last - first + 1), len(self.attempts), weight,
             )[:-1]  # fmt: skip
             over = np.maximum(np.arange(first, last + 1.0), 1.0) if per_rank else None
-            low, high = self.limits(layers, over=over)
+            parts: list[np.ndarray] = []
+            seen = None if band is None else parts.append
+            low, high = self.limits(layers, over=over, seen=seen)
+            if band is not None:
+                band.add(np.concatenate(parts)[1:])
             lows.append(low[1:])
             highs.append(high[1:])
         return np.concatenate(lows), np.concatenate(highs)

@@ -55,20 +55,23 @@ def verification_intervals(
     not need the subjects.
     """
     units: dict[str, int] = {}
+    inside: dict[str, np.ndarray] = {}
     if not options.by_subject:
         found, remarks = _independent(dataset, options)
     elif attempts is None:
         raise TypeError(f"{options.method} intervals need the attempts by subject")
     elif options.resamples:
-        found, remarks, units = _resampled(dataset, tally, attempts, options)
+        found, remarks, units, inside = _resampled(dataset, tally, attempts, options)
     else:
         found, remarks, units = _analytic(dataset, tally, attempts, options)
     found |= {
         "gar": (1 - found["frr"][1], 1 - found["frr"][0]),
         "grr": (1 - found["far"][1], 1 - found["far"][0]),
     }
+    if inside:
+        inside |= {"gar": inside["frr"], "grr": inside["far"]}
     over = {name: tuple(map(str, dataset[name].dims)) for name in found}
-    out = with_intervals(dataset, found, over, VERIFICATION, options, remarks)
+    out = with_intervals(dataset, found, over, VERIFICATION, options, remarks, inside)
     return out.assign(
         {name: ((), np.int64(n), VERIFICATION[name].attrs()) for name, n in units.items()}
     )
@@ -225,7 +228,7 @@ def _resampled(
     tally: VerificationTally,
     attempts: SubjectAttempts,
     options: IntervalOptions,
-) -> tuple[dict[str, Limits], list[str], dict[str, int]]:
+) -> tuple[dict[str, Limits], list[str], dict[str, int], dict[str, np.ndarray]]:
     grid = to_internal(dataset["threshold"].values, tally.about.kind)
     drawn = replicates(tally, attempts, grid, options)
     trials = {"frr": drawn.subjects, "far": drawn.pairs, "frr_at_far": drawn.subjects}
@@ -245,11 +248,32 @@ def _resampled(
     far = _grid_far(dataset, tally)
     at_thresholds = confidence_limits(drawn.far, options)
     found["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.pairs, options)
+    inside = _widen_to_band(found, drawn, far, dataset, options) if options.simultaneous else {}
     if larger_is_closer(tally.about.kind):
         for name in ("far", "frr"):
             found[name] = found[name][0][::-1], found[name][1][::-1]
+        inside = {name: there[::-1] for name, there in inside.items()}
     units = {"genuine_subjects": drawn.subjects}
-    return found, few_people(drawn.people, options), units
+    return found, few_people(drawn.people, options), units, inside
+
+
+def _widen_to_band(
+    found: dict[str, Limits],
+    drawn: Replicates,
+    far: np.ndarray,
+    dataset: xr.Dataset,
+    options: IntervalOptions,
+) -> dict[str, np.ndarray]:
+    """Widen the limits of both curves to simultaneous bands; return which points are in them."""
+    from bioeval.stats.bands import SimultaneousBand
+
+    genuine, impostor = (int(dataset[f"{x}_attempts"]) for x in ("genuine", "impostor"))
+    of_frr, of_far = SimultaneousBand(genuine, options), SimultaneousBand(impostor, options)
+    of_frr.add(drawn.frr)
+    of_far.add(drawn.far)
+    found["frr"] = of_frr.limits(found["frr"])
+    found["far"], there = of_far.limits_at(far, found["far"])
+    return {"frr": of_frr.inside, "far": there}
 
 
 def _limits(values: np.ndarray, trials: int, options: IntervalOptions) -> Limits:

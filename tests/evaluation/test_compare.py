@@ -298,9 +298,9 @@ def test_the_command_shows_a_table_and_writes_files(files, capsys, tmp_path):
     assert "FRR at FAR <= 1 %" in shown.out and "DIR at FAR <= 1 %" in shown.out
     assert "is better" in shown.out and "no conclusion: too few" in shown.out
     assert max(map(len, shown.out.splitlines())) <= 100
-    assert "wrote 3 files" in shown.err
+    assert "wrote 4 files" in shown.err
     names = {file.name for file in (tmp_path / "here").iterdir()}
-    assert names == {"comparison.nc", "summary.json", "table.txt"}
+    assert names == {"comparison.nc", "summary.json", "table.txt", "comparison.csv"}
     assert (tmp_path / "here" / "table.txt").read_text(encoding="utf-8") == shown.out
     assert main([*files, "--out", "here"]) == 2
     assert main([*files, "--out", "here", "--force"]) == 0

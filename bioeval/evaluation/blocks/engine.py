@@ -118,7 +118,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 # Arguments of a call that its counts do not depend on. A key is a secret, and not to be written.
-_ASIDE = ("client", "checkpoint", "progress", "protocol", "key")
+_ASIDE = ("client", "checkpoint", "progress", "protocol", "key", "margin", "band")
 
 
 def distributable(function: Callable[P, R]) -> Callable[P, R]:

@@ -7,8 +7,10 @@ page moves the marks to the places that are stored for each row.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -160,6 +162,10 @@ _X = (LEFT, WIDTH - RIGHT)
 _Y = (HEIGHT - BOTTOM, TOP)
 
 _BOUNDED = ("roc", "error_rates", "dir_far", "cmc")
+_TOGETHER = (
+    "The band holds along the whole curve at once; where it is dashed, at each threshold or rank "
+    "by itself."
+)
 _BAND = "Where no error was seen the band is the bound by the number of people, and may be wide."
 
 #: Colours of the two classes, and of the rates of their errors.
@@ -246,7 +252,20 @@ class Figure:
              "kind": kind}
         )  # fmt: skip
 
-    def band(self, hue: int, x: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+    def limits(
+        self, hue: int, x: np.ndarray, ends: Iterable[np.ndarray], inside: np.ndarray | None
+    ) -> None:
+        """Add confidence limits; those that are not `inside` a simultaneous band, dashed."""
+        low, high = ends
+        starts = [0] if inside is None else [0, *np.flatnonzero(np.diff(inside)) + 1]
+        for first, last in pairwise([*starts, len(x)]):
+            part = slice(first, last + 1)  # up to the next part
+            apart = inside is not None and not inside[first]
+            self.band(hue, x[part], low[part], high[part], "band apart" if apart else "band")
+
+    def band(
+        self, hue: int, x: np.ndarray, low: np.ndarray, high: np.ndarray, kind: str = "band"
+    ) -> None:
         """Add an area between two curves."""
         finite = np.isfinite(low) & np.isfinite(high) & np.isfinite(x)
         if finite.sum() < 2:
@@ -255,7 +274,7 @@ class Figure:
         up, down = thinned(*steps_after(x, low)), thinned(*steps_after(x, high))
         whole = np.concatenate([up[0], down[0][::-1]]), np.concatenate([up[1], down[1][::-1]])
         self.curves.append(
-            {"name": "", "hue": hue % 7, "dash": 0, "path": path(*whole) + "Z", "kind": "band"}
+            {"name": "", "hue": hue % 7, "dash": 0, "path": path(*whole) + "Z", "kind": kind}
         )
 
     def mark(self, hue: int, x: float, y: float, text: str) -> None:
@@ -314,8 +333,11 @@ def figures_of(parts: list[LivePart], drawing: Drawing) -> list[Figure]:
     if opened := [p for p in parts if {"mrep", "mfr"} <= set(p.columns)]:
         found.append(_gom(opened, drawing))
     for fig in found:
-        if any(curve["kind"] == "band" for curve in fig.curves) and fig.plot in _BOUNDED:
-            fig.note = " ".join(filter(None, [fig.note, _BAND]))
+        kinds = {curve["kind"] for curve in fig.curves}
+        if kinds & {"band", "band apart"} and fig.plot in _BOUNDED:
+            at_once = any(live.part.dataset.attrs.get("band") == "simultaneous" for live in parts)
+            said = [fig.note, _TOGETHER if at_once else "", _BAND]
+            fig.note = " ".join(filter(None, said))
     return [fig for fig in found if fig.curves]
 
 
@@ -391,7 +413,10 @@ def _rate_curves(fig: Figure, parts: list[LivePart], drawing: Drawing, y: str) -
             ends = _ascending(live, f"{y}_low", f"{y}_high")
             # Off an axis of normal deviates there is no curve that a band could be around.
             shown = ys >= fig.y.low if fig.y.scale == "probit" else np.ones(len(ys), dtype=bool)
-            fig.band(hue, px[shown], *(fig.y.place(v)[shown] for v in ends))
+            inside = None
+            if f"{y}_in_band" in live.columns:
+                inside = _ascending(live, f"{y}_in_band")[0][shown] == 1
+            fig.limits(hue, px[shown], (fig.y.place(v)[shown] for v in ends), inside)
         fig.draw(drawing.name(live), hue, hue, *steps_after(px, py))
         at = (fig.x.place(live.columns["far"]), fig.y.place(live.columns[y]))
         _moves(fig, live, hue, drawing, *at)
@@ -425,7 +450,8 @@ def _error_rates(parts: list[LivePart], drawing: Drawing) -> Figure:
             py = y.place(live.columns[name][shown])
             if {f"{name}_low", f"{name}_high"} <= set(live.columns):
                 ends = (y.place(live.columns[f"{name}{end}"][shown]) for end in ("_low", "_high"))
-                fig.band(colour, px, *ends)
+                inside = live.columns.get(f"{name}_in_band")
+                fig.limits(colour, px, ends, None if inside is None else inside[shown] == 1)
             words = [drawing.name(live)] if drawing.several else []
             fig.draw(" ".join([*words, _says(parts, name.upper())]), colour, dash,
                      *steps_after(px, py))  # fmt: skip
@@ -502,7 +528,9 @@ def _dir_far(parts: list[LivePart], drawing: Drawing) -> Figure:
             py = y.place(live.ranked["dir"][:, rank - 1])
             if rank == 1 and {"dir_low", "dir_high"} <= set(live.ranked):
                 ends = (y.place(live.ranked[f"dir{e}"][order, 0]) for e in ("_low", "_high"))
-                fig.band(hue, px[order], *ends)
+                inside = live.ranked.get("dir_in_band")
+                there = None if inside is None else inside[order, 0] == 1
+                fig.limits(hue, px[order], ends, there)
             place = (hue, hue) if drawing.several else (i, i)
             fig.draw(name, *place, *steps_after(px[order], py[order]))
         _moves(fig, live, hue, drawing, px, y.place(live.ranked["dir"]), "row-rank")
@@ -524,7 +552,8 @@ def _cmc(parts: list[LivePart], drawing: Drawing) -> Figure:
         shown = slice(0, most)
         if {f"{name}_low", f"{name}_high"} <= set(live.by_rank):
             ends = (y.place(live.by_rank[f"{name}{e}"])[shown] for e in ("_low", "_high"))
-            fig.band(hue, px[shown], *ends)
+            inside = live.by_rank.get(f"{name}_in_band")
+            fig.limits(hue, px[shown], ends, None if inside is None else inside[shown] == 1)
         fig.draw(drawing.name(live), hue, hue, px[shown], py[shown])
         beyond = np.arange(1, len(values) + 1) > most
         _moves(fig, live, hue, drawing, np.where(beyond, np.nan, px), py, "rank")

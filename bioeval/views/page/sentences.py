@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
+from bioeval.results.words import margin_in_words
 from bioeval.tallies.points import per_cent
 from bioeval.views.page import words
 from bioeval.views.page.cells import Bounded, Number, PageTable, Text, attempts_of, decimals_for
@@ -453,6 +454,9 @@ def _verdict(part: PageItem, state: LiveState, short: bool) -> Sentence:
     if shown is None:
         why = str(one["undecided"].item()) if "undecided" in one else ""
         shown = "no difference shown" + (f" ({why})" if why else "")
+    if "margin" in one and one["supported"]:
+        values = (one[x].item() for x in ("margin", "not_worse", "equivalent"))
+        shown = "; ".join(filter(None, [shown, margin_in_words(a, measure != "AUC", *values)]))
     difference = [
         *(_number(part, one, "difference", unit=False, strong=True), " points (", _level(part)),
         *(_number(part, one, "difference_low", unit=False), " to "),

@@ -42,6 +42,7 @@ class Curve:
     dash: int = 0  # number of its line style
     low: np.ndarray | None = None  # confidence limits of each y, where the dataset has them
     high: np.ndarray | None = None
+    inside: np.ndarray | None = None  # where these are of a simultaneous band, else pointwise
 
 
 def curve_of(
@@ -57,11 +58,13 @@ def curve_of(
     why_not = undefined(dataset, x) or undefined(dataset, y)
     if not (why_not or np.isfinite(values(x)).any()):
         why_not = f"no finite {x}"
-    low = high = None
+    low = high = inside = None
     if f"{y}_low" in dataset and not np.isnan(values(f"{y}_low")).all():
         low, high = values(f"{y}_low"), values(f"{y}_high")
+        if f"{y}_in_band" in dataset:
+            inside = values(f"{y}_in_band") == 1
     name = system.name if name is None else name
-    return Curve(name, values(x), values(y), system, why_not, low=low, high=high)
+    return Curve(name, values(x), values(y), system, why_not, low=low, high=high, inside=inside)
 
 
 def curves_at_ranks(
@@ -162,6 +165,9 @@ class CurvesDisplay(Display):
         The lines, by name; without those for which no rate is defined.
     bands_ : dict of str to PolyCollection
         The confidence bands of the lines that have them, by name.
+    pointwise_ : dict of str to PolyCollection
+        Beside simultaneous bands, the pointwise limits where those are not defined: lighter, with
+        dashed ends.
     labels_ : DirectLabels
         The names beside the lines.
     """
@@ -170,6 +176,7 @@ class CurvesDisplay(Display):
 
     lines_: dict[str, Line2D]
     bands_: dict[str, Any]
+    pointwise_: dict[str, Any]
     labels_: DirectLabels
 
     def __init__(self, curves: Iterable[Curve]):
@@ -178,7 +185,7 @@ class CurvesDisplay(Display):
             if curve.name in self.curves:
                 raise DataError(f"two curves are called {curve.name!r}; rename one of the systems")
             self.curves[curve.name] = curve
-        self.lines_, self.bands_ = {}, {}
+        self.lines_, self.bands_, self.pointwise_ = {}, {}, {}
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -221,7 +228,7 @@ class CurvesDisplay(Display):
                 "mapping of name to result"
             )
         self._name = name or ""
-        self.lines_, self.bands_ = {}, {}
+        self.lines_, self.bands_, self.pointwise_ = {}, {}, {}
         return self._axes(ax, size or self.spec.size)
 
     def _line(
@@ -265,14 +272,24 @@ class CurvesDisplay(Display):
         line = self.lines_[curve.name]
         shown = np.isfinite(curve.x) & (True if shown is None else shown)
         x, low, high = (np.asarray(v, dtype=float)[shown] for v in (curve.x, curve.low, curve.high))
+        inside = np.ones(len(x), bool) if curve.inside is None else curve.inside[shown]
         if len(x) > 1 and x[0] > x[-1]:
-            x, low, high = x[::-1], low[::-1], high[::-1]
+            x, low, high, inside = x[::-1], low[::-1], high[::-1], inside[::-1]
         drawn = line.get_drawstyle()
         steps: Any = drawn.removeprefix("steps-") if drawn.startswith("steps-") else None
+        given = {"step": steps, "color": line.get_color(), "zorder": 1.5}
+        x = np.maximum(x, floor)
         self.bands_[curve.name] = self.ax_.fill_between(
-            np.maximum(x, floor), low, high, step=steps, color=line.get_color(), alpha=0.16,
-            linewidth=0, zorder=1.5,
-        )  # fmt: skip
+            x, low, high, where=inside, alpha=0.16, linewidth=0, **given
+        )
+        if not inside.all():
+            next_to = ~inside  # and the points beside these, so that no gap is left
+            next_to[1:] |= ~inside[:-1]
+            next_to[:-1] |= ~inside[1:]
+            self.pointwise_[curve.name] = self.ax_.fill_between(
+                x, low, high, where=next_to, alpha=0.6, linewidth=0.7, linestyle="--",
+                facecolor="none", edgecolor=given.pop("color"), **given,
+            )  # fmt: skip
 
     def _cloud(
         self, curve: Curve, lines: Iterable[tuple[np.ndarray, np.ndarray]], **style: Any
@@ -329,9 +346,11 @@ class CurvesDisplay(Display):
             attrs = self.curves[name].system.dataset.attrs
             if "interval_method" in attrs:
                 confidence, method = 100 * float(attrs["confidence"]), interval_method(attrs)
-                said.append(
-                    f"bands: {confidence:g} % at each {self.spec.by_itself} by itself, {method}"
-                )
+                by_itself = f"at each {self.spec.by_itself} by itself"
+                if attrs.get("band") == "simultaneous":
+                    apart = f" (dashed: {by_itself})" if name in self.pointwise_ else ""
+                    by_itself = f"along the whole curve at once{apart}"
+                said.append(f"bands: {confidence:g} % {by_itself}, {method}")
         return list(dict.fromkeys(said))
 
 

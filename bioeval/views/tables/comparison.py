@@ -62,13 +62,19 @@ class ComparisonTable:
                 table.add_row(*row.cells, Text(row.verdict, "bold" if row.conclusive else ""))
             yield table
         yield Text("")
+        level = float(attrs["confidence"])
         jackknifed = ";" if self._searched else "; AUC, recognition rate and DIR"
         yield Text(
             f"Difference: {attrs['system_a']} - {attrs['system_b']}, of rates in percentage points "
-            f"(pp); interval: {100 * float(attrs['confidence']):g} %, of each by itself, both "
+            f"(pp); interval: {100 * level:g} %, of each by itself, both "
             f"systems resampled together by subject ({int(attrs['replicates']):,} replicates"
             + self._translate(f"{jackknifed} by the jackknife).")
-            + (" Better: after Holm's adjustment." if attrs["adjust"] == "holm" else ""),
+            + (" Better: after Holm's adjustment." if attrs["adjust"] == "holm" else "")
+            + (
+                f" Not worse, equivalent: by intervals of {100 * (2 * level - 1):g} %."
+                if "margin" in self.dataset
+                else ""
+            ),
             style="dim",
         )
         warnings = map(with_joined_targets, str(attrs["warnings"]).splitlines())
@@ -119,7 +125,7 @@ class ComparisonTable:
                     f"[{limits}]" if low == low else "",
                 ),
                 translate(verdicts[i]),
-                bool(ds["better"].values[i]),
+                any(ds[x].values[i] for x in ("better", "not_worse") if x in ds),
             )
 
 

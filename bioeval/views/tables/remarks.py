@@ -148,6 +148,8 @@ def intervals(found: Mapping[str, xr.Dataset]) -> list[str]:
         text = f"{100 * float(attrs['confidence']):g} % interval, {interval_method(attrs)}"
         if "replicates" in attrs:
             text += f" ({int(attrs['replicates']):,} replicates)"
+        if attrs.get("band") == "simultaneous":
+            text += ", along curves simultaneous"
         said.setdefault(text, []).append(str(attrs.get("task", "")))
     if len(said) < 2:
         return [f"In brackets: {text}." for text in said]

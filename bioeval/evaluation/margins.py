@@ -1,0 +1,118 @@
+"""Margins of a comparison: whether a system is not worse than another, or equivalent to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.arguments import require_number
+from bioeval.base.errors import Argument, DataError, bad_choice
+from bioeval.base.scalars import COMPARED, Name
+from bioeval.evaluation.compared_measures import PairedMeasure
+from bioeval.results.dataset import Variables
+from bioeval.stats.binomial import zero_error_bound
+from bioeval.stats.options import IntervalOptions
+
+MARGINS = {
+    "margin": Name("largest difference that does not matter, set beforehand; NaN without one"),
+    "not_worse": Name(
+        "1 where the first system is shown to be worse by less than the margin, or better, else 0"
+    ),
+    "equivalent": Name("1 where the systems are shown to differ by less than the margin, else 0"),
+}
+
+
+def check_margin(margin: Any, confidence: float) -> float | dict[str, float] | None:
+    """Return a margin as a number, or as numbers by the name of a measure.
+
+    Raise :class:`DataError` unless each is above 0 and below 1.
+    """
+    if margin is None:
+        return None
+    if confidence <= 0.5:
+        raise DataError(
+            f"{Argument('confidence')} is {confidence:g}; expected more than 0.5 with "
+            f"{Argument('margin')}, whose interval holds 2 * confidence - 1"
+        )
+    if not isinstance(margin, Mapping):
+        return _proportion(margin)
+    if not margin:
+        raise DataError(f"{Argument('margin')} is empty; expected a number or measures with one")
+    for name in margin:
+        if name not in COMPARED:
+            raise DataError(bad_choice(f"a measure of {Argument('margin')}", name, COMPARED))
+    return {name: _proportion(value) for name, value in margin.items()}
+
+
+def _proportion(value: Any) -> float:
+    found = require_number("margin", value, above=0.0)
+    if found >= 1:
+        raise DataError(
+            f"{Argument('margin')} is {value!r}; expected a proportion below 1, such as 0.01 for "
+            "1 percentage point"
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class MarginConclusions:
+    """What is shown of each measure with its margin, as arrays over the measures."""
+
+    margin: np.ndarray
+    not_worse: np.ndarray
+    equivalent: np.ndarray
+
+    @property
+    def variables(self) -> Variables:
+        """The variables of a comparison."""
+        return {name: (("measure",), getattr(self, name)) for name in MARGINS}
+
+
+def within_margins(
+    measures: list[PairedMeasure],
+    margin: float | dict[str, float],
+    limits: Callable[[PairedMeasure, IntervalOptions], tuple[float, float, float]],
+    interval: IntervalOptions,
+) -> MarginConclusions:
+    """Decide for each measure by the interval of twice the error probability of `interval`.
+
+    Each of its `limits` is then one-sided at the confidence of `interval`: two one-sided tests
+    (Schuirmann 1987, Journal of Pharmacokinetics and Biopharmaceutics 15, 657-680).
+    """
+    if isinstance(margin, dict):
+        measured = dict.fromkeys(x.scalar.name for x in measures)
+        for name in margin:
+            if name not in measured:
+                raise DataError(bad_choice(f"a measure of {Argument('margin')}", name, measured))
+    each = margin if isinstance(margin, dict) else {}
+    one = np.nan if isinstance(margin, dict) else margin
+    margins = np.array([each.get(x.scalar.name, one) for x in measures], dtype=np.float64)
+    both_sides = replace(interval, confidence=2 * interval.confidence - 1)
+    ends = np.array([_ends(x, limits, both_sides, interval) for x in measures]).reshape(-1, 2)
+    low, high = ends.T
+    larger_is_better = np.array([x.scalar.larger_is_better for x in measures], dtype=bool)
+    supported = np.array([x.supported for x in measures], dtype=bool)
+    not_worse = supported & (np.where(larger_is_better, -low, high) < margins)  # NaN: not shown
+    equivalent = supported & (-margins < low) & (high < margins)
+    return MarginConclusions(margins, not_worse.astype(np.int64), equivalent.astype(np.int64))
+
+
+def _ends(
+    measure: PairedMeasure,
+    limits: Callable[[PairedMeasure, IntervalOptions], tuple[float, float, float]],
+    both_sides: IntervalOptions,
+    interval: IntervalOptions,
+) -> tuple[float, float]:
+    """Return the limits of a difference that a margin is compared with.
+
+    Where every decision is the same, the limits are the bound by subjects: that none of a few
+    people was decided differently does not show that nobody is.
+    """
+    low, high, _ = limits(measure, both_sides)
+    if low == high == 0:
+        bound = float(zero_error_bound(measure.trials, interval.confidence))
+        return -bound, bound
+    return low, high
