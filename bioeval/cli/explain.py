@@ -110,8 +110,10 @@ def command(
                 stages(f"drawing {picture}")
                 _draw(row, picture)
             output.write_page(row, [data, reading.get("labels")], stages)
-        document = {"bioeval": __version__, "file": data, **found.document()}
-        csv = {"list.csv": found.columns()}
+        document, csv = {}, {}
+        if output.documented:  # entries of a long row take longer than the row
+            document = {"bioeval": __version__, "file": data, **found.document()}
+            csv = {"list.csv": found.columns()}
         files = output.save(document, None, table, stages, csv=csv)
     output.show(table, document, files)
 

@@ -26,7 +26,8 @@ from bioeval.evaluation.plan import (
 from bioeval.evaluation.task_counts import TaskCounts, datasets_of
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
-from bioeval.results.dataset import Scalars, tree_of
+from bioeval.results.assembly import tree_of
+from bioeval.results.dataset import Scalars
 from bioeval.scores.blocks import Progress, is_small, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
@@ -125,7 +126,9 @@ def evaluate(
             for name, points in shared_points(alone).items()
         }
     trees = {k: _evaluate_system(v, protocol, each[k], progress) for k, v in scores.items()}
-    return xr.DataTree(children=trees)
+    return tree_of(
+        {f"{k}{node.path}": node.to_dataset() for k, tree in trees.items() for node in tree.leaves}
+    )
 
 
 def summary(

@@ -24,7 +24,7 @@ from bioeval.evaluation.sharing import (
 )
 from bioeval.evaluation.tally_file import read_tally, write_tally
 from bioeval.evaluation.task_counts import TaskCounts, datasets_of, with_notes
-from bioeval.results.dataset import tree_of
+from bioeval.results.assembly import tree_of
 from bioeval.results.open_set import open_set_grid
 from bioeval.results.verification import grid_of
 from bioeval.scores.provenance import about_of_union

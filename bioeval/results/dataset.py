@@ -11,6 +11,7 @@ import xarray as xr
 from bioeval.base.scalars import Name
 from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
+from bioeval.results.assembly import dataset_of
 from bioeval.scores.provenance import Provenance
 
 #: Ranks that are shown unless the protocol card names others.
@@ -101,19 +102,7 @@ def build(
     data = {k: _variable(dims, x, names[k]) for k, (dims, x) in variables.items()}
     described = {**COORDINATES, **names}
     coords = {k: _variable((k,), x, described[k]) for k, x in coordinates.items()}
-    return xr.Dataset(data, coords, dict(attrs))
-
-
-def tree_of(datasets: Mapping[str, xr.Dataset]) -> xr.DataTree:
-    """Return datasets as a tree, by path; `DataTree.from_dict` copies them at every level."""
-    parts: dict[str, dict[str, xr.Dataset]] = {}
-    for path, dataset in datasets.items():
-        name, _, rest = path.partition("/")
-        parts.setdefault(name, {})[rest] = dataset
-    tree = xr.DataTree(datasets.get(""))
-    parts.pop("", None)
-    tree.children = {name: tree_of(part) for name, part in parts.items()}
-    return tree
+    return dataset_of(data, coords, dict(attrs))
 
 
 def _variable(dims: tuple[str, ...], values: Any, name: Name) -> xr.Variable:

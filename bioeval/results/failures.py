@@ -11,7 +11,7 @@ import xarray as xr
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.scalars import Name
-from bioeval.results.dataset import tree_of
+from bioeval.results.assembly import tree_of
 
 _FAILURES = {
     "frr_iso": Name("false reject rate with failures to acquire: FTA + FRR (1 - FTA)", iso="FRR"),
@@ -99,7 +99,9 @@ def with_failures(
         known = {path for path, one in nodes.items() if _is_verification(one)}
         if not known:
             raise DataError(f"{Argument('fta')} and {Argument('fte')} need results of verification")
-        return tree_of({k: _added(x, fta, fte) if k in known else x for k, x in nodes.items()})
+        return tree_of(
+            {k: _added(x, fta, fte) if k in known else x.copy() for k, x in nodes.items()}
+        )
     if not isinstance(ds, xr.Dataset) or not _is_verification(ds):
         raise DataError("ds is no result of be.verification; expected its far and frr")
     return _added(ds, fta, fte)

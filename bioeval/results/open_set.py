@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -385,6 +386,11 @@ class _Searches:
         other = np.sort(tally.other[impostor_probes(tally, self.role)])
         self.points = OpenSetPoints(tally.mate[probes], ranks, weights, len(self.mated), other)
 
+    @cached_property
+    def equal_error(self) -> EqualError:
+        """The equal error rate at rank 1."""
+        return self.points.equal_error()
+
     def attempts(self) -> OpenSetAttempts:
         """Return the numbers of attempts."""
         tally = self.tally
@@ -411,7 +417,7 @@ class _Searches:
     def rows(self, far_targets: np.ndarray) -> np.ndarray:
         """Return the finite thresholds of the EER and of the FAR targets at rank 1."""
         at_far = self.points.at_far(far_targets, 1)[1]
-        every = np.append(at_far, self.points.equal_error().eer_threshold)
+        every = np.append(at_far, self.equal_error.eer_threshold)
         return every[np.isfinite(every)]
 
     def point_variables(self, far_targets: np.ndarray, ranks: int) -> Variables:
@@ -419,7 +425,7 @@ class _Searches:
         kind, per_target = self.tally.about.kind, ("far_target", "rank")
         dir_at_far, threshold_at_far = self.points.at_far(far_targets, ranks)
         return {
-            **equal_error_variables(self.points.equal_error(), kind),
+            **equal_error_variables(self.equal_error, kind),
             "dir_at_far": (per_target, dir_at_far),
             "threshold_at_far": (per_target, to_user(threshold_at_far, kind)),
         }

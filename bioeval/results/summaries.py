@@ -13,7 +13,8 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
 from bioeval.base.version import __version__
 from bioeval.kernels import index_sets as kernel
-from bioeval.results.dataset import COSTS, Scalars, Variables, build, shown_ranks, tree_of
+from bioeval.results.assembly import tree_of
+from bioeval.results.dataset import COSTS, Scalars, Variables, build, shown_ranks
 from bioeval.results.support import equal_error_variables
 from bioeval.results.verification import point_scalars
 from bioeval.tallies.index_sets import SelectionCounts
