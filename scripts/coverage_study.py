@@ -1,14 +1,14 @@
 """How often intervals hold the truth: a simulation, printed as the table of docs/uncertainty.md.
 
     scripts/coverage [--runs 2000] [--chosen 1000] [--crossed 400] [--nulls 600] [--power 200]
-        [--searched 1000] [--identified 1000] [--checks 200]
+        [--searched 1000] [--identified 1000] [--checks 200] [--extrapolation 100]
 
 Each run draws other people from one population whose true rates are known from many millions of
 independent pairs of templates, compares all templates of all people with each other, and asks every
 method for a 95 % interval. Then two systems are compared that are equally good, or that differ in
 some people, and what is declared of them is counted. The tables of docs/checks.md are last: what
 checks of data find of planted errors of labels, and in sound data. Takes some hours; 0 leaves a
-table out.
+table out, and --only TABLE leaves out all others.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import coverage_checks
+import coverage_extrapolation
 import numpy as np
 from coverage_promise import PEOPLE, lines as promises
 
@@ -546,16 +547,22 @@ def main() -> None:
         "--identified", type=int, default=1000, help="of each line on identification"
     )
     parser.add_argument("--checks", type=int, default=200, help="of each line of docs/checks.md")
-    parser.add_argument("--only", choices=["promise"], help="this table alone")
-    parser.add_argument("--promises", type=int, default=100, help="of each line on promises")
+    parser.add_argument("--promise", type=int, default=100, help="of each line on promises")
     parser.add_argument("--people", type=int, nargs="+", help="of the lines on promises")
+    parser.add_argument(
+        "--extrapolation", type=int, default=100, help="of each line on extrapolated FAR"
+    )
+    parser.add_argument("--only", metavar="TABLE", help="this table alone, such as extrapolation")
     given = parser.parse_args()
-    if given.only or given.promises:
-        people = tuple(given.people or PEOPLE)
-        for line in promises(given.promises, people, SEED):
+    tables = [name for name in vars(given) if name not in ("only", "people")]
+    if given.only is not None:
+        if given.only not in tables:
+            parser.error(f"--only is {given.only}; expected one of {', '.join(tables)}")
+        for name in set(tables) - {given.only}:
+            setattr(given, name, 0)
+    if given.promise:
+        for line in promises(given.promise, tuple(given.people or PEOPLE), SEED):
             print(line, flush=True)
-    if given.only:
-        return
     rng = np.random.default_rng(SEED)
     if given.runs:
         _print_rates(rng, given.runs)
@@ -574,6 +581,8 @@ def main() -> None:
         _print_identified(rng, given.identified)
     if given.checks:
         coverage_checks.print_tables(seed=1, runs=given.checks)
+    if given.extrapolation:
+        coverage_extrapolation.print_table(SEED, given.extrapolation)
     print(f"\n{time.process_time():.0f} s of processor time", file=sys.stderr)
 
 

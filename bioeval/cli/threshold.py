@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     import xarray as xr
 
+    from bioeval.cli.progress import Stages
     from bioeval.scores.matrix import Scores
 
 
@@ -61,6 +62,11 @@ if TYPE_CHECKING:
 @click.option(
     "--claim", metavar="RATE", help="Say whether the data show far=X, or frr=X, at --at T."
 )
+@click.option(
+    "--extrapolate",
+    is_flag=True,
+    help="Also a threshold for a FAR that the people do not support, by a model.",
+)
 @templates_option
 @fusion_option
 @interval_options
@@ -91,13 +97,16 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
       bioeval threshold scores.npz --target far=1e-3 --folds 10 --repeats 20 --out study
       bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer --json
       bioeval threshold scores.npz --repeats 100 --workers 4 --checkpoint counted
+      bioeval threshold faces.npz --embeddings dlib128 --target far=1e-4 --extrapolate
     """
     if options["at"] is not None or options["claim"] is not None:
         _check_claim(data, {**options, "name": name, "terms": terms})
         return
     del options["at"], options["claim"]
     options["assurance"] = "guaranteed" if options.pop("guaranteed") else "estimated"
-    output = Output.take(options)
+    output, extrapolate = Output.take(options), options.pop("extrapolate")
+    if extrapolate:
+        _require_far(target)
     files_read = [data, options.get("second")]
     reading = take_reading(data, options)
     from bioeval.cli.progress import Stages
@@ -122,7 +131,9 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
         require_values([study["optimistic_far"], study["optimistic_frr"]], [scores])
         document = {**attributes(study, data), "folds": fold_rows(study)}
         shown = in_terms(study, terms)
-        table = StudyTable(shown, reword)
+        table: Any = StudyTable(shown, reword)
+        if extrapolate:
+            table, document["extrapolated"] = _extrapolated(table, scores, target, options, stages)
         files = output.save(document, study, table, stages, drawn=shown)
         if output.page is not None:
             results = _with_curves(study, scores, options["templates"], stages.counting)
@@ -137,7 +148,7 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
     at, claim = options.pop("at"), options.pop("claim")
     if at is None or claim is None:
         raise DataError("--at T and --claim far=X belong together: a threshold, and what it keeps")
-    for name in ("folds", "repeats", "assure", "target"):
+    for name in ("folds", "repeats", "assure", "target", "extrapolate"):
         options.pop(name, None)
     guaranteed = options.pop("guaranteed")
     with StudyCommand(data, options) as run:
@@ -168,3 +179,43 @@ def _with_curves(
 
     attempts = verification(scores, templates=templates, progress=progress)
     return xr.DataTree.from_dict({f"verification/{templates}": attempts, "threshold_study": study})
+
+
+def _require_far(target: str) -> None:
+    """Raise :class:`DataError` unless a target is a FAR to extrapolate to."""
+    from bioeval.base.errors import Argument, DataError
+    from bioeval.tallies.threshold_rules import parse_rule
+
+    rule = parse_rule(target, "target")
+    if rule.name != "far" or not rule.values[0]:
+        raise DataError(
+            f"{Argument('target')} is {rule}; {Argument('extrapolate')} is for a FAR, such "
+            "as far=1e-4"
+        )
+
+
+def _extrapolated(
+    table: Any, scores: Scores, target: str, options: dict[str, Any], stages: Stages
+) -> tuple[Any, dict[str, Any]]:
+    """Return a table with the threshold of a model below it, and that threshold as plain values."""
+    from rich.console import Group
+    from rich.text import Text
+
+    from bioeval.cli.documents import rows_over
+    from bioeval.evaluation.extrapolated_far import LABEL, extrapolate_far
+    from bioeval.results.words import threshold_text
+
+    passed = {k: options[k] for k in ("confidence", "templates", "fusion") if k in options}
+    found = extrapolate_far(scores, target, **passed, progress=stages.counting)
+    (row,) = rows_over(found, "threshold")
+    words = {name: str(found.attrs[name]) for name in ("model", "reason", "warnings")}
+    said = f"No threshold: {words['reason']}."
+    if not words["reason"]:
+        estimate = f"; the model's estimate is {row['far']:.3g}" if row["far"] == row["far"] else ""
+        said = (
+            f"Threshold {threshold_text(row['threshold'])}: the upper limit of the FAR is "
+            f"{row['far_high']:.3g}{estimate}."
+        )
+    lines = Text(f"\nBeyond what the people support: {LABEL}\n", "bold")
+    lines.append(f"  {said}\n", "not bold").append(f"  By {words['model']}.", "not bold dim")
+    return Group(table, lines), {**row, **words, "confidence": found.attrs["confidence"]}

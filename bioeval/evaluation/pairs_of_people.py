@@ -40,7 +40,8 @@ class PairShares:
     scores : Scores
         With people.
     rate : float, optional
-        The mean is known for every threshold where it is at most this, at least.
+        The mean, and the proportion of all attempts, are known for every threshold where they are
+        at most this, at least.
     at : float, optional
         In place of a rate: the one distance at which the mean is wanted.
     templates, fusion
@@ -111,7 +112,7 @@ class PairShares:
             self.beyond = float(edges[place])
             with threads_for(attempts.scores):
                 self._collect(attempts, np.unique(_impostors_up_to(attempts, self.beyond)))
-            if place == len(reached) or (self.mean > rate).any():
+            if place == len(reached) or (np.minimum(self.mean, self.accepted) > rate).any():
                 return
             share *= 4
 
@@ -173,6 +174,14 @@ class PairShares:
         """Pairs that are there can be divided into so many sets of disjoint pairs, and one more."""
         self.independent = self.pairs // (int(self._partners.max(initial=0)) + 1)
 
+    def closest(self) -> tuple[np.ndarray, ...]:
+        """Return both people, the place in `thresholds` and the number of attempts of each entry.
+
+        And the number of impostor attempts of each pair of people, above the diagonal.
+        """
+        count = np.rint(self._share * self._total[self._low, self._high])
+        return self._low, self._high, self._layer, count, self._total
+
     # -- thresholds
 
     def loosest(self, layer: int) -> float:
@@ -210,11 +219,7 @@ class PairShares:
         share = np.bincount(back.reshape(-1), self._share[kept], len(key))
         pair, n, k = key % self.people**2, self.people, len(layers)
         low, high, step = pair // n, pair % n, key // n**2
-        weights = np.ones((n, replicates), dtype=np.float32)
-        for number, side in enumerate(self.sides):
-            branch = seed if number == 0 else np.random.SeedSequence(seed.entropy, spawn_key=(1,))
-            weights[side] = subject_weights(len(side), replicates, branch)
-        weights[self._partners == 0] = 0
+        weights = self.weights(replicates, seed)
         drawn = np.cumsum(weighted_shares(weights, (low, high), step, share, k), axis=0)
         whole = np.bincount(step, share, k).cumsum()
         both = np.concatenate([step * n + low, step * n + high])
@@ -226,6 +231,15 @@ class PairShares:
         sides = tuple(map(len, self.sides))
         drawn = drawn[:, np.isfinite(drawn).all(axis=0)]
         return PeopleMeans(whole / self.pairs, without, drawn, self.pairs, self.independent, sides)
+
+    def weights(self, replicates: int, seed: np.random.SeedSequence) -> np.ndarray:
+        """Return how often each person is drawn in each replicate; 1 where none is resampled."""
+        weights = np.ones((self.people, replicates), dtype=np.float32)
+        for number, side in enumerate(self.sides):
+            branch = seed if number == 0 else np.random.SeedSequence(seed.entropy, spawn_key=(1,))
+            weights[side] = subject_weights(len(side), replicates, branch)
+        weights[self._partners == 0] = 0
+        return weights
 
     def _weight_of_pairs(self, weights: np.ndarray) -> np.ndarray:
         """Return the number of pairs of different people in each replicate."""

@@ -885,7 +885,7 @@ def test_each_option_bears_the_name_of_an_argument():
         "workers",
         "scheduler",
     }
-    own |= {"task", "listed", "dry_run"}
+    own |= {"task", "listed", "dry_run", "extrapolate"}
     for name, called in functions.items():
         options = {p.name for p in command_of(name).params if p.param_type_name == "option"}
         known = {arg for function in called for arg in signature(function).parameters}
@@ -1122,3 +1122,20 @@ def test_a_page_says_which_named_pairs_are_not_common(named_pairs, tmp_path, cap
     said = f"fewer lacks {count - kept} pairs of a and has 0 others"
     assert said in capsys.readouterr().err
     assert said in (tmp_path / "x.html").read_text()
+
+
+def test_an_extrapolated_threshold_is_apart_and_labelled(capsys, tmp_path):
+    crowd = be.simulate_embeddings(40, 4, within=0.7, random_state=1).scores("l2")
+    be.save(be.Scores(crowd.values, crowd.probe_labels), "people.npz")
+    fast = ["--folds", 2, "--repeats", 1, "--extrapolate"]
+    assert run("threshold", "people.npz", "--target", "far=0.005", *fast, "--out", "study") == 0
+    shown = capsys.readouterr().out
+    assert "extrapolated by a model, not measured" in shown
+    assert "the upper limit of the FAR is 0.005" in " ".join(shown.split())
+    document = json.loads(Path("study/summary.json").read_text(encoding="utf-8"))
+    expected = be.extrapolate_far(crowd, "far=0.005", zero=False)
+    assert document["extrapolated"]["threshold"] == pytest.approx(expected.threshold.item())
+    assert run("threshold", "people.npz", "--target", "far=1e-6", *fast) == 0
+    assert "No threshold: FAR 0.0001 % is below" in capsys.readouterr().out
+    assert run("threshold", "people.npz", "--target", "eer", *fast) == 2
+    assert "--extrapolate is for a FAR" in capsys.readouterr().err

@@ -1,0 +1,243 @@
+"""FAR by a model of the closest impostors: against a slow twin, and what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import naive_extrapolated as twin
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import bioeval as be
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.resampling import subject_weights
+
+
+def drawn(
+    people: int = 20, seed: int = 0, each: int = 6, metric: str = "l2", dimensions: int = 6
+) -> be.Scores:
+    """Embeddings of people."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(people), each)
+    x = rng.normal(size=(people, dimensions))[labels]
+    x = x + 0.7 * rng.normal(size=(len(labels), dimensions))
+    return be.Scores.from_embeddings(x, labels, metric=metric)
+
+
+def near(scores: be.Scores, *proportions: float) -> np.ndarray:
+    """Distances of which these proportions of the impostor attempts are within."""
+    d = [d for d, _, _ in twin.impostors(scores.values, scores.probe_labels.tolist())]
+    return np.quantile(d, proportions)
+
+
+def plain(scores: be.Scores) -> be.Scores:
+    """The same matrix without where it came from."""
+    return be.Scores(scores.values, scores.probe_labels)
+
+
+@pytest.mark.parametrize("metric", ["l2", "l1", "linf", "cosine"])
+@pytest.mark.parametrize("confidence", [0.95, 0.8])
+def test_power_laws_are_those_of_the_definition(metric, confidence):
+    scores = drawn(seed=1, metric=metric)
+    at = near(scores, 0.003, 0.008, 0.02)
+    found = be.extrapolate_far(scores, at, confidence=confidence)
+    pairs = twin.impostors(scores.values, scores.probe_labels.tolist())
+    expected = np.array([twin.power_law(pairs, x, confidence) for x in at])
+    assert np.isfinite(expected[1:]).all()
+    np.testing.assert_allclose(found.far, expected[:, 0], rtol=1e-9)
+    np.testing.assert_allclose(found.far_low, expected[:, 1], rtol=1e-8)
+    np.testing.assert_allclose(found.far_high, expected[:, 2], rtol=1e-8)
+    assert "not measured" in found.attrs["warnings"]
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_the_pareto_tail_is_that_of_the_definition(kind):
+    scores = plain(drawn(seed=2))
+    at = near(scores, 0.005, 0.01, 0.02)
+    pairs = twin.impostors(scores.values, scores.probe_labels.tolist())
+    weights = subject_weights(
+        20, 100, IntervalOptions.parse("subject-bootstrap", 0.95, 100, 5).seed
+    )
+    by_person = dict(enumerate(weights.tolist()))
+    expected = [twin.generalised_pareto(pairs, x, 0.9, by_person) for x in at]
+    if kind == "similarity":
+        scores = be.Scores(-scores.values, scores.probe_labels, kind=kind)
+        at, expected = -at[::-1], expected[::-1]
+    found = be.extrapolate_far(scores, at, confidence=0.9, replicates=100, random_state=5)
+    np.testing.assert_allclose(found.far_high, expected, rtol=1e-9)
+    assert np.isnan(found.far).all()
+    assert np.isnan(found.far_low).all()
+    assert "upper limit alone" in found.attrs["model"]
+
+
+def test_a_hand_example():
+    """With each distance of a person and the next slightly apart, the tail is a known one."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(40), 2)
+    n = len(labels)
+    i, j = np.triu_indices(n, 1)
+    different = labels[i] != labels[j]
+    # The impostor distances are (k / N) ** (1 / 4) for k = 1 ... N: FAR(t) = t^4.
+    total = int(different.sum())
+    d = np.zeros((n, n))
+    d[i[different], j[different]] = (rng.permutation(total) + 1) ** 0.25 / total**0.25
+    scores = be.Scores(d + d.T, labels)
+    found = be.extrapolate_far(scores, [0.2, 0.25, 0.3], zero=True)
+    # Of 3,120 the closest 32 and 94 are the tails: fewer than 50 pairs.
+    assert total == 3120
+    assert "closest 1 % are 32 pairs of templates" in found.attrs["reason"]
+    assert np.isnan(found.far).all()
+    twice = np.repeat(np.repeat(d + d.T, 2, 0), 2, 1)
+    twice = twice * (1 + 1e-6 * (lambda x: x + x.T)(rng.random(twice.shape)))
+    found = be.extrapolate_far(be.Scores(twice, np.repeat(labels, 2)), [0.2, 0.25, 0.3], zero=True)
+    # K / sum ln(u / d) of the places 1 ... K among N: 4 within 5 %; so is FAR = t^4.
+    np.testing.assert_allclose(found.far[1:], [0.25**4, 0.3**4], rtol=0.1)
+    assert (found.far_low < found.far).sum() == 3
+    assert found.attrs["reason"] == ""
+
+
+def test_rules_find_the_loosest_threshold():
+    scores = drawn(40, seed=3)
+    for same, options in ((scores, {}), (plain(scores), {"replicates": 200})):
+        found = be.extrapolate_far(same, "far=0.003", **options)
+        t = found.threshold.item()
+        assert found.far_high.item() == pytest.approx(0.003, rel=1e-9)
+        around = be.extrapolate_far(same, [t * (1 - 1e-6), t * (1 + 1e-6)], **options)
+        assert around.far_high[0] <= 0.003 < around.far_high[1]
+    turned = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
+    same = be.extrapolate_far(turned, ("far", 0.003), replicates=200)
+    assert same.threshold.item() == pytest.approx(-t)
+
+
+def test_a_matrix_is_natural_only_if_said():
+    scores = drawn(30, seed=4)
+    at = near(scores, 0.005)
+    assert np.isfinite(be.extrapolate_far(scores, at).far).all()
+    assert np.isnan(be.extrapolate_far(plain(scores), at).far).all()
+    forced = be.extrapolate_far(plain(scores), at, zero=True)
+    np.testing.assert_array_equal(forced.far_high, be.extrapolate_far(scores, at).far_high)
+    fused = be.fuse({"a": scores, "b": plain(scores)})
+    assert "upper limit alone" in be.extrapolate_far(fused, at).attrs["model"]
+
+
+def test_probes_of_other_people_than_the_gallery():
+    """The gallery stays, and the probe people are left out in turn."""
+    rng = np.random.default_rng(5)
+    x = np.repeat(rng.normal(size=(45, 5)), 6, 0) + 0.5 * rng.normal(size=(270, 5))
+    labels = np.repeat(np.arange(45), 6)
+    d = np.linalg.norm(x[:120, None] - x[None, 120:], axis=2)
+    scores = be.Scores(d, labels[:120], labels[120:])
+    at = np.quantile(d, 0.004)
+    found = be.extrapolate_far(scores, at, zero=True)
+    without = []
+    for tail in (0.01, 0.03):
+        u = np.quantile(d, tail, method="inverted_cdf")
+        rates = []
+        for person in range(20):
+            own = d[labels[:120] != person].ravel()
+            tailed = own[own <= u]
+            a = len(tailed) / np.log(u / tailed).sum()
+            rates.append(math.log(len(tailed) / len(own)) + a * math.log(at / u))
+        own = d.ravel()[d.ravel() <= u]
+        far = math.log(len(own) / d.size) + len(own) / np.log(u / own).sum() * math.log(at / u)
+        s = math.sqrt(19 * np.var(rates))
+        without.append(far + twin.student.ppf(0.975, 19) * s)
+    assert found.far_high.item() == pytest.approx(math.exp(max(without)), rel=1e-9)
+    assert found.attrs["independent_pairs"] == 20
+
+
+def refusals():
+    scores = drawn(20, seed=6)
+    zero = scores.values.copy()
+    zero[0, 10] = zero[10, 0] = zero[3, 30] = zero[30, 3] = 0
+    d, labels = scores.values, scores.probe_labels
+    small = d[:60, :60]
+    one = d + 5.0
+    one[labels == 0] -= 4.9
+    one[:, labels == 0] -= 4.9
+    return {
+        "2 pairs of templates of different people have distance 0": be.Scores(zero, labels),
+        "pairs of templates of": be.Scores(small, labels[:60]),
+        "have the same score as another": be.Scores(np.round(d, 2), labels),
+        "on both sides and others on one": be.Scores(d[:60], labels[:60], labels),
+        "the standard error of ln FAR": be.Scores(np.abs(one), labels),
+    }
+
+
+@pytest.mark.parametrize("reason", refusals())
+def test_what_is_refused_has_a_reason(reason):
+    scores = refusals()[reason]
+    found = be.extrapolate_far(scores, np.quantile(scores.values, 0.004), zero=True)
+    assert reason in found.attrs["reason"]
+    for name in ("far", "far_low", "far_high"):
+        assert np.isnan(found[name]).all()
+
+
+def test_thresholds_are_refused_one_by_one():
+    scores = drawn(30, seed=7)
+    at = [-1.0, 0.0, *near(scores, 0.004), 100.0]
+    found = be.extrapolate_far(scores, at)
+    assert np.isnan(found.far).values.tolist() == [True, True, False, True]
+    assert "where FAR is measured (1 of 4 thresholds)" in found.attrs["reason"]
+    assert "a distance of 0 or less (2 of 4 thresholds)" in found.attrs["reason"]
+
+
+def test_a_target_below_a_hundredth_of_the_people_is_refused():
+    scores = drawn(30, seed=7)
+    found = be.extrapolate_far(scores, "far=1e-6")
+    assert "20,000 people are needed" in found.attrs["reason"]
+    assert np.isnan(found.threshold).all()
+    assert "measured" in be.extrapolate_far(scores, "far=0.05").attrs["reason"]
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "options", "match"),
+    [
+        ("eer", {}, "thresholds is eer; expected a FAR"),
+        ("far=0", {}, "expected a FAR above 0"),
+        (None, {}, "give one or several numbers"),
+        ([2.0, 1.0], {}, "do not increase"),
+        (1.0, {"confidence": 1}, "confidence is 1"),
+        (1.0, {"zero": "yes"}, "zero is 'yes'"),
+        (1.0, {"replicates": 3}, "replicates"),
+    ],
+)
+def test_wrong_input(thresholds, options, match):
+    with pytest.raises(be.DataError, match=match):
+        be.extrapolate_far(drawn(), thresholds, **options)
+
+
+def test_similarities_have_no_zero_and_lists_need_people():
+    scores = be.Scores(-drawn().values, drawn().probe_labels, kind="similarity")
+    with pytest.raises(
+        be.DataError, match="of scores of kind similarity; expected True, of distances"
+    ):
+        be.extrapolate_far(scores, -1.0, zero=True)
+    with pytest.raises(be.DataError, match="rests on the number of people"):
+        be.extrapolate_far(be.Scores.from_pairs([0.1, 0.2, 0.3], [1, 0, 0]), 0.1)
+
+
+def test_a_list_has_what_its_matrix_has():
+    scores = drawn(20, seed=8)
+    n = len(scores.probe_labels)
+    i, j = np.triu_indices(n, 1)
+    who = np.stack([scores.probe_labels[i], scores.probe_labels[j]], axis=1)
+    listed = be.Scores.from_pairs(scores.values[i, j], who[:, 0] == who[:, 1], subjects=who)
+    at = near(scores, 0.005)
+    found, expected = (be.extrapolate_far(x, at, zero=True) for x in (listed, plain(scores)))
+    assert found.far_high.item() == pytest.approx(expected.far_high.item(), rel=1e-12)
+
+
+@given(st.integers(0, 50), st.floats(0.1, 10))
+def test_scale_does_not_matter_and_limits_enclose(seed, factor):
+    scores = drawn(20, seed=seed)
+    at = near(scores, 0.004, 0.01, 0.02)
+    found = be.extrapolate_far(scores, at)
+    assert (np.diff(found.far.values[np.isfinite(found.far)]) > 0).all()
+    kept = np.isfinite(found.far.values)
+    assert (found.far_low <= found.far).values[kept].all()
+    assert (found.far <= found.far_high).values[kept].all()
+    scaled = be.Scores(factor * scores.values, scores.probe_labels)
+    other = be.extrapolate_far(scaled, factor * at, zero=True)
+    np.testing.assert_allclose(other.far_high, found.far_high, rtol=1e-6)
