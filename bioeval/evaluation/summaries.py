@@ -131,13 +131,15 @@ def _given(scores: Scores, partitions: Any) -> Iterator[tuple[Any, Any]]:
     if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
         yield from _split(scores, partitions)
         return
-    if not isinstance(partitions, Iterable) or isinstance(partitions, str | bytes | Mapping):
+    scalar = isinstance(partitions, np.ndarray) and not partitions.ndim
+    listed = isinstance(partitions, Iterable) and not scalar
+    if not listed or isinstance(partitions, str | bytes | Mapping):
         raise DataError(
             f"partitions is {type(partitions).__name__}; expected a splitter, or for each "
             "partition a pair (gallery, probes) of index arrays or one index array"
         )
     for one in partitions:
-        pair = isinstance(one, tuple | list) and len(one) == 2 and min(map(np.ndim, one)) > 0
+        pair = isinstance(one, tuple | list) and len(one) == 2 and not any(map(np.isscalar, one))
         yield (one[1], one[0]) if pair else (one, one)
 
 
