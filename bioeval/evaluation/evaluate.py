@@ -126,9 +126,9 @@ def evaluate(
             for name, points in shared_points(alone).items()
         }
     trees = {k: _evaluate_system(v, protocol, each[k], progress) for k, v in scores.items()}
-    return tree_of(
-        {f"{k}{node.path}": node.to_dataset() for k, tree in trees.items() for node in tree.leaves}
-    )
+    found = xr.DataTree()
+    found.children = trees  # which copies nothing
+    return found
 
 
 def summary(

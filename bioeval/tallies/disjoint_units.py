@@ -189,5 +189,6 @@ def layers(values: np.ndarray, genuine: np.ndarray) -> np.ndarray:
 
     Layer ``2 j + 1`` is at ``genuine[j]``, and layer ``2 j`` below it; of NaN -1.
     """
-    found = np.searchsorted(genuine, values) + np.searchsorted(genuine, values, side="right")
+    below = np.searchsorted(genuine, values)
+    found = 2 * below + (np.append(genuine, np.nan)[below] == values)
     return np.where(np.isnan(values), -1, found)

@@ -83,6 +83,7 @@ def test_several_systems_and_what_is_done_with_a_tree(monkeypatch):
     direct, public = both_ways(monkeypatch, lambda: be.evaluate({"one": one, "two": two}))
     assert parts(direct) == parts(public)
     for tree in (direct, public):
+        assert [*tree["one"].children] == ["verification", "open_set", "closed_set"]
         assert parts(pickle.loads(pickle.dumps(tree))) == parts(tree)
         assert tree["one"].copy().identical(tree["one"])
         found = tree["one/open_set"].dataset

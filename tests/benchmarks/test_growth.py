@@ -1,0 +1,40 @@
+"""The study of growth measures every command, and names those that grow faster than their work."""
+
+from __future__ import annotations
+
+import growth_study
+import pytest
+from growth_study import CASES, PAGE, grows_faster, table, write_into
+
+from bioeval.cli.lazy_group import COMMANDS
+
+
+def test_every_command_has_a_case_and_a_line_in_the_docs():
+    assert {name.partition(",")[0] for name in CASES} == {*COMMANDS}
+    page = PAGE.read_text(encoding="utf-8")
+    assert [name for name in CASES if f"| `{name}` |" not in page] == []
+
+
+def test_time_beyond_the_work_is_named():
+    assert grows_faster({"run": (1.0, 5.0), "check": (1.0, 4.4), "tracking": (1.0, 2.4)}) == [
+        "run",
+        "tracking",
+    ]
+
+
+def test_the_table_replaces_the_one_before(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# A\n<!-- growth: by x -->\nold\n<!-- end of growth -->\n# B\n", "utf-8")
+    write_into(page, table({"run": (0.2, 0.5)}))
+    text = page.read_text("utf-8")
+    assert "| `run` | 2,000 | 200 | 2.50 | 4 (cells) |  |" in text
+    assert "old" not in text
+    assert text.startswith("# A\n<!-- growth")
+    assert text.endswith("<!-- end of growth -->\n# B\n")
+
+
+@pytest.mark.parametrize("name", ["explain", "merge", "tracking", "run, a list"])
+def test_a_case_runs(name):
+    once, twice = growth_study.measured(name, 0.02)
+    assert once > 0.0
+    assert twice > 0.0
