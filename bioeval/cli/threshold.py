@@ -54,11 +54,16 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--guaranteed",
+    "assurance",
     is_flag=True,
+    flag_value="guaranteed",
+    default="estimated",
     help="Assure it for any population; needs more people.",
 )
 @click.option("--new-gallery", is_flag=True, help="Assure it for other galleries too.")
-@click.option("--at", type=float, metavar="T", help="With --claim: a threshold fixed beforehand.")
+@click.option(
+    "--at", "threshold", type=float, metavar="T", help="With --claim: a threshold fixed beforehand."
+)
 @click.option(
     "--claim", metavar="RATE", help="Say whether the data show far=X, or frr=X, at --at T."
 )
@@ -99,11 +104,10 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
       bioeval threshold scores.npz --repeats 100 --workers 4 --checkpoint counted
       bioeval threshold faces.npz --embeddings dlib128 --target far=1e-4 --extrapolate
     """
-    if options["at"] is not None or options["claim"] is not None:
+    if options["threshold"] is not None or options["claim"] is not None:
         _check_claim(data, {**options, "name": name, "terms": terms})
         return
-    del options["at"], options["claim"]
-    options["assurance"] = "guaranteed" if options.pop("guaranteed") else "estimated"
+    del options["threshold"], options["claim"]
     output, extrapolate = Output.take(options), options.pop("extrapolate")
     if extrapolate:
         _require_far(target)
@@ -145,12 +149,11 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
     """Say whether the data show, refute or leave open a claim."""
     from bioeval.base.errors import DataError
 
-    at, claim = options.pop("at"), options.pop("claim")
+    at, claim = options.pop("threshold"), options.pop("claim")
     if at is None or claim is None:
         raise DataError("--at T and --claim far=X belong together: a threshold, and what it keeps")
     for name in ("folds", "repeats", "assure", "target", "extrapolate"):
         options.pop(name, None)
-    guaranteed = options.pop("guaranteed")
     with StudyCommand(data, options) as run:
         from bioeval.evaluation.assured import check_claim, claim_blocks
         from bioeval.tallies.threshold_rules import parse_rule
@@ -163,7 +166,6 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
             run.read(),
             at,
             **{rule.name: rule.values[0]},
-            assurance="guaranteed" if guaranteed else "estimated",
             **run.options,
         )
         run.finish(found, claim_blocks, attributes(found, data))

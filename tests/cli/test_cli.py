@@ -854,7 +854,7 @@ def test_each_option_bears_the_name_of_an_argument():
             be.with_failures,
         ],
         "compare": [be.load, be.compare],
-        "threshold": [be.load, be.study_threshold],
+        "threshold": [be.load, be.study_threshold, be.check_claim],
         "gallery-size": [be.load, be.gallery_size],
         "gom": [be.load, be.gom],
         "zoo": [be.load, be.zoo],
@@ -885,7 +885,7 @@ def test_each_option_bears_the_name_of_an_argument():
         "workers",
         "scheduler",
     }
-    own |= {"task", "listed", "dry_run", "extrapolate"}
+    own |= {"task", "listed", "dry_run", "extrapolate", "claim"}
     for name, called in functions.items():
         options = {p.name for p in command_of(name).params if p.param_type_name == "option"}
         known = {arg for function in called for arg in signature(function).parameters}
@@ -978,6 +978,7 @@ def test_choices_are_those_of_the_library():
     from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
     from bioeval.scores.listed_templates import KEEP
     from bioeval.stats import METHODS
+    from bioeval.stats.options import BANDS
     from bioeval.views.plots.save import FORMATS
     from bioeval.views.terms import TERMS
 
@@ -988,6 +989,7 @@ def test_choices_are_those_of_the_library():
     assert choices.pop("too_few") == TOO_FEW
     assert choices.pop("as_") == READ_AS
     assert choices.pop("keep") == KEEP
+    assert choices.pop("band") == BANDS
     assert choices == {"kind": KINDS, "nan": NAN_POLICIES, "missing_pairs": MISSING}
 
 
