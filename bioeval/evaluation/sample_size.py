@@ -412,7 +412,7 @@ def _rules(far: float, confidence: float) -> Variables:
 
 def _sizes(templates: int | Sequence[int] | None) -> list[int]:
     try:
-        given = list(TEMPLATES if templates is None else np.atleast_1d(np.asarray(templates)))
+        given = np.atleast_1d(np.asarray(TEMPLATES if templates is None else templates)).tolist()
     except ValueError:  # of unequal lengths
         given = [templates]
     sizes = [require_integer("templates", x, low=2) for x in given]
