@@ -280,7 +280,7 @@ class _Points:
     def thresholds(self, places: np.ndarray) -> np.ndarray:
         """Return the thresholds at places, one or several of each selection."""
         rejecting = self.reject_all.reshape(-1, *[1] * (places.ndim - 1))
-        at = np.where(places == -1, rejecting, self.values[places])
+        at = np.where(places == -1, rejecting, self.values[np.maximum(places, 0)])
         return np.where(places == -2, np.nan, at)
 
     def _quotient(self, counts: np.ndarray, attempts: np.ndarray) -> np.ndarray:

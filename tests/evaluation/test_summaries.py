@@ -277,6 +277,12 @@ def test_failures_name_their_partition():
         be.summaries(scores, [(good, good + 1), (good[:6], good[:6])], strict)
 
 
+def test_one_template_without_a_score():
+    for dtype in (np.float16, np.float64):
+        scores = be.Scores(np.full((1, 1), np.nan, dtype=dtype), [7])
+        check(be.summaries(scores, [[0]]), scores, [(np.arange(1), np.arange(1))])
+
+
 @pytest.mark.parametrize("wrong", [3, "galleries", None, {"a": [1, 2]}])
 def test_what_is_no_list_of_partitions_is_refused(wrong):
     with pytest.raises(be.DataError, match=r"^partitions is .*expected a splitter"):
