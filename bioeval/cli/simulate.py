@@ -73,6 +73,10 @@ def _require_room(out: str, scores: Scores) -> None:
 def command(out: str, as_json: bool, within: Any, **options: Any) -> None:
     """Draw a population, compare its templates, and write the scores with their labels.
 
+    A subject whose embeddings lie near the common centre is near to all others: `bioeval zoo` finds
+    such wolves and lambs, although no option asked for them. With --model gaussian-scores all
+    subjects are alike, unless --goat-sd, --wolf-sd or --lamb-sd makes them differ.
+
     Examples
     --------
       bioeval simulate --subjects 100 --templates 5 --out scores.npz

@@ -80,6 +80,7 @@ def reid(
     removed_for_ap: str | None = None,
     junk: str | None = None,
     junk_ids: Sequence[int] | None = None,
+    distractor_ids: Sequence[int] | None = None,
     cmc: str | None = None,
     single_gallery_shot: bool | None = None,
     separate_camera_set: bool | None = None,
@@ -128,6 +129,9 @@ def reid(
     junk : {"remove", "keep"}
         Treatment of entries of `junk_ids`.
     junk_ids : sequence of int
+    distractor_ids : sequence of int
+        Identities that mark distractors, which stay as wrong entries, beside those that the names
+        of images mark (Market-1501's 0): a query of one has a warning.
     cmc : {"first-match", "allshots", "single-gallery-shot", "identity-dedup"}
         What a CMC counts.
     single_gallery_shot, separate_camera_set, first_match_break : bool
@@ -214,6 +218,7 @@ def reid(
         removed_for_ap=removed_for_ap,
         junk=junk,
         junk_ids=junk_ids,
+        distractor_ids=distractor_ids,
         cmc=cmc,
         single_gallery_shot=single_gallery_shot,
         separate_camera_set=separate_camera_set,

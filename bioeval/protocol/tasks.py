@@ -307,10 +307,10 @@ class Retrieval(Task):
         may_be_empty=True,
     )
     distractor_ids: tuple[int, ...] = card_field(
-        "identities that mark distractors, which stay as wrong entries; a query of one "
-        "of them is searched like any other, with a warning",
+        "identities that mark distractors, which stay as wrong entries, beside those of the names "
+        "of images (`names_of`); a query of one is searched like any other, with a warning",
         distinct=True,
-        default=(0,),
+        default=(),
         may_be_empty=True,
     )
 

@@ -69,6 +69,8 @@ class LabelledMatrix:
     remarks: tuple[str, ...] = ()
     #: How a file was read, for the description of the data: phrases.
     reading: tuple[str, ...] = ()
+    #: Identities that mark distractors, where the names of images say so.
+    distractor_ids: tuple[int, ...] = ()
     #: The layout of the matrix of which these are some columns; empty: their own.
     part_of: str = ""
     _mask: Any = None

@@ -149,6 +149,8 @@ class Lists:
         self.self_column = _self_columns(scores)
         self.enrolled = (self.room > (self.self_column >= 0)) & scores.enrolled_probes()
         self.marked = _has_id(codes, convention.junk_ids)
+        ids = (*convention.distractor_ids, *scores.distractor_ids)
+        self.distractor_ids = tuple(dict.fromkeys(ids))
         removes = convention.junk == "remove"
         junk = self.marked[self.identity] if removes else np.zeros(n, dtype=bool)
         self.camera, self.query_camera = self._cameras()
@@ -170,7 +172,7 @@ class Lists:
         codes, said = self.scores.codes, []
         keeps = self.convention.junk == "keep"
         for ids, what, then in (
-            (self.convention.distractor_ids, "distractors", "are searched like any other"),
+            (self.distractor_ids, "distractors", "are searched like any other"),
             (
                 self.convention.junk_ids,
                 "junk",
@@ -179,16 +181,16 @@ class Lists:
         ):
             count = int(_has_id(codes, ids)[self.own].sum())
             if count:
-                said.append(
-                    f"{count} queries bear an id of {what} ({', '.join(map(str, ids))}) and {then}"
-                )
+                said.append(f"{count} queries bear an id of {what} ({_listed(ids)}) and {then}")
         return tuple(said)
 
     def about(self, reader: RowReader) -> Provenance:
         """Return the provenance of the data, with :meth:`notes`."""
         reader.note_failure_codes()
-        about = reader.about
-        return replace(about, notes=(*about.notes, *self.notes()))
+        about, reading = reader.about, reader.about.reading
+        if self.distractor_ids:
+            reading = (*reading, f"distractors: identity {_listed(self.distractor_ids)}")
+        return replace(about, notes=(*about.notes, *self.notes()), reading=reading)
 
     def rows(
         self, reader: RowReader, first: int, last: int
@@ -281,6 +283,10 @@ def places_used(mates: Mates) -> np.ndarray:
     """Return the places of the matches of a block of rows that are in use."""
     starts = np.concatenate([[0], np.cumsum(mates.found)])
     return np.repeat(mates.offsets[:-1] - starts[:-1], mates.found) + np.arange(starts[-1])
+
+
+def _listed(ids: tuple[int, ...]) -> str:
+    return ", ".join(map(str, ids))
 
 
 def _has_id(codes: Codes, ids: tuple[int, ...]) -> np.ndarray:

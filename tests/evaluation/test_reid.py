@@ -401,9 +401,23 @@ def test_junk_leaves_and_distractors_stay():
     words = be.Scores([[1, 2, 3]], ["5"], ["-1", "0", "5"])
     assert be.reid(words, **options).first_match_rank[0] == 2
     bears = be.Scores([[1, 2]], [0], [3, 0])
-    ds = be.reid(bears, **options)
+    ds = be.reid(bears, distractor_ids=(0,), **options)
     assert ds.first_match_rank[0] == 2
     assert "1 queries bear an id of distractors" in ds.attrs["warnings"]
+    assert ds.attrs["reading"] == "distractors: identity 0"
+
+
+def test_identity_0_is_a_distractor_only_where_names_say_so(tmp_path):
+    plain = be.reid(be.Scores([[1, 2]], [0], [3, 0]), removed="none")
+    assert "distractors" not in str(plain.attrs)
+    names = np.array(["0000_c1s1_000451_03.jpg"]), np.array(["0003_c2s1_1_1", "0000_c2s1_2_1"])
+    np.savez(tmp_path / "x.npz", scores=[[1.0, 2.0]], probe_names=names[0], gallery_names=names[1])
+    keys = {"probe_labels_key": "probe_names", "gallery_labels_key": "gallery_names"}
+    read = be.load(tmp_path / "x.npz", names_of="market1501", kind="distance", **keys)
+    for scores in (read, read.select(probes=[0], gallery=[1, 0])):
+        found = be.reid(scores)
+        assert found.attrs["reading"].endswith("distractors: identity 0")
+        assert "1 queries bear an id of distractors (0)" in found.attrs["warnings"]
 
 
 def test_single_shot_by_hand():

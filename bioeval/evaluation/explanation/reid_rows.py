@@ -76,7 +76,7 @@ class QueryRow:
                 why, usable = self._unusable(column), False
             elif np.isnan(score):
                 why = f"{FAILED}: at an infinite distance"
-            elif self.row.subjects[column] in map(str, self.convention.distractor_ids):
+            elif self.row.subjects[column] in map(str, lists.distractor_ids):
                 why = "distractor"
             found.append(
                 Cell(

@@ -13,6 +13,7 @@ from typing import Any
 from bioeval.base.arguments import require_path
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.scores.formats import registry
+from bioeval.scores.formats.image_names import PATTERNS
 from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
@@ -175,7 +176,10 @@ def load(
     ... # doctest: +SKIP
     """
     given = dict(locals())
-    return registry.read(given.pop("path"), ReadOptions.parse(**given))
+    found = registry.read(given.pop("path"), ReadOptions.parse(**given))
+    if names_of in PATTERNS:
+        found.distractor_ids = PATTERNS[names_of].distractor_ids
+    return found
 
 
 def save(scores: Scores, path: str | os.PathLike[str]) -> None:

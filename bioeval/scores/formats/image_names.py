@@ -29,6 +29,7 @@ class NamePattern:
     form: str
     source: str
     note: str = ""
+    distractor_ids: tuple[int, ...] = ()
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
@@ -46,6 +47,7 @@ PATTERNS: dict[str, NamePattern] = {
         + _IMAGE,
         "Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015",
         "-1 marks junk, which most conventions ignore; 0 marks distractors, of no labelled person",
+        distractor_ids=(0,),
     ),
     "dukemtmc-reid": NamePattern(
         "0005_c2_f0046985.jpg",

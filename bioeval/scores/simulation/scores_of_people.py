@@ -135,6 +135,10 @@ def simulate(
     ``(j, i)`` too; they may be negative, as only their order matters. Sessions and cameras are
     labels without an effect there.
 
+    Subjects of gaussian-embeddings differ: a subject near the common centre is near to all others,
+    and :func:`bioeval.zoo` finds it as a wolf and a lamb. Subjects of gaussian-scores are alike
+    unless `goat_sd`, `wolf_sd` or `lamb_sd` is above 0.
+
     Examples
     --------
     >>> import bioeval as be
