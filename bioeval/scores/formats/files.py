@@ -76,7 +76,7 @@ def existing_file(path: str | os.PathLike[str], what: str = "a file") -> Path:
     """Return `path` if it is a file that is not empty; else raise an error that says what it is."""
     path = require_path("path", path)
     if path.is_dir():
-        if is_zarr(path) and what == "a file":
+        if what == "a file" and (is_zarr(path) or shipments(path)):
             return path
         raise DataError(f"{path}: is a folder; expected {what}")
     if not path.exists():
@@ -99,6 +99,17 @@ def is_zarr(path: Path) -> bool:
     return any((path / name).is_file() for name in ("zarr.json", ".zgroup", ".zarray"))
 
 
+def shipments(path: Path) -> list[Path]:
+    """Return the folders with ``sims`` and ``sets`` of BSSR1 above or below a folder, or it."""
+    places = (*(x.parent for x in (path, *path.absolute().parents) if x.name == "sims"), path)
+    found = [x for x in places if _has_both(x)]
+    return found or [x for x in sorted(path.glob("*/")) if _has_both(x)]
+
+
+def _has_both(folder: Path) -> bool:
+    return all(os.path.isdir(folder / name) for name in ("sims", "sets"))
+
+
 def no_folder(folder: Path, advice: str = "; make it first") -> str:
     """Return why `folder` is not a folder: it does not exist, or a file has its name."""
     for place in (folder, *folder.parents):
@@ -110,7 +121,7 @@ def no_folder(folder: Path, advice: str = "; make it first") -> str:
 def content(path: Path) -> str:
     """Return ``"npy"``, ``"zip"``, ``"mat"``, ``"text"``, or words for any other content."""
     if path.is_dir():
-        return "a zarr store"
+        return "a zarr store" if is_zarr(path) else "a folder"
     try:
         with open(path, "rb") as file:
             head = file.read(512)

@@ -185,7 +185,7 @@ def read_tracks(path: str | Path) -> dict[str, int]:
 
 def _read_xml(path: Path, count: int | None = None) -> Labels:
     """Read a list of VeRi-776 or AI City, or a sigset."""
-    elements = _xml_elements(path)
+    elements = xml_elements(path)
     if elements and elements[0][0] == "biometric-signature-set":
         return _sigset(path, elements, count)
     items = [found for name, found in elements if name == "Item"]
@@ -258,7 +258,7 @@ def _as_numbers(cells: list[str], path: Path) -> np.ndarray:
     return text_array(cells, str(path))
 
 
-def _xml_elements(path: Path) -> list[tuple[str, dict[str, str]]]:
+def xml_elements(path: Path) -> list[tuple[str, dict[str, str]]]:
     """Return the name, without its prefix, and the attributes of each element of an XML file.
 
     A document type is refused, and with it every entity that a file could define: there is

@@ -29,6 +29,7 @@ _HOMES = (
     "npy",
     "mat",
     "stores",
+    "bssr1",
     "tables",
     "bee",
     "top_k",

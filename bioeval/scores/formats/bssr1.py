@@ -1,0 +1,145 @@
+"""Similarities of the NIST Biometric Scores Set, release 1 (BSSR1), in the folders as shipped.
+
+``sims/dos/face/C`` has one text file for each user, under the name of the user's signature: a line
+with the address of the publisher, a line with the number of scores, then one score a line, for each
+enrollee. ``users.xml`` (rows) and ``enrollees.xml`` (columns) in ``sets/dos``, or below it in the
+folder of the finger, say whose the signatures are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bioeval.base.errors import DataError, counted
+from bioeval.scores.formats.files import decoded_lines, shipments, text_array
+from bioeval.scores.formats.format import Format
+from bioeval.scores.formats.image_lists import xml_elements
+from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.matrix import Scores
+
+_ADDRESS = "biometricscores.nist.gov"
+_SIDES = "users.xml", "enrollees.xml"
+_SHOWN = 8
+
+
+def _matrices(folder: Path) -> list[tuple[Path, Path]]:
+    """Return the folders of scores in a folder, or itself, each with that of its lists."""
+    found = []
+    for shipment in shipments(folder):
+        sims = shipment / "sims"
+        root = folder.absolute() if folder.absolute().is_relative_to(sims.absolute()) else sims
+        for place in (root, *sorted(root.rglob("*"))):
+            if place.is_dir() and any(x.is_file() for x in place.iterdir()):
+                inside = place.absolute().relative_to(sims.absolute())
+                found.append((place, _lists_of(shipment / "sets", inside)))
+    return found
+
+
+def _lists_of(sets: Path, inside: Path) -> Path:
+    """Return the folder of the lists of users and enrollees, of the finger or of all."""
+    for place in (sets / inside, *(sets / x for x in inside.parents)):
+        if all((place / name).is_file() for name in _SIDES):
+            return place
+    raise DataError(
+        f"{sets}: has no users.xml and enrollees.xml for sims/{inside.as_posix()}; expected them "
+        f"in sets/{inside.parts[0] if inside.parts else ''}, as shipped"
+    )
+
+
+def _signatures(path: Path) -> tuple[list[str], np.ndarray]:
+    """Return the names and the subjects of the signatures of a set."""
+    found = [x for name, x in xml_elements(path) if name == "signature"]
+    for key in ("name", "subject_id"):
+        wrong = [i for i, x in enumerate(found, 1) if not x.get(key, "").strip()]
+        if wrong or not found:
+            raise DataError(
+                f"{path}: {len(wrong)} of {counted(len(found), 'signatures')} have no {key}"
+                f"{f', the first is signature {wrong[0]}' if wrong else ''}; expected elements "
+                '<signature name="..." subject_id="...">'
+            )
+    names, subjects = ([x[key].strip() for x in found] for key in ("name", "subject_id"))
+    return names, text_array(subjects, f"{path}: subject_id")
+
+
+def _row(path: Path, columns: int) -> np.ndarray:
+    """Return the scores of one user."""
+    lines = decoded_lines(path)
+    if not lines or not lines[0].strip().startswith(_ADDRESS):
+        raise DataError(f"{path}: line 1 does not begin with {_ADDRESS}; expected a file of scores")
+    stated, scores = lines[1:2], lines[2:]
+    if stated != [str(columns)] or len(scores) != columns:
+        raise DataError(
+            f"{path}: holds {counted(len(scores), 'scores')}, and line 2 states "
+            f"{stated[0] if stated else 'none'}; expected {columns}, one for each enrollee"
+        )
+    try:
+        return np.array(scores, dtype=np.float64)
+    except ValueError:
+        number, text = next((i, x) for i, x in enumerate(scores, 3) if not _is_number(x))
+        raise DataError(f"{path}: line {number} is {text[:40]!r}; expected a score") from None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _files(folder: Path, users: Sequence[str]) -> list[Path]:
+    """Return the file of each user: the signature's name, with ``.bin`` or without."""
+    present = {x.name: x for x in folder.iterdir() if x.is_file()}
+    named = {x.stem: x for x in present.values() if x.suffix == ".bin"} | present
+    missing = [x for x in users if x not in named]
+    if missing:
+        raise DataError(
+            f"{folder}: has no file of {len(missing)} of {counted(len(users), 'users')}; the first "
+            f"is {missing[0]!r}. Expected a file for each signature of users.xml"
+        )
+    return [named[x] for x in users]
+
+
+def _read(path: Path, options: ReadOptions) -> Scores:
+    matrices = _matrices(path)
+    if len(matrices) != 1:
+        shown = ", ".join("/".join(x.parts[-3:]) for x, _ in matrices[:_SHOWN])
+        raise DataError(
+            f"{path}: holds {counted(len(matrices), 'matrices')} of scores"
+            f"{f' ({shown})' if shown else ''}; expected the folder of one"
+        )
+    if options.kind not in (None, "similarity", "llr"):
+        raise DataError(f"{path}: BSSR1 has similarities, not {say('kind', options.kind)}")
+    ((folder, sets),) = matrices
+    (users, probes), (enrollees, gallery) = (_signatures(sets / name) for name in _SIDES)
+    values = np.empty((len(users), len(enrollees)))
+    for i, file in enumerate(_files(folder, users)):
+        values[i] = _row(file, len(enrollees))
+    scores = Scores(
+        values,
+        probes,
+        gallery,
+        probe_meta={"template": text_array(users, "users.xml")},
+        gallery_meta={"template": text_array(enrollees, "enrollees.xml")},
+        kind=options.kind or "similarity",
+        nan=options.nan or "raise",
+        name="-".join(folder.parts[-2:]),
+    )
+    where = "/".join(sets.parts[-2:])
+    scores.reading = (f"subjects from users.xml and enrollees.xml of {where}",)
+    return scores
+
+
+FORMAT = Format(
+    name="bssr1",
+    holds="similarities of NIST's BSSR1 in the folders as shipped, such as `sims/dos/face/C`",
+    looks="a folder of BSSR1",
+    expected="a folder of BSSR1",
+    recognised_by="a folder in, or above, `sims`",
+    recognise=lambda found: found.content == "a folder",
+    read=_read,
+    options=("kind", "nan"),
+)
