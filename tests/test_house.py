@@ -59,7 +59,7 @@ def tree(path: Path) -> ast.Module:
 
 
 def test_modules_lines_and_tokens():
-    figure("modules", len(MODULES), 417)
+    figure("modules", len(MODULES), 418)
     figure("lines", sum(map(lines, MODULES)), 87_900)
     figure("tokens of code", sum(map(tokens, MODULES)), 598_000)
 

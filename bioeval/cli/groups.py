@@ -40,6 +40,12 @@ _METHODS = ("subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-log
     help="A number, or how to choose one on all groups together: eer, far=0.001, hter, cost=P,M,A.",
 )
 @far_option
+@click.option(
+    "--task",
+    type=click.Choice(["verification", "open-set"]),
+    default="verification",
+    help="Verification, or searches of the gallery at rank 1, by group of the probe.",
+)
 @templates_option
 @fusion_option
 @click.option("--alpha", type=float, default=0.5, help="Weight of FAR in FDR and GARBE, 0 to 1.")
@@ -55,7 +61,7 @@ _METHODS = ("subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-log
 @terms_option
 @reading_options
 def command(data: str, **options: Any) -> None:
-    """Evaluate verification of DATA by demographic group.
+    """Evaluate verification of DATA, or its searches, by demographic group.
 
     FRR of each group, FAR of each pair of groups, the threshold that each group would need for
     itself, and how unequal they are: FDR, GARBE, and ratios of the largest rate. Groups with fewer
@@ -67,15 +73,18 @@ def command(data: str, **options: Any) -> None:
       bioeval groups scores.npz --by country --threshold far=0.001 --interval subject-bootstrap
       bioeval groups faces.npz --embeddings dlib128 --labels subject --meta sex=sex --by sex
       bioeval groups scores.npz --by sex --threshold 0.42 --out groups --plots
+      bioeval groups scores.npz --by sex --task open-set --threshold far=0.01
       bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
     """
     require_method(options["interval"])
     with StudyCommand(data, options) as run:
         from bioeval.evaluation.groups import blocks, by_group
 
+        searches = run.options["task"] == "open-set"
+        run.options["task"] = run.options["task"].replace("-", "_")
         found = run.count(by_group, run.read(), run.options.pop("group"), **run.options)
         groups, own = rows_over(found, "group"), rows_over(found, "group", "far_target")
-        pairs = rows_over(found, "group", "claimed_group")
+        pairs = rows_over(found, "group", "claimed_group") if "claimed_group" in found.dims else []
         document = {
             **attributes(found, data), "groups": groups, "pairs": pairs, "own_thresholds": own
         }  # fmt: skip
@@ -90,5 +99,8 @@ def command(data: str, **options: Any) -> None:
             }
             for row in groups
         ]
-        csv = {"groups.csv": as_columns(table), "pairs.csv": as_columns(pairs)}
-        run.finish(found, blocks, document, csv)
+        csv = {"groups.csv": as_columns(table)}
+        if pairs:
+            csv["pairs.csv"] = as_columns(pairs)
+        rates_of = "identification" if searches else "verification"
+        run.finish(found, blocks, document, csv, task=rates_of)

@@ -1,4 +1,4 @@
-"""Verification by demographic group."""
+"""Verification and open-set identification by demographic group."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from bioeval.base.memory import require_memory
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.groups_of_searches import searches_by_group
 from bioeval.evaluation.ticker import ticker
 from bioeval.results.blocks import (
     Block,
@@ -35,9 +36,9 @@ from bioeval.results.groups import GROUPS, INEQUITY, Grouping, groups_dataset, i
 from bioeval.results.words import number, percent, threshold_text
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.labels import Codes, plain
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.provenance import disjoint_among, disjoint_pairs
-from bioeval.scores.template_columns import template_columns
+from bioeval.scores.template_columns import probe_column, template_columns
 from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
 from bioeval.stats.interval_variables import Limits, by_subject, few_people, with_intervals
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
@@ -54,7 +55,7 @@ from bioeval.tallies.by_subject import (
 from bioeval.tallies.pair_counts import PairCounts
 from bioeval.tallies.points import FAR_TARGETS, allowed_errors, check_far_targets, per_cent
 from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.threshold_rules import parse_rule
+from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.verification_job import VerificationJob
@@ -326,6 +327,8 @@ def _of_measures(
 # Up to this many comparisons are listed one by one.
 LISTED = 1 << 17
 
+TASKS = ("verification", "open_set")
+
 # More groups are refused: counts of all their pairs would take too much memory.
 MOST_GROUPS = 256
 
@@ -339,6 +342,10 @@ def by_group(
     far_targets: Sequence[float] = FAR_TARGETS,
     templates: str = "single",
     fusion: str = "min",
+    task: str = "verification",
+    rank_unit: str = "template",
+    ties: str = "pessimistic",
+    impostors: str = "auto",
     alpha: float = 0.5,
     interval: str | None = None,
     confidence: float = CONFIDENCE,
@@ -349,6 +356,8 @@ def by_group(
     checkpoint: str | os.PathLike[str] | None = None,
 ) -> xr.Dataset:
     """Evaluate verification by demographic group: FRR of each, and FAR of each pair of groups.
+
+    With ``task="open_set"`` open-set identification at rank 1, by the group of the probe.
 
     Parameters
     ----------
@@ -366,6 +375,11 @@ def by_group(
         For each, the threshold and the FRR of each group alone, by its own impostor attempts.
     templates, fusion
         As for :func:`bioeval.verification`.
+    task : {"verification", "open_set"}
+        ``"open_set"``: searches of the whole gallery. `group` may then be a column of the probes
+        alone, and `threshold` is a number, ``"eer"`` or ``("far", x)``.
+    rank_unit, ties, impostors
+        Of open-set identification, as for :func:`bioeval.open_set`.
     alpha : float
         Weight of FAR in FDR and GARBE, from 0 to 1; that of FRR is ``1 - alpha``.
     interval : {None, "subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"}
@@ -389,6 +403,10 @@ def by_group(
         groups alike), ``garbe`` (0: all alike), ``far_max_over_min far_max_over_geomean
         frr_max_over_min frr_max_over_geomean`` (NaN where a rate is 0). With an interval,
         ``_low`` and ``_high`` of each.
+
+        With ``task="open_set"`` ``far fa impostor_attempts`` are over ``group`` alone, of searches
+        without a mate in the gallery; ``fr`` counts mated searches without the mate at rank 1
+        within the threshold. Intervals are those of :func:`bioeval.open_set`: the rates have them.
 
         ``few_subjects frr_flagged far_flagged frr_at_far_flagged`` are 1 where there are fewer
         than 30 subjects, or fewer than 30 errors are expected at the overall rate or at the target
@@ -430,10 +448,27 @@ def by_group(
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule, targets = parse_rule(threshold), check_far_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)
+    require_choice("task", task, TASKS)
+    if task == "open_set":
+        searches = {
+            "rank_unit": rank_unit, "ties": ties, "impostors": impostors, "fusion": fusion,
+            "interval": interval, "confidence": confidence, "replicates": replicates,
+            "random_state": random_state,
+        }  # fmt: skip
+        require_scores(scores)
+        scores.require_matrix()
+        require_subjects(scores, "identification by group")
+        column = probe_column(scores, group, "group")
+        labels, places = _groups_of_subjects(scores.codes.probe, scores.codes.values, column)
+        places = places[scores.codes.probe]
+        ds = searches_by_group(scores, (labels, places), rule, targets, alpha, searches)
+        return ds.assign_attrs(_about(group, rule))
     reader = BlockReader(scores)
     require_values(scores, "verification by group")
     codes = _subjects(scores)
-    groups, of_code = _groups_of_subjects(codes, *template_columns(scores, group, "group"))
+    sides = template_columns(scores, group, "group")
+    everyone = np.concatenate([codes.probe, codes.gallery])
+    groups, of_code = _groups_of_subjects(everyone, codes.values, *sides)
     job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
     attempts = SubjectAttempts(job, reader)
     of_person = of_code[np.unique(np.concatenate([codes.probe, codes.gallery]))]
@@ -442,25 +477,32 @@ def by_group(
         with threads_for(scores):
             tally = count_listed(attempts, of_person, distance_rule)
     else:
-        sides = of_code[codes.probe], of_code[codes.gallery]
+        both = of_code[codes.probe], of_code[codes.gallery]
         tick = ticker(progress, 2 * scores.shape[0])
-        tally = count_groups(reader, sides, distance_rule, targets, (templates, fusion), tick)
+        tally = count_groups(reader, both, distance_rule, targets, (templates, fusion), tick)
     symmetric = templates == "single" and is_symmetric(scores)
     subjects = np.bincount(of_person, minlength=len(groups))
     ds = groups_dataset(tally, Grouping(groups, subjects), targets, alpha, symmetric)
-    given = rule.name == "fixed"
     ds.attrs |= {
-        "by": group if isinstance(group, str) else "given values",
+        **_about(group, rule),
         "templates": templates,
         "fusion": fusion if templates == "multi" else "none",
-        "threshold_rule": str(rule),
-        "threshold_rule_in_words": rule.words,
-        "chosen_on": "given" if given else "the same data; its errors there are optimistic",
     }
     if options is not None:
         with threads_for(scores):
             ds = group_intervals(ds, tally, attempts, of_person, options)
     return ds
+
+
+def _about(group: Any, rule: Rule) -> dict[str, str]:
+    """Return the attributes of the groups and of the threshold."""
+    given = rule.name == "fixed"
+    return {
+        "by": group if isinstance(group, str) else "given values",
+        "threshold_rule": str(rule),
+        "threshold_rule_in_words": rule.words,
+        "chosen_on": "given" if given else "the same data; its errors there are optimistic",
+    }
 
 
 def _subjects(scores: Scores) -> Codes:
@@ -473,10 +515,13 @@ def _subjects(scores: Scores) -> Codes:
 
 
 def _groups_of_subjects(
-    codes: Codes, probe: np.ndarray, gallery: np.ndarray
+    subject: np.ndarray, names: np.ndarray, probe: np.ndarray, gallery: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the labels of the groups, sorted, and the group of each subject by its code."""
-    found = Codes(probe, gallery, str(Argument("group")))
+    """Return the labels of the groups, sorted, and the group of each subject by its code.
+
+    `subject` has the subject's code of each template of either side, `names` are those of codes.
+    """
+    found = Codes(probe, probe[:0] if gallery is None else gallery, str(Argument("group")))
     labels, order = _sorted(found.values[np.union1d(found.probe, found.gallery)])
     place = np.full(len(found.values), -1, dtype=np.int64)
     place[np.union1d(found.probe, found.gallery)[order]] = np.arange(len(order))
@@ -485,14 +530,13 @@ def _groups_of_subjects(
             f"{Argument('group')} has {len(labels):,} groups; expected at most {MOST_GROUPS}: a "
             "group is of many subjects"
         )
-    subject = np.concatenate([codes.probe, codes.gallery])
     of_template = place[np.concatenate([found.probe, found.gallery])]
-    group = np.full(len(codes.values), -1, dtype=np.int64)
+    group = np.full(len(names), -1, dtype=np.int64)
     group[subject] = of_template
     wrong = np.flatnonzero(group[subject] != of_template)
     if len(wrong):
         who = np.unique(subject[wrong])
-        first = plain(codes.values[subject[wrong[0]]])
+        first = plain(names[subject[wrong[0]]])
         several = labels[np.unique(of_template[subject == subject[wrong[0]]])].tolist()
         more = f" ({len(who):,} subjects have several)" if len(who) > 1 else ""
         raise DataError(
@@ -539,33 +583,31 @@ def blocks(found: Found) -> Iterator[Block]:
     ds = found[""]
     names = [cut(escaped(str(x)), _LONGEST) for x in ds["group"].values.tolist()]
     given = ds.attrs["chosen_on"] == "given"
-    yield Title(f"Verification by group, {ds.attrs['templates']}-template")
+    searches = "claimed_group" not in ds.dims
+    if searches:
+        yield Title("Open-set identification by group of the probe, rank 1")
+    else:
+        yield Title(f"Verification by group, {ds.attrs['templates']}-template")
     yield DataHeader(found)
     rule = "" if given else f", {ds.attrs['threshold_rule_in_words']} of all groups"
     yield Note(f"At the threshold {threshold_text(float(ds['threshold']))}{rule}")
     yield Sentence()
+    counted = ["subjects", "genuine_attempts", *(["impostor_attempts"] * searches)]
     rows = []
     for i, name in enumerate(names):
         few = "*" if ds["few_subjects"][i] else ""
-        counts = f"{int(ds['subjects'][i]):,}{few}", f"{int(ds['genuine_attempts'][i]):,}"
-        rows.append([name, *counts, _written(ds, "frr", i), _written(ds, "far", i, i)])
-    total = (f"{int(ds[x].sum()):,}" for x in ("subjects", "genuine_attempts"))
-    rows.append(["all", *total, percent(float(ds["frr_overall"]), "fine", ""), ""])
-    heads = ["", "subjects", "genuine", "FRR, %", "FAR within, %"]
-    yield Table(heads, rows, folds=True)
+        counts = [f"{int(ds[x][i]):,}" for x in counted]
+        far = _written(ds, "far", i, *([] if searches else [i]))
+        rows.append([name, counts[0] + few, *counts[1:], _written(ds, "frr", i), far])
+    total = [f"{int(ds[x].sum()):,}" for x in counted]
+    far_overall = percent(float(ds["far_overall"]), "fine", "") if searches else ""
+    rows.append(["all", *total, percent(float(ds["frr_overall"]), "fine", ""), far_overall])
+    made = ["mated", "non-mated", "FRR, %", "FAR, %"]
+    heads = made if searches else ["genuine", "FRR, %", "FAR within, %"]
+    yield Table(["", "subjects", *heads], rows, folds=True)
     yield Sentence()
-    if len(names) > _PAIRED:
-        text = f"FAR of {len(names) ** 2:,} pairs of groups: see pairs.csv (--out)"
-        yield Note(text, indented=False, exact=True)
-        yield Sentence()
-    elif len(names) > 1:
-        yield Sentence("FAR, %, by group of the probe (line) and of the claimed subject (column)")
-        rows = [
-            [name, *(_written(ds, "far", i, j, ends=False) for j in range(len(names)))]
-            for i, name in enumerate(names)
-        ]
-        yield Table(["", *names], rows, said="", folds=True)
-        yield Sentence()
+    if not searches:
+        yield from _pairs_of_groups(ds, names)
     targets = ds["far_target"].values.tolist()
     if targets:
         yield Sentence("FRR, %, of each group at its own threshold")
@@ -579,6 +621,7 @@ def blocks(found: Found) -> Iterator[Block]:
         low, high = (float(ds.get(f"{name}_{end}", np.nan)) for end in ("low", "high"))
         between = "" if low != low else f"[{low:.4g}, {high:.4g}]"
         label = _LABELS[name].format(alpha=float(ds.attrs["alpha"]))
+        label = label.replace(" within groups", "") if searches else label
         rows.append([label, number(float(ds[name])), between])
     yield Table(["", "", ""], rows, said="labels", folds=True)
     if not given:
@@ -591,10 +634,28 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Warnings(found)
 
 
+def _pairs_of_groups(ds: xr.Dataset, names: Sequence[str]) -> Iterator[Block]:
+    """Yield FAR by the group of the probe and that of the claimed subject."""
+    if len(names) > _PAIRED:
+        text = f"FAR of {len(names) ** 2:,} pairs of groups: see pairs.csv (--out)"
+        yield Note(text, indented=False, exact=True)
+    elif len(names) > 1:
+        yield Sentence("FAR, %, by group of the probe (line) and of the claimed subject (column)")
+        rows = [
+            [name, *(_written(ds, "far", i, j, ends=False) for j in range(len(names)))]
+            for i, name in enumerate(names)
+        ]
+        yield Table(["", *names], rows, said="", folds=True)
+    else:
+        return
+    yield Sentence()
+
+
 def _written(ds: xr.Dataset, name: str, *place: int, ends: bool = True) -> str:
     """Return a rate in per cent, with its interval and its flag."""
     value = float(ds[name].values[place])
-    flag = "*" if ds[f"{name}_flagged"].values[place] and value == value else ""
+    flagged = f"{name}_flagged" in ds and ds[f"{name}_flagged"].values[place]
+    flag = "*" if flagged and value == value else ""
     text = percent(value, "fine", "") + flag
     if ends and f"{name}_low" in ds:
         low, high = (float(ds[f"{name}_{end}"].values[place]) for end in ("low", "high"))

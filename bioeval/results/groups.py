@@ -216,12 +216,12 @@ def _undefined(tally: GroupTally, groups: Grouping, frr: np.ndarray, far: np.nda
     ):  # fmt: skip
         if (unknown := np.isnan(rates)).any():
             found.append(
-                f"no {attempt} in {_named(groups, unknown)}: {what} is not defined (NaN), nor are "
+                f"no {attempt} in {named(groups, unknown)}: {what} is not defined (NaN), nor are "
                 "FDR, GARBE and its ratios"
             )
         elif (rates == 0).any():
             found.append(
-                f"{what} is 0 in {_named(groups, rates == 0)}: its ratios are not defined (NaN)"
+                f"{what} is 0 in {named(groups, rates == 0)}: its ratios are not defined (NaN)"
             )
     return found
 
@@ -234,14 +234,14 @@ def _flagged(
     few = flags["few_subjects"]
     if few.any():
         found.append(
-            f"fewer than {FEW_SUBJECTS} subjects: {_named(groups, few)}; flagged, and not to be "
+            f"fewer than {FEW_SUBJECTS} subjects: {named(groups, few)}; flagged, and not to be "
             "ranked"
         )
     by_errors = flags["frr_flagged"] & ~few
     if by_errors.any():
         found.append(
             f"fewer than {RULE_OF_30} false rejects expected at the overall FRR of "
-            f"{per_cent(round(frr, 6))} (rule of 30): {_named(groups, by_errors)}"
+            f"{per_cent(round(frr, 6))} (rule of 30): {named(groups, by_errors)}"
         )
     pairs = flags["far_flagged"] & ~(few[:, None] | few)
     if pairs.any():
@@ -255,12 +255,12 @@ def _flagged(
         if own.any():
             found.append(
                 f"fewer than {RULE_OF_30} false accepts expected at FAR {per_cent(target)} within "
-                f"the group (rule of 30): {_named(groups, own)}"
+                f"the group (rule of 30): {named(groups, own)}"
             )
     return found
 
 
-def _named(groups: Grouping, which: Sequence[bool] | np.ndarray) -> str:
+def named(groups: Grouping, which: Sequence[bool] | np.ndarray) -> str:
     """Return the names of groups; of many, the first few."""
     names = [text for text, flag in zip(groups.texts, which, strict=True) if flag]
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""

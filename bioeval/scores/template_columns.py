@@ -43,6 +43,18 @@ def template_columns(scores: Scores, given: Any, what: str) -> Sides:
     return sides
 
 
+def probe_column(scores: Scores, given: Any, what: str) -> np.ndarray:
+    """Return a value for each probe, none missing: a column of the probes, or as both sides have.
+
+    `given` is as for :func:`template_columns`.
+    """
+    if isinstance(given, str) and given in scores.probe_meta:
+        column = scores.probe_meta[given]
+        _require_known(column, what, given, "probe")
+        return column
+    return template_columns(scores, given, what)[0]
+
+
 def _is_pair(given: Any) -> bool:
     """Whether two columns are given, rather than two values."""
     if not isinstance(given, (tuple, list)) or len(given) != 2:

@@ -49,8 +49,14 @@ def words_of(dataset: xr.Dataset) -> str:
 
 def term_translator(dataset: xr.Dataset) -> TermTranslator:
     """Return the translator of texts about a dataset, by its task and the terms of its views."""
-    identifies = any(f"{name}{end}" in dataset for name in ("dir", "cms") for end in ("", "_mean"))
-    return TermTranslator(words_of(dataset), "identification" if identifies else "verification")
+    return TermTranslator(words_of(dataset), _task_of(dataset))
+
+
+def _task_of(dataset: xr.Dataset) -> str:
+    """Return the task that the rates of a dataset are from."""
+    names = (f"{name}{end}" for name in ("dir", "cms") for end in ("", "_mean"))
+    searches = str(dataset.attrs.get("task", "")).startswith("open-set")
+    return "identification" if searches or any(x in dataset for x in names) else "verification"
 
 
 class TermTranslator:
@@ -128,8 +134,7 @@ def dictionary(datasets: Iterable[xr.Dataset]) -> str:
         there = {n for n in ("far", "frr", "dir", "cms") for e in ("", "_mean") if n + e in dataset}
         if "dir" in there:
             there.discard("frr" if "fold" not in dataset.dims else "")
-        task = "identification" if there & {"dir", "cms"} else "verification"
-        shown[task] += there
+        shown[_task_of(dataset)] += there
     return written(shown, words)
 
 

@@ -331,3 +331,114 @@ def test_scores_that_cannot_be_grouped_are_refused(scores):
     with pytest.raises(DataError, match="at most 256"):
         many = be.Scores(np.ones((300, 300)), np.arange(300))
         be.by_group(many, np.arange(300))
+
+
+# ------------------------------------------------------------------------- searches
+
+SEARCHED = (0.5, 0.1)
+
+
+def searched_by_group(case, of_probe, rule, unit, ties):
+    """Return the threshold, and of each group FR, TG, FA and TI."""
+    data = naive.read(**case.naive())
+    genuine, nearest, probes = naive.roles(data, unit, "min", ties, "auto")
+    points = naive.open_set_points(**case.naive(), unit=unit, ties=ties)
+    if rule == "eer":
+        threshold = naive.crossing(points).threshold if points else math.nan
+    elif isinstance(rule, tuple):
+        allowed = [p for p in points if naive.at_most(p.far, rule[1])]
+        threshold = allowed[-1].threshold if allowed else math.nan
+    else:
+        threshold = rule
+    found = {g: [0, 0, 0, 0] for g in set(of_probe)}
+    if isinstance(threshold, float) and math.isnan(threshold):
+        return threshold, found
+    some = any(not r.enrolled for r in probes)
+    at = data.sign * naive.number(threshold)
+    for g, r in zip(of_probe, probes, strict=True):
+        counts = found[g]
+        if r.rank is not None:
+            counts[1] += 1
+            counts[0] += 1 - (r.rank == 1 and r.best_mate <= at)
+        plays = data.all_against_all or r.enrolled == (not some)
+        if plays and r.nearest_other is not None:
+            counts[3] += 1
+            counts[2] += r.nearest_other <= at
+    return threshold, found
+
+
+@settings(max_examples=cases.examples_of(60))
+@given(data=st.data())
+def test_searches_are_counted_under_the_probe_s_group(data):
+    case, group = data.draw(grouped())
+    unit, ties = (
+        data.draw(st.sampled_from(("template", "subject"))),
+        data.draw(st.sampled_from(("pessimistic", "optimistic", "stable"))),
+    )
+    rule = data.draw(st.sampled_from(("eer", ("far", 0.5), ("far", 0.0), 1.5)))
+    of_probe = [group[x] for x in naive.as_list(case.probe_labels)]
+    threshold, found = searched_by_group(case, of_probe, rule, unit, ties)
+    options = {"threshold": rule, "far_targets": SEARCHED, "rank_unit": unit, "ties": ties}
+    scores, given_ = be.Scores(**case.scores()), of_templates(case, group)
+    if isinstance(threshold, float) and math.isnan(threshold):
+        with pytest.raises(ProtocolError, match="no threshold on these searches"):
+            be.by_group(scores, given_, task="open_set", **options)
+        return
+    ds = be.by_group(scores, given_, task="open_set", **options)
+    names = sorted(set(of_probe))
+    assert ds.group.values.tolist() == names
+    np.testing.assert_array_equal(ds.threshold, float(threshold))
+    for k, name in enumerate(("fr", "genuine_attempts", "fa", "impostor_attempts")):
+        np.testing.assert_array_equal(ds[name], [found[g][k] for g in names], err_msg=name)
+    rates = {"frr": (0, 1), "far": (2, 3)}
+    for name, (a, b) in rates.items():
+        expected = [naive.rate(found[g][a], found[g][b]) for g in names]
+        np.testing.assert_allclose(ds[name], floats(expected), rtol=1e-15, err_msg=name)
+    whole = be.open_set(scores, thresholds=[float(threshold)], rank_unit=unit, ties=ties)
+    assert int(ds.fa.sum()) == int(whole.fa[0])
+    assert float(ds.frr_overall) == pytest.approx(float(whole.frr[0]), nan_ok=True)
+
+
+@pytest.fixture
+def searches():
+    made = be.simulate(
+        40, 3, layout="probe-against-gallery", probes=2, unenrolled=20, random_state=3
+    )
+    made.probe_meta = {"sex": np.array(["fm"[x % 2] for x in made.probe_labels.tolist()])}
+    return made
+
+
+def test_a_column_of_the_probes_is_enough(searches):
+    ds = be.by_group(searches, "sex", task="open_set", threshold=("far", 0.1), far_targets=[0.1])
+    assert ds.subjects.values.tolist() == [30, 30]
+    assert ds.genuine_attempts.values.tolist() == [40, 40]
+    assert ds.impostor_attempts.values.tolist() == [20, 20]
+    for i, sex in enumerate("fm"):
+        part = searches.select(probes=np.flatnonzero(searches.probe_meta["sex"] == sex))
+        alone = be.open_set(part, far_targets=[0.1], max_rank=1)
+        assert float(ds.frr_at_far[i, 0]) == pytest.approx(1 - float(alone.dir_at_far[0, 0]))
+        assert float(ds.threshold_at_far[i, 0]) == float(alone.threshold_at_far[0, 0])
+    assert ds.attrs["by"] == "sex" and ds.attrs["chosen_on"].startswith("the same data")
+    with pytest.raises(DataError, match="not in the gallery metadata"):
+        be.by_group(searches, "sex")
+
+
+def test_intervals_resample_the_people_of_a_group(searches):
+    options = {"task": "open_set", "threshold": 3.5, "interval": "subject-bootstrap"}
+    ds = be.by_group(searches, "sex", **options)
+    for name in ("frr", "far"):
+        assert (ds[f"{name}_low"] <= ds[name]).all() and (ds[name] <= ds[f"{name}_high"]).all()
+    assert ds.attrs["interval_method"] == "subject-bootstrap"
+    assert (ds.frr_at_far_low <= ds.frr_at_far).all()
+
+
+def test_what_is_wrong_is_said(searches):
+    with pytest.raises(DataError, match="of open-set identification; expected a number"):
+        be.by_group(searches, "sex", task="open_set", threshold="hter")
+    with pytest.raises(DataError, match="task is 'closed_set'"):
+        be.by_group(searches, "sex", task="closed_set")
+    with pytest.raises(ProtocolError, match="fixed pairs"):
+        be.by_group(be.Scores.from_pairs([0.1, 0.2], [True, False]), "sex", task="open_set")
+    mixed = list("ab" * 60)
+    with pytest.raises(DataError, match="expected one group for all templates"):
+        be.by_group(searches, (mixed, list("a" * 120)), task="open_set")

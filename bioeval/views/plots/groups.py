@@ -26,22 +26,22 @@ ZERO, UNDEFINED = "#f7f7f7", "#d4d4d4"
 
 
 class GroupsDisplay(OneResultDisplay):
-    """FRR of each group with its interval, and FAR of each pair of groups.
+    """FRR of each group with its interval, and FAR of each pair of groups, or of each group.
 
     Attributes
     ----------
     groups : list
     frr : ndarray, shape (groups,)
-    far : ndarray, shape (groups, groups)
-        By the group of the probe and that of the claimed subject.
+    far : ndarray, shape (groups, groups) or (groups,)
+        By the group of the probe and that of the claimed subject; of searches by the probe's.
     far_ax_ : Axes
         The axes of FAR, to the right of those of FRR.
-    image_ : AxesImage
-        FAR as it was drawn last.
+    image_ : AxesImage or None
+        FAR of pairs of groups as it was drawn last.
     """
 
     far_ax_: Axes
-    image_: AxesImage
+    image_: AxesImage | None = None
     _plot = "groups"
 
     def __init__(self, dataset: xr.Dataset):
@@ -66,19 +66,33 @@ class GroupsDisplay(OneResultDisplay):
             left.set_subplotspec(parts[0])
             right = left.figure.add_subplot(parts[1])
         self.far_ax_ = look.axes_for(right)
-        self._rates(left, style)
-        self._pairs()
+        self._rates(left, "frr", "False reject rate, FRR", style)
         translate, attrs = term_translator(self._dataset), self._dataset.attrs
+        searches = self.far.ndim == 1
+        if searches:
+            self._rates(self.far_ax_, "far", "False accept rate, FAR", style)
+        else:
+            self._pairs()
         title = as_plot_text(name or attrs.get("system", "") or "")
         look.titled(
             left, translate("FRR by group" + (f": {title}" if title else "")), self._over(translate)
         )
+        if searches:
+            look.titled(
+                right, translate("FAR by group"), ["searches without a mate in the gallery"]
+            )
+            return self
         flagged = number <= NUMBERED and self._dataset["far_flagged"].values.any()
         lines = ["*: flagged, too few subjects or expected errors"] if flagged else []
         apart = [("white: 0", self.far == 0), ("grey: not defined", np.isnan(self.far))]
         lines.append("; ".join(text for text, which in apart if which.any()))
         look.titled(right, translate("FAR by pair of groups"), filter(None, lines))
         return self
+
+    @property
+    def _hollow(self) -> tuple[str, ...]:
+        """The rates that are drawn as points."""
+        return ("frr",) if self.far.ndim == 2 else ("frr", "far")
 
     def _over(self, translate: Any) -> list[str]:
         attrs = self._dataset.attrs
@@ -89,26 +103,26 @@ class GroupsDisplay(OneResultDisplay):
             lines = [translate(f"at {attrs['threshold_rule_in_words']}")]
         if "interval_method" in attrs:
             lines.append(f"{100 * attrs['confidence']:g} % intervals, {attrs['interval_method']}")
-        if self._dataset["frr_flagged"].values.any():
+        if any(self._dataset[f"{x}_flagged"].values.any() for x in self._hollow):
             lines.append("hollow: flagged, too few subjects or expected errors to be ranked")
         return lines
 
-    def _rates(self, ax: Axes, style: dict[str, Any]) -> None:
-        """Draw FRR of each group, from top to bottom."""
+    def _rates(self, ax: Axes, rate: str, label: str, style: dict[str, Any]) -> None:
+        """Draw a rate of each group, from top to bottom."""
         ds, places = self._dataset, np.arange(len(self.groups))
-        flagged = ds["frr_flagged"].values.astype(bool)
+        flagged, values = ds[f"{rate}_flagged"].values.astype(bool), ds[rate].values
         colour = look.colour(0)
-        if "frr_low" in ds:
-            low, high = ds["frr_low"].values, ds["frr_high"].values
+        if f"{rate}_low" in ds:
+            low, high = ds[f"{rate}_low"].values, ds[f"{rate}_high"].values
             ax.hlines(places, low, high, color=colour, linewidth=1.6, zorder=2)
         for which, face in ((~flagged, colour), (flagged, "white")):
             given = {"color": colour, "markersize": 6.5, **style}
-            ax.plot(self.frr[which], places[which], "o", markerfacecolor=face, zorder=3, **given)
-        overall = float(ds["frr_overall"])
+            ax.plot(values[which], places[which], "o", markerfacecolor=face, zorder=3, **given)
+        overall = float(ds[f"{rate}_overall"])
         if overall == overall:
             ax.axvline(overall, color=look.RULE, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
         ax.set_ylim(len(self.groups) - 0.5, -0.5)
-        most = np.nanmax([*self.frr, *ds.get("frr_high", ds["frr"]).values, 1e-6])
+        most = np.nanmax([*values, *ds.get(f"{rate}_high", ds[rate]).values, 1e-6])
         ax.set_xlim(-0.02 * most, 1.05 * most)
         if overall == overall:
             left = overall > 0.7 * most
@@ -117,7 +131,7 @@ class GroupsDisplay(OneResultDisplay):
         ax.xaxis.set_major_formatter(lambda value, _: look.percent(value))
         self._name_groups(ax, subjects=True)
         translate = term_translator(ds)
-        look.labelled(ax, translate("False reject rate, FRR"), "", translate.other("frr"))
+        look.labelled(ax, translate(label), "", translate.other(rate))
 
     def _pairs(self) -> None:
         """Draw FAR of each pair of groups, logarithmic; 0 and undefined rates differ."""
@@ -169,7 +183,7 @@ class GroupsDisplay(OneResultDisplay):
 
 
 def groups(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GroupsDisplay:
-    """Draw verification by group: FRR of each group beside FAR of each pair of groups.
+    """Draw rates by group: FRR of each group beside FAR of each pair of groups, or of each group.
 
     Parameters
     ----------
