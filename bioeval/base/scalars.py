@@ -25,6 +25,7 @@ ISO_NAMES = {
     "FPIR": "false-positive identification rate",
     "FNIR": "false-negative identification rate",
     "TPIR": "true-positive identification rate",
+    "SEL": "selectivity",
 }
 
 #: The results that may have a scalar.

@@ -165,6 +165,14 @@ OPEN_SET: dict[str, Name] = {
     "ttr": Name("true target rate: enrolled probes with any template within the threshold"),
     "ttr_identity": Name("proportion of the enrolled probes with a mate within the threshold"),
     "ftr": Name("false target rate: other probes with any template within the threshold"),
+    "selectivity_non_mated": Name(
+        "selectivity: mean candidates within the threshold of a non-mated search",
+        "candidates",
+        iso="SEL(N, N, T)",
+    ),
+    "selectivity_mated": Name(
+        "mean candidates within the threshold of a mated search", "candidates"
+    ),
     "genuine_subjects": Name("subjects of the probes, enrolled: independent trials", "subjects"),
     "impostor_subjects": Name(
         "subjects of the probes of impostor attempts: independent trials", "subjects"

@@ -54,7 +54,12 @@ def searches_by_group(
             '"eer" or ("far", x)'
         )
     sought = [*targets.tolist(), *(rule.values if rule.name == "far" else ())]
-    given = {**options, "max_rank": 1, "far_targets": list(dict.fromkeys(sought))}
+    given = {
+        **options,
+        "max_rank": 1,
+        "selectivity": False,
+        "far_targets": list(dict.fromkeys(sought)),
+    }
     plain = {**given, "interval": None}
     at = rule.values[0] if rule.name == "fixed" else 0.0
     whole = open_set(scores, **plain, thresholds=[at])

@@ -9,14 +9,19 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.base.arguments import require_flag
 from bioeval.base.engine import Client
+from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
+from bioeval.base.variables import OPEN_SET
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, sampled_identification
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import about_attrs, build
+from bioeval.results.open_set import impostor_probes
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
@@ -25,8 +30,9 @@ from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.random_galleries.options import Drawn, parse_drawn, refuse_interval
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.thresholds import check_thresholds, to_user
+from bioeval.tallies.thresholds import check_thresholds, to_internal, to_user
 from bioeval.tallies.tie_policies import rank_weights
+from bioeval.tallies.verification_job import VerificationJob
 
 RANKS = {
     "identification_rank": Name("rank of the best mate; NaN where there is none"),
@@ -76,6 +82,7 @@ def open_set(
     far_targets: Sequence[float] = FAR_TARGETS,
     gallery: str | int = "all",
     sampling: str | int = "exact",
+    selectivity: bool | None = None,
     interval: str | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
@@ -118,6 +125,9 @@ def open_set(
     sampling : {"exact"} or int
         For drawn galleries: the exact mean over all of them, or the number of galleries to draw
         at random.
+    selectivity : bool, optional
+        Whether to count the candidates within each threshold, which takes another look at the
+        scores. None: where `thresholds` are given, of galleries that are not drawn.
     interval, confidence, replicates, random_state, band
         As for :func:`verification`. All-against-all, methods by subject give intervals for new
         people: each subject is left out, as a probe and from the gallery (a jackknife, without
@@ -138,7 +148,10 @@ def open_set(
         threshold_at_far`` over
         ``far_target, rank``, exact at the scores themselves. With an interval: ``_low`` and
         ``_high`` of ``dir far grr frr dir_at_far`` (of the first ten ranks), and, resampled,
-        ``eer_interval_low eer_interval_high``.
+        ``eer_interval_low eer_interval_high``. With `selectivity`, over ``threshold``:
+        ``selectivity_non_mated selectivity_mated``, the mean number of candidates within the
+        threshold, in the rank unit, of non-mated searches (the standard's selectivity) and of
+        mated ones.
 
         Of drawn galleries, counts are expected counts (float64). The exact mean has bounds in
         place of operating points: ``eer_at_least eer_at_most dir_at_far_at_least
@@ -155,7 +168,8 @@ def open_set(
 
     Notes
     -----
-    Definitions: biometrics lecture, "open-set identification"; ISO/IEC 19795-1 (FPIR, FNIR);
+    Definitions: biometrics lecture, "open-set identification"; ISO/IEC 19795-1 (FPIR, FNIR,
+    selectivity);
     ``docs/definitions.md``.
 
     Examples
@@ -178,7 +192,14 @@ def open_set(
     )
     targets = check_far_targets(far_targets)
     planner = TaskPlanner(BlockReader(scores), check_thresholds(thresholds), targets)
-    return _identify(planner, options, drawn, limits, progress)
+    given = thresholds is not None and not drawn.size if selectivity is None else selectivity
+    if require_flag("selectivity", given) and drawn.size:
+        raise ProtocolError(
+            f"{Argument('selectivity')} is not defined for galleries that are drawn "
+            f"({Argument('gallery', str(gallery))}); leave one of them out"
+        )
+    found, tally = _identify(planner, options, drawn, limits, progress)
+    return _with_selectivity(found, scores, tally) if given else found
 
 
 @distributable
@@ -259,7 +280,7 @@ def closed_set(
     options = ClosedSet(
         rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank, unmated=unmated
     )
-    return _identify(TaskPlanner(BlockReader(scores)), options, drawn, limits, progress)
+    return _identify(TaskPlanner(BlockReader(scores)), options, drawn, limits, progress)[0]
 
 
 def _identify(
@@ -268,25 +289,68 @@ def _identify(
     drawn: Drawn,
     limits: IntervalOptions | None,
     progress: Progress | None,
-) -> xr.Dataset:
-    """Return the result of open-set or closed-set identification."""
+) -> tuple[xr.Dataset, Any]:
+    """Return the result of open-set or closed-set identification, and its counts."""
     if drawn.size and limits is not None:
         refuse_interval(limits.method)
     plan = planner.identification(task, drawn)
     job: Any = plan.job
     options = plan.options
     if drawn.repeats and job.form == "galleries":
-        return sampled_identification(job, options, drawn, progress)
+        return sampled_identification(job, options, drawn, progress), None
     reader = planner.reader
     (tally,) = run_jobs(reader.scores, reader, [job], progress)
     node = "open_set" if isinstance(task, OpenSet) else "closed_set"
     counts = TaskCounts(tally, options)
     found = counts.dataset(node)
     if limits is None:
-        return found
+        return found, tally
     from bioeval.evaluation.intervals import with_intervals
 
-    return with_intervals(found, counts, job, reader, limits)
+    return with_intervals(found, counts, job, reader, limits), tally
+
+
+def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTally) -> xr.Dataset:
+    """Return a result with the mean number of candidates within each threshold.
+
+    They are attempts of verification: of templates, or of subjects, as ranks count them. A
+    non-mated search has the impostor attempts of its probe, a mated one all attempts.
+    """
+    over, thresholds = ("threshold",), found["threshold"].values
+    unit = "multi" if tally.rank_unit == "subject" else "single"
+    fusion = tally.fusion if unit == "multi" else "min"
+    searches = {
+        "selectivity_non_mated": impostor_probes(tally, found.attrs["impostors"]),
+        "selectivity_mated": np.flatnonzero(tally.mates > 0),
+    }
+    counted: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+    for name, probes in searches.items():
+        means = np.full(len(thresholds), np.nan)
+        if len(probes):
+            key = probes.tobytes()
+            if key not in counted:
+                part = scores.select(probes=probes)
+                counted[key] = _attempts_within(part, thresholds, unit, fusion)
+            genuine, impostor = counted[key]
+            means = (impostor + genuine * (name == "selectivity_mated")) / len(probes)
+        found[name] = over, means, OPEN_SET[name].attrs()
+    return found
+
+
+def _attempts_within(
+    scores: Scores, thresholds: np.ndarray, templates: str, fusion: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the genuine and impostor attempts of verification within each threshold."""
+    reader = BlockReader(scores)
+    job = VerificationJob(scores, reader, templates=templates, fusion=fusion, thresholds=thresholds)
+    (tally,) = run_jobs(scores, reader, [job])
+    assert tally.given is not None
+    at = to_internal(thresholds, scores.kind)
+    genuine = np.searchsorted(tally.genuine, at, side="right")
+    impostor = tally.given.at_most(at)
+    if larger_is_closer(scores.kind):
+        genuine, impostor = genuine[::-1], impostor[::-1]
+    return genuine, impostor
 
 
 def ranks(
