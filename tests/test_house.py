@@ -59,8 +59,8 @@ def tree(path: Path) -> ast.Module:
 
 
 def test_modules_lines_and_tokens():
-    figure("modules", len(MODULES), 418)
-    figure("lines", sum(map(lines, MODULES)), 87_900)
+    figure("modules", len(MODULES), 419)
+    figure("lines", sum(map(lines, MODULES)), 89_000)
     figure("tokens of code", sum(map(tokens, MODULES)), 601_000)
 
 

@@ -52,6 +52,11 @@ if TYPE_CHECKING:
     metavar="MISS,FALSE",
     help="Costs of a miss and of a false accept.",
 )
+@click.option(
+    "--equalise",
+    metavar="COLUMN",
+    help="Column of the probes whose values weigh the same in Cprimary.",
+)
 @click.option("--save", "save_to", metavar="FILE", help="Write the calibrated scores, as .npz.")
 @templates_option
 @fusion_option
@@ -70,6 +75,7 @@ def command(data: str, **options: Any) -> None:
       bioeval calibration scores.npz --calibrate logistic --train others.npz
       bioeval calibration scores.npz --calibrate pav --train others.npz --priors 0.5,0.01 --json
       bioeval calibration scores.npz --calibrate logistic --train others.npz --out cal --plots
+      bioeval calibration ratios.npz --kind llr --priors 0.01,0.005 --equalise language
     """
     how = {key: options.pop(key) for key in ("calibrate", "train", "prior", "ends", "save_to")}
     if how["calibrate"] is None:

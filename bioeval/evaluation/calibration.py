@@ -23,6 +23,8 @@ from bioeval.results.blocks import (
 from bioeval.results.calibration import (
     LOG_ODDS,
     PRIORS,
+    EqualisedRates,
+    bayes_thresholds,
     calibration_dataset,
     check_costs,
     check_priors,
@@ -31,7 +33,10 @@ from bioeval.results.calibration import (
 from bioeval.results.words import excluded_by_system, number
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.calibration_counts import count_for_calibration
+from bioeval.scores.template_columns import probe_column
+from bioeval.tallies.attempts_within import attempts_within
+from bioeval.tallies.calibration_counts import CalibrationCounts, count_for_calibration
+from bioeval.tallies.thresholds import to_user
 
 
 def calibration(
@@ -41,6 +46,7 @@ def calibration(
     costs: tuple[float, float] = (1.0, 1.0),
     templates: str = "single",
     fusion: str = "min",
+    equalise: str | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate scores as log-likelihood ratios: Cllr, and decision costs by prior.
@@ -56,6 +62,10 @@ def calibration(
         Of a miss (false reject) and of a false accept.
     templates, fusion
         As for :func:`verification`.
+    equalise : str, optional
+        A metadata column of the probes. FRR and FAR in Cprimary are then means over the values of
+        this column, each value with such attempts weighing the same, as in NIST's speaker
+        recognition evaluations.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``, of one sweep after the other.
 
@@ -64,7 +74,10 @@ def calibration(
     xarray.Dataset
         ``cllr``, ``min_cllr`` and ``calibration_loss`` in bits. Over ``prior``: ``act_dcf`` at the
         ``bayes_threshold`` with ``far_at_bayes`` and ``frr_at_bayes``, and ``min_dcf`` over all
-        thresholds, both normalised by the cost of deciding by the prior alone. Over
+        thresholds, both normalised by the cost of deciding by the prior alone. ``c_primary`` is
+        the mean over the priors of ``FRR + beta FAR`` with ``beta = c_fa (1 - prior) / (c_miss
+        prior)`` at the Bayes threshold ``ln beta``, ``min_c_primary`` that of the least over all
+        thresholds. Over
         ``prior_log_odds``: ``bayes_error``, ``min_bayes_error``, ``ece``, ``min_ece`` and
         ``reference_ece``. Over ``llr``: ``genuine_above`` and ``impostor_above``. Over
         ``pav_block``, the blocks of isotonic regression: ``pav_llr``, ``pav_low``, ``pav_high``,
@@ -81,7 +94,8 @@ def calibration(
     -----
     Exact over all attempts, in three sweeps over the scores; memory is that of the genuine scores.
     Bruemmer, N., du Preez, J. (2006). Application-independent evaluation of speaker detection.
-    *Computer Speech and Language* 20, 230-275. See ``docs/calibration.md``.
+    *Computer Speech and Language* 20, 230-275. Cprimary: NIST 2016 Speaker Recognition Evaluation
+    Plan, section 3, with the priors 0.01 and 0.005. See ``docs/calibration.md``.
 
     Examples
     --------
@@ -95,6 +109,10 @@ def calibration(
     checked, pair = check_priors(priors), check_costs(costs)
     if not isinstance(scores, Scores):
         raise DataError(f"{Argument('scores')} is {type(scores).__name__}; expected bioeval.Scores")
+    if equalise is not None:
+        if not isinstance(equalise, str):
+            raise DataError(f"{Argument('equalise')} is {equalise!r}; expected a column's name")
+        values = probe_column(scores, equalise, "equalise")
     ratios = scores.kind == "llr"
     with reported_to(progress):
         counts = count_for_calibration(
@@ -105,10 +123,47 @@ def calibration(
             shifts=LOG_ODDS if ratios else None,
         )
     options = {"templates": templates, "fusion": fusion if templates == "multi" else "none"}
-    return calibration_dataset(counts, checked, pair, options)
+    if equalise is None:
+        return calibration_dataset(counts, checked, pair, options)
+    rates = _equalised(scores, values, counts, bayes_thresholds(checked, pair), templates, fusion)
+    options["equalised"] = equalise
+    return calibration_dataset(counts, checked, pair, options, rates)
+
+
+def _equalised(
+    scores: Scores,
+    values: np.ndarray,
+    counts: CalibrationCounts,
+    bayes: np.ndarray,
+    templates: str,
+    fusion: str,
+) -> EqualisedRates:
+    """Return FRR and FAR as means over the values of a probe column.
+
+    The cost is least at a genuine score, or where all are rejected: between two genuine scores only
+    false accepts grow.
+    """
+    thresholds = np.union1d(bayes, to_user(counts.genuine, scores.kind))
+    thresholds = thresholds[~np.isnan(thresholds)]
+    frr, far = [], []
+    for value in np.unique(values):
+        part = scores.select(probes=np.flatnonzero(values == value))
+        found = attempts_within(part, thresholds, templates, fusion)
+        if found.genuine_attempts:
+            frr.append(1 - found.genuine / found.genuine_attempts)
+        if found.impostor_attempts:
+            far.append(found.impostor / found.impostor_attempts)
+    none = np.full(len(thresholds), np.nan)
+    means = (np.mean(x, axis=0) if x else none for x in (frr, far))
+    return EqualisedRates(thresholds, *means)
 
 
 _COSTS = {"Cllr": "cllr", "minimum Cllr": "min_cllr", "calibration loss": "calibration_loss"}
+
+_PRIMARY = {
+    "Cprimary, mean over the priors": "c_primary",
+    "minimum Cprimary": "min_c_primary",
+}
 
 _BY_PRIOR = {
     "threshold": "bayes_threshold",
@@ -137,6 +192,10 @@ def blocks(found: Found) -> Iterator[Block]:
         for label, name in _COSTS.items()
         if ratios or name == "min_cllr"
     ]
+    for label, name in _PRIMARY.items():
+        if ratios or name == "min_c_primary":
+            values = (number(float(ds.get(name, np.nan)), ".4f") for ds in found.values())
+            rows.append([label, *values])
     yield Table(["", *found], rows, said="")
     for name, ds in found.items():
         yield Sentence()
@@ -163,4 +222,8 @@ def blocks(found: Found) -> Iterator[Block]:
         f"{actual}1 is the cost of deciding by the prior alone.",
         indented=False,
     )
+    columns = {str(ds.attrs["equalised"]) for ds in found.values() if "equalised" in ds.attrs}
+    for column in sorted(columns):
+        text = f"Cprimary: every value of {printable(column)} weighs the same in FRR and in FAR."
+        yield Note(text, indented=False)
     yield Warnings(found, reworded=False)

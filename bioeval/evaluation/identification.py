@@ -12,7 +12,6 @@ import xarray as xr
 from bioeval.base.arguments import require_flag
 from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, ProtocolError
-from bioeval.base.kinds import larger_is_closer
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET
@@ -25,14 +24,14 @@ from bioeval.results.open_set import impostor_probes
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.tallies.attempts_within import AttemptsWithin, attempts_within
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.random_galleries.options import Drawn, parse_drawn, refuse_interval
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.thresholds import check_thresholds, to_internal, to_user
+from bioeval.tallies.thresholds import check_thresholds, to_user
 from bioeval.tallies.tie_policies import rank_weights
-from bioeval.tallies.verification_job import VerificationJob
 
 RANKS = {
     "identification_rank": Name("rank of the best mate; NaN where there is none"),
@@ -323,34 +322,19 @@ def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTa
         "selectivity_non_mated": impostor_probes(tally, found.attrs["impostors"]),
         "selectivity_mated": np.flatnonzero(tally.mates > 0),
     }
-    counted: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+    counted: dict[bytes, AttemptsWithin] = {}
     for name, probes in searches.items():
         means = np.full(len(thresholds), np.nan)
         if len(probes):
             key = probes.tobytes()
             if key not in counted:
                 part = scores.select(probes=probes)
-                counted[key] = _attempts_within(part, thresholds, unit, fusion)
-            genuine, impostor = counted[key]
-            means = (impostor + genuine * (name == "selectivity_mated")) / len(probes)
+                counted[key] = attempts_within(part, thresholds, unit, fusion)
+            there = counted[key]
+            within = there.impostor + (there.genuine if name == "selectivity_mated" else 0)
+            means = within / len(probes)
         found[name] = over, means, OPEN_SET[name].attrs()
     return found
-
-
-def _attempts_within(
-    scores: Scores, thresholds: np.ndarray, templates: str, fusion: str
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the genuine and impostor attempts of verification within each threshold."""
-    reader = BlockReader(scores)
-    job = VerificationJob(scores, reader, templates=templates, fusion=fusion, thresholds=thresholds)
-    (tally,) = run_jobs(scores, reader, [job])
-    assert tally.given is not None
-    at = to_internal(thresholds, scores.kind)
-    genuine = np.searchsorted(tally.genuine, at, side="right")
-    impostor = tally.given.at_most(at)
-    if larger_is_closer(scores.kind):
-        genuine, impostor = genuine[::-1], impostor[::-1]
-    return genuine, impostor
 
 
 def ranks(

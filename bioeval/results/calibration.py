@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,10 @@ CALIBRATION = {
     "calibration_loss": Name("Cllr less its minimum", "bits"),
     "act_dcf": Name("normalised decision cost at the Bayes threshold", "cost"),
     "min_dcf": Name("normalised decision cost, the least of any threshold", "cost"),
+    "c_primary": Name("mean over the priors of FRR + beta FAR at the Bayes threshold", "cost"),
+    "min_c_primary": Name(
+        "mean over the priors of the least FRR + beta FAR of any threshold", "cost"
+    ),
     "bayes_threshold": Name("log-likelihood ratio from which the Bayes decision accepts"),
     "far_at_bayes": Name("FAR at the Bayes threshold", iso="FMR"),
     "frr_at_bayes": Name("FRR at the Bayes threshold", iso="FNMR"),
@@ -94,11 +99,31 @@ def _below(ratios: np.ndarray) -> np.ndarray:
     return np.nextafter(0.0 - ratios, -np.inf)
 
 
+@dataclass(frozen=True)
+class EqualisedRates:
+    """FRR and FAR as means over parts of the attempts that weigh the same.
+
+    The thresholds, in the user's units and increasing, hold the Bayes thresholds of ratios and all
+    genuine scores.
+    """
+
+    thresholds: np.ndarray
+    frr: np.ndarray
+    far: np.ndarray
+
+    def primary(self, beta: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``FRR + beta FAR`` at a threshold for each beta, and the least of any one."""
+        place = np.searchsorted(self.thresholds, at)
+        cost = self.frr + np.multiply.outer(beta, self.far)
+        return self.frr[place] + beta * self.far[place], np.minimum(cost.min(axis=1), 1.0)
+
+
 def calibration_dataset(
     counts: CalibrationCounts,
     priors: np.ndarray,
     costs: tuple[float, float],
     options: dict[str, str],
+    equalised: EqualisedRates | None = None,
 ) -> xr.Dataset:
     """Return the dataset; for scores that are not ratios, the best of any monotone map."""
     curve = expit(LOG_ODDS)
@@ -111,6 +136,19 @@ def calibration_dataset(
         found["cllr"] = (), float(ece[_EVEN])
         coordinates["llr"] = RATIOS
     found |= _least(counts, priors, costs)
+    beta = costs[1] * (1 - priors) / (costs[0] * priors)
+    if equalised is not None:
+        actual, least = equalised.primary(beta, bayes_thresholds(priors, costs))
+    else:
+        none = np.full(len(beta), np.nan)
+        least = (
+            none if counts.pooled is None else counts.pooled.least_cost(np.ones(len(beta)), beta)
+        )
+        frr, far = (found.get(f"{x}_at_bayes", ((), none))[1] for x in ("frr", "far"))
+        actual = frr + beta * far
+    if "cllr" in found:
+        found["c_primary"] = (), float(actual.mean())
+    found["min_c_primary"] = (), float(least.mean())
     if "cllr" in found:
         with np.errstate(invalid="ignore"):
             found["calibration_loss"] = (), found["cllr"][1] - found["min_cllr"][1]

@@ -48,7 +48,7 @@ def probe_column(scores: Scores, given: Any, what: str) -> np.ndarray:
 
     `given` is as for :func:`template_columns`.
     """
-    if isinstance(given, str) and given in scores.probe_meta:
+    if isinstance(given, str) and not are_pairs(scores) and given in scores.probe_meta:
         column = scores.probe_meta[given]
         _require_known(column, what, given, "probe")
         return column

@@ -57,7 +57,7 @@ def test_candidates_are_counted_search_by_search(data):
 
 
 def test_three_searches_by_hand():
-    """Within 3: ann finds her mate, bob his and cat's template, eve cat's: (1 + 2) / 2 and 1 / 1."""
+    """Within 3, ann finds one template, bob two, and eve, who is not enrolled, one."""
     d = [[1, 4, 6], [5, 3, 2], [4, 4, 3]]
     scores = be.Scores(d, ["ann", "bob", "eve"], ["ann", "bob", "cat"])
     ds = be.open_set(scores, thresholds=[1, 3])
