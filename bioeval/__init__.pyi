@@ -51,7 +51,7 @@ from bioeval.evaluation.verification import verification as verification
 from bioeval.evaluation.workload import workload as workload
 from bioeval.evaluation.worst_pairs import worst_pairs as worst_pairs
 from bioeval.evaluation.zoo import zoo as zoo
-from bioeval.mot import tracking as tracking
+from bioeval.mot import check_tracks as check_tracks, tracking as tracking
 from bioeval.protocol import Protocol as Protocol
 from bioeval.results.failures import with_failures as with_failures
 from bioeval.results.galleries import mean_over_galleries as mean_over_galleries

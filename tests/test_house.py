@@ -59,9 +59,9 @@ def tree(path: Path) -> ast.Module:
 
 
 def test_modules_lines_and_tokens():
-    figure("modules", len(MODULES), 419)
+    figure("modules", len(MODULES), 420)
     figure("lines", sum(map(lines, MODULES)), 89_000)
-    figure("tokens of code", sum(map(tokens, MODULES)), 601_000)
+    figure("tokens of code", sum(map(tokens, MODULES)), 606_000)
 
 
 @pytest.mark.parametrize(("call", "bound"), [("verification", 12_100), ("evaluate", 18_000)])

@@ -20,6 +20,7 @@ from bioeval.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from bioeval.cli.progress import Stages
     from bioeval.results.findings import DataCheck
 
 
@@ -33,13 +34,25 @@ if TYPE_CHECKING:
     help="Name of a protocol, or path of a card (.toml), under which the data will be evaluated.",
 )
 @far_targets_option("FAR for which there should be people enough")
+@click.option(
+    "--columns",
+    metavar="NAMES",
+    help="Of tracks: motchallenge, cityflow, or the columns in order.  [motchallenge]",
+)
 @output_options("summary.json, table.txt and findings.csv")
 @reading_options
-def command(data: str, protocol: str, far_targets: list[float] | None, **options: Any) -> None:
+def command(
+    data: str,
+    protocol: str,
+    far_targets: list[float] | None,
+    columns: str | None,
+    **options: Any,
+) -> None:
     """Check DATA before any evaluation, and say what to do about each finding.
 
     Templates of each subject, layout, labels, copies, sessions, enough people for a FAR; failed
-    comparisons, sentinels, distances of 0, symmetry, the kind, ties, errors of labels.
+    comparisons, sentinels, distances of 0, symmetry, the kind, ties, errors of labels. Of tracks
+    (DATA is a ground truth, FILE a result): scale and form of boxes, frames, identities.
 
     The exit code is 1 where a result would mislead (an error is found), 0 otherwise.
 
@@ -49,24 +62,65 @@ def command(data: str, protocol: str, far_targets: list[float] | None, **options
       bioeval check faces.npz --embeddings dlib128 --labels subject --metric l2
       bioeval check scores.npz --far 0.0001 --json
       bioeval check reid.npz --protocol market1501
+      bioeval check gt.txt tracker.txt
     """
     output = Output.take(options)
+    second = options["second"]
+    if columns is not None or (second is not None and _are_tracks(data, second)):
+        _check_tracks(output, data, second, columns or "motchallenge")
+        return
     reading = take_reading(data, options)
     protocol = card(protocol)
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
         from bioeval.evaluation.data_check import check_data
-        from bioeval.views.tables.findings import FindingsTable
 
         scores = read_scores(data, reading, stages)
         stages("looking")
         found = check_data(scores, protocol, far_targets=far_targets, progress=stages.counting)
-        table = FindingsTable(found, reword)
         document = _document(found, data)
-        csv = {"findings.csv": as_columns(document["findings"])}
-        files = output.save(document, None, table, stages, csv=csv)
-    output.show(table, document, files)
+        files = _save(output, found, document, stages)
+    _show(output, found, document, files)
+
+
+def _are_tracks(data: str, second: str) -> bool:
+    """Whether both files, or folders, look like boxes of tracks."""
+    from pathlib import Path
+
+    from bioeval.mot.inputs import lists_boxes
+
+    return all(Path(x).exists() and lists_boxes(Path(x)) for x in (data, second))
+
+
+def _check_tracks(output: Output, truth: str, result: str | None, columns: str) -> None:
+    """Check tracks against their ground truth."""
+    if result is None:
+        raise click.UsageError("--columns is of tracks: give a ground truth and a result")
+    from bioeval.cli.progress import Stages
+    from bioeval.mot.check import check_tracks
+
+    with Stages() as stages:
+        stages("looking")
+        found = check_tracks(truth, result, columns=columns)
+        document = {**_document(found, truth), "result": result}
+        files = _save(output, found, document, stages)
+    _show(output, found, document, files)
+
+
+def _save(output: Output, found: DataCheck, document: dict[str, Any], stages: Stages) -> list[str]:
+    """Write the findings, where files are wanted."""
+    from bioeval.views.tables.findings import FindingsTable
+
+    csv = {"findings.csv": as_columns(document["findings"])}
+    return output.save(document, None, FindingsTable(found, reword), stages, csv=csv)
+
+
+def _show(output: Output, found: DataCheck, document: dict[str, Any], files: Any) -> None:
+    """Print the findings; the exit code is 1 where a result would mislead."""
+    from bioeval.views.tables.findings import FindingsTable
+
+    output.show(FindingsTable(found, reword), document, files)
     if found.misleads:
         click.get_current_context().exit(1)
 

@@ -7,6 +7,7 @@ labels; ``table`` and ``timeline`` show.
 
 from __future__ import annotations
 
+from bioeval.mot.check import check_tracks
 from bioeval.mot.evaluate import tracking
 
-__all__ = ["tracking"]
+__all__ = ["check_tracks", "tracking"]

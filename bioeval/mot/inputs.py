@@ -37,6 +37,8 @@ from bioeval.scores.formats.files import (
 )
 
 _WHAT = "a file of boxes"
+_BOX = ("frame", "id", "left", "top", "width", "height")
+_LOOKED = 20  # lines of a file that are looked at to recognise boxes
 
 
 def read_rows(path: Path, columns: tuple[str, ...]) -> Rows:
@@ -124,6 +126,30 @@ def _fault(
             if problem := complaint(name, value):
                 return DataError(f"{where}: {name} is {word}; {problem}")
     return DataError(f"{path}: holds numbers that cannot be read; expected a box in each line")
+
+
+def lists_boxes(path: Path) -> bool:
+    """Whether a file or a folder looks like tracks: rows of six or more numbers, or sequences."""
+    if path.is_dir():
+        try:
+            return bool(_folder(path))
+        except DataError:
+            return False
+    if content(path) not in ("text", "a gzip file"):
+        return False
+    try:
+        lines = _text(path).split("\n")
+    except DataError:
+        return False
+    kept = [x for x in lines[:_LOOKED] if x.strip() and not x.lstrip().startswith("#")]
+    return bool(kept) and all(_is_box(x.replace(",", " ").split()) for x in kept)
+
+
+def _is_box(words: list[str]) -> bool:
+    try:
+        return len([float(x) for x in words]) >= len(_BOX)
+    except ValueError:
+        return False
 
 
 def sequence_length(path: Path) -> int:

@@ -1,0 +1,138 @@
+"""Checks of tracks: each planted fault is found, with its remedy, and sound tracks have none."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from mot_scenes import COLUMNS, scenes
+
+import bioeval as be
+from bioeval.cli import main
+
+CHECKS = ["sequences", "boxes", "frames", "identities", "tracks", "duplicates"]
+
+
+def truth():
+    return np.array([
+        (f, who, 100 * who + 12 * f, 50 + 30 * who, 40, 80)
+        for f in range(1, 41) for who in range(1, 6)
+    ], dtype=float)  # fmt: skip
+
+
+def tracked():
+    found = truth()
+    found[:, 2:4] += np.random.default_rng(0).normal(0, 2, (len(found), 2))
+    return found
+
+
+def planted(fault):
+    found = tracked()
+    match fault:
+        case "half":
+            found[:, 2:] /= 2
+        case "unit":
+            found[:, [2, 4]] /= 1920
+            found[:, [3, 5]] /= 1080
+        case "corners":
+            found[:, 4:] += found[:, 2:4]
+        case "centres":
+            found[:, 2:4] += found[:, 4:] / 2
+        case "late":
+            found[:, 0] += 1
+        case "far":
+            found[:, 0] += 500
+        case "thirds":
+            found = found[found[:, 0] % 3 == 0]
+        case "detections":
+            found[:, 1] = np.arange(len(found))
+        case "away":
+            found[:, 2] += 50_000
+        case "twice":
+            found = np.concatenate([found, found[:3]])
+        case "strangers":
+            found = np.concatenate([found, found + [0, 100, 5000, 0, 0, 0]])
+    return found
+
+
+def test_sound_tracks_have_no_finding():
+    found = be.check_tracks(truth(), tracked())
+    assert [x.check for x in found] == CHECKS
+    assert not found.misleads and found.in_words() == "nothing found"
+
+
+@pytest.mark.parametrize(
+    ("fault", "check", "severity", "said", "remedy"),
+    [
+        ("half", "boxes", "error", "another scale, 100.00 % have", "left and width by 2,"),
+        ("unit", "boxes", "error", "another scale, 100.00 % have", "left and width by 19"),
+        ("corners", "boxes", "error", "right and bottom in place of", "right - left"),
+        ("centres", "boxes", "error", "centres in place of left", "less half of width"),
+        ("away", "boxes", "error", "no box of the result has", "same video"),
+        ("late", "frames", "error", "with -1 added to the frames", "add -1"),
+        ("far", "frames", "error", "with -500 added to the frames", "add -500"),
+        ("thirds", "frames", "error", "27 of 40 frames", "every frame"),
+        ("detections", "tracks", "error", "every id is used once", "id of the track"),
+        ("twice", "duplicates", "error", "3 boxes of the result", "an id of its own"),
+        ("strangers", "identities", "warning", "5 of 10 identities never overlap", "detector"),
+    ],
+)
+def test_a_planted_fault_is_found(fault, check, severity, said, remedy):
+    found = be.check_tracks(truth(), planted(fault))
+    one = found[check]
+    assert one.severity == severity and said in one.message and remedy in one.remedy
+    assert found.misleads is (severity == "error")
+    alone = [x.check for x in found.of("error") if x.check != "identities"]
+    assert fault in ("far", "strangers") or alone == [check]
+
+
+def test_frames_and_identities_are_named():
+    found = be.check_tracks({"a": truth(), "b": truth()}, {"a": tracked(), "b": planted("thirds")})
+    assert found["frames"].where == "frame b: 1, b: 2, b: 4"
+    assert found["frames"].count == 27 and found["frames"].severity == "warning"
+    assert "2 sequences" in found.data
+    twice = be.check_tracks(truth(), planted("twice"))["duplicates"]
+    assert twice.where.startswith("id 1 in frame 1")
+    nothing = be.check_tracks(truth(), np.zeros((0, 6)))
+    assert nothing["boxes"].message == "the result has no box"
+
+
+@given(scenes())
+def test_any_scene_is_checked(drawn):
+    assume(all(drawn))
+    found = be.check_tracks(*drawn, columns=COLUMNS)
+    assert [x.check for x in found] == CHECKS
+    assert all(x.remedy for x in found.of("error"))
+
+
+@pytest.mark.parametrize("name", ["iou", "ignored", "parts", "progress"])
+def test_wrong_options_are_refused(name):
+    with pytest.raises(be.DataError, match=name):
+        be.check_tracks(truth(), tracked(), **{name: "none"})
+
+
+def test_the_command(tmp_path, capsys):
+    for name, rows in (("gt", truth()), ("good", tracked()), ("half", planted("half"))):
+        np.savetxt(tmp_path / f"{name}.txt", rows, delimiter=",", fmt="%.3f")
+
+    def run(*words):
+        code = main(["check", *map(str, words)])
+        return code, capsys.readouterr()
+
+    code, said = run(tmp_path / "gt.txt", tmp_path / "good.txt")
+    assert code == 0 and "nothing found" in said.out
+    code, said = run(tmp_path / "gt.txt", tmp_path / "half.txt", "--json")
+    document = json.loads(said.out)
+    assert code == 1 and document["misleads"] and document["protocol"] == "tracking"
+    assert [x["check"] for x in document["findings"] if x["severity"] == "error"] == [
+        "boxes", "identities"
+    ]  # fmt: skip
+    folder = tmp_path / "out"
+    assert run(tmp_path / "gt.txt", tmp_path / "half.txt", "--out", folder)[0] == 1
+    assert sorted(x.name for x in folder.iterdir()) == [
+        "findings.csv", "summary.json", "table.txt"
+    ]  # fmt: skip
+    code, said = run(tmp_path / "gt.txt", "--columns", "motchallenge")
+    assert code == 2 and "give a ground truth and a result" in said.err
