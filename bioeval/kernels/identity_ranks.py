@@ -83,21 +83,79 @@ def rank_identities(begin, end, queries, gallery, mates, counts):
 
 
 @register_jitable
-def _entries_within(queries, gallery, i, farthest, kept, columns):
-    """Write the columns up to the farthest mate, and the usable entries of each other identity."""
+def _first_not_closer(distances, x):
+    """Return the place of the first of increasing distances that is at least `x`."""
+    low, high = np.int64(0), np.int64(len(distances))
+    while low < high:
+        middle = (low + high) // 2
+        if distances[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@register_jitable
+def _entries_by_mate(queries, gallery, i, distances, kept, starts, place, columns):
+    """Count the usable entries of each other identity, and list those up to each mate.
+
+    ``columns[starts[t]:starts[t + 1]]`` get the columns farther than mate ``t - 1``, and at most as
+    far as mate ``t``; of mates at one distance the first has them.
+    """
     row = queries.values[i]
     which = queries.which[i]
     kept[:] = 0
-    count = np.int64(0)
+    starts[: len(distances) + 2] = 0
     for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
         for j in range(gallery.run_first[r], gallery.run_stop[r]):
             x = row[j]
             kept[gallery.identity[j]] += x == x
-            columns[count] = j
-            count += np.int64(x <= farthest)
+            place[j] = -1
+            if x <= distances[-1]:
+                place[j] = _first_not_closer(distances, x)
+                starts[place[j] + 1] += 1
+    for t in range(len(distances)):
+        starts[t + 1] += starts[t]
+    for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+        for j in range(gallery.run_first[r], gallery.run_stop[r]):
+            if place[j] >= 0:
+                columns[starts[place[j]]] = j
+                starts[place[j]] += 1
+    for t in range(len(distances), 0, -1):
+        starts[t] = starts[t - 1]
+    starts[0] = 0
     if queries.own[i] >= 0:
         kept[queries.own[i]] = 0
-    return count
+
+
+@register_jitable
+def _advance(gallery, row, columns, d, before, where, stable, kept, first, equal):
+    """Count the entries of a distance group for its mate in a column.
+
+    `before` is the column of the mate before it at the same distance, -1 for the first. Return
+    whether entries of another identity are tied with the mate.
+    """
+    tied = False
+    for j in columns:
+        g = gallery.identity[j]
+        if row[j] < d:
+            first[g] += before < 0
+        elif stable:
+            first[g] += before <= j < where
+        elif before < 0:
+            equal[g] += 1
+        tied = tied or (not stable and row[j] == d and kept[g] > 0)
+    return tied
+
+
+@register_jitable
+def _close_group(gallery, row, columns, d, where, stable, first, equal):
+    """Count the entries tied with the last mate of a distance as closer than all later ones."""
+    for j in columns:
+        if row[j] == d:
+            g = gallery.identity[j]
+            first[g] += j >= where if stable else 1
+            equal[g] = 0
 
 
 @register_jitable
@@ -154,7 +212,12 @@ def single_shots(begin, end, queries, gallery, mates, draws, at_rank):
     kept = np.zeros(identities, np.int64)  # usable entries of each identity,
     first = np.zeros(identities, np.int64)  # those before the mate,
     equal = np.zeros(identities, np.int64)  # and those tied with it
-    columns = np.empty(queries.values.shape[1] + 1, np.int64)
+    most = np.int64(0)
+    for i in range(begin, end):
+        most = max(most, mates.found[i])
+    starts = np.empty(most + 2, np.int64)
+    place = np.empty(queries.values.shape[1], np.int64)
+    columns = np.empty(queries.values.shape[1], np.int64)
     line = np.empty(at_rank.shape[1])
     for i in range(begin, end):
         row = queries.values[i]
@@ -163,23 +226,28 @@ def single_shots(begin, end, queries, gallery, mates, draws, at_rank):
         if number == 0:
             continue
         state = _random_bits(np.uint64(draws.seed), draws.keys[i])
-        farthest = mates.distance[mates.offsets[i] + number - 1]
-        s = _entries_within(queries, gallery, i, farthest, kept, columns)
+        distances = mates.distance[mates.offsets[i] : mates.offsets[i] + number]
+        _entries_by_mate(queries, gallery, i, distances, kept, starts, place, columns)
+        first[:] = 0
+        equal[:] = 0
+        group = np.int64(0)  # the first mate at this distance
         for t in range(number):
-            d = mates.distance[mates.offsets[i] + t]
+            d = distances[t]
             where = mates.column[mates.offsets[i] + t]
-            first[:] = 0
-            equal[:] = 0
-            some_tied = False
-            for q in range(s):
-                j = columns[q]
-                x = row[j]
-                if x < d or (draws.stable and x == d and j < where):
-                    first[gallery.identity[j]] += 1
-                elif x == d and not draws.stable:
-                    g = gallery.identity[j]
-                    equal[g] += 1
-                    some_tied = some_tied or kept[g] > 0
+            before = np.int64(-1)
+            if t > 0 and distances[t - 1] == d:
+                before = mates.column[mates.offsets[i] + t - 1]
+            elif t > 0:
+                last = mates.column[mates.offsets[i] + t - 1]
+                there = columns[starts[group] : starts[group + 1]]
+                _close_group(
+                    gallery, row, there, distances[group], last, draws.stable, first, equal
+                )
+                group = t
+            there = columns[starts[group] : starts[group + 1]]
+            some_tied = _advance(
+                gallery, row, there, d, before, where, draws.stable, kept, first, equal
+            )
             if draws.repeats > 0:
                 _add_draws(draws, state, t, number, kept, first, equal, at_rank[i])
                 continue
