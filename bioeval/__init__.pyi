@@ -16,6 +16,7 @@ from bioeval.evaluation.assured import check_claim as check_claim
 from bioeval.evaluation.calibration import calibration as calibration
 from bioeval.evaluation.calibrator import Calibrator as Calibrator
 from bioeval.evaluation.compare import compare as compare
+from bioeval.evaluation.conventions import conventions as conventions
 from bioeval.evaluation.cross import (
     cross_evaluate as cross_evaluate,
     eer_scorer as eer_scorer,

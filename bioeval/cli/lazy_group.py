@@ -33,6 +33,7 @@ COMMANDS = {
     "groups": "Evaluate verification by demographic group.",
     "epc": "Errors on one set at thresholds chosen on another.",
     "error-discard": "Errors when samples of low quality are discarded.",
+    "conventions": "Which convention gives that number? One measure by every reading.",
     "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
     "tally": "Count at one site, for a result merged of several.",
     "best-mates": "Find the nearest mates in one part of a gallery, before it is counted.",

@@ -129,12 +129,15 @@ def _entries_by_mate(queries, gallery, i, distances, kept, starts, place, column
 
 
 @register_jitable
-def _advance(gallery, row, columns, d, before, where, stable, kept, first, equal):
-    """Count the entries of a distance group for its mate in a column.
+def _advance(gallery, row, columns, d, mates, stable, kept, counts):
+    """Count the entries of a distance group for one of its mates.
 
-    `before` is the column of the mate before it at the same distance, -1 for the first. Return
-    whether entries of another identity are tied with the mate.
+    `mates` are the columns of the mate before it at the same distance, -1 for the first, and of
+    this one; `counts` are the entries before it and tied with it, by identity. Return whether
+    entries of another identity are tied with it.
     """
+    before, where = mates
+    first, equal = counts
     tied = False
     for j in columns:
         g = gallery.identity[j]
@@ -246,7 +249,7 @@ def single_shots(begin, end, queries, gallery, mates, draws, at_rank):
                 group = t
             there = columns[starts[group] : starts[group + 1]]
             some_tied = _advance(
-                gallery, row, there, d, before, where, draws.stable, kept, first, equal
+                gallery, row, there, d, (before, where), draws.stable, kept, (first, equal)
             )
             if draws.repeats > 0:
                 _add_draws(draws, state, t, number, kept, first, equal, at_rank[i])

@@ -183,6 +183,13 @@ def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
     return columns[0], columns[1]
 
 
+def has_cameras(scores: Scores) -> bool:
+    """Whether both sides of a matrix have a column of cameras."""
+    if are_pairs(scores):
+        return False
+    return all(_camera_column(x) is not None for x in (scores.probe_meta, scores.gallery_meta))
+
+
 def camera_warnings(scores: Scores) -> list[str]:
     """Return a warning if the data have cameras and no convention states their use."""
     if are_pairs(scores) or not scores.labelled or scores.has_mask:
