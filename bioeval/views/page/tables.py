@@ -422,6 +422,10 @@ def other_tables(part: PageItem, systems: int, images: Images | None = None) -> 
         total = int(np.prod([len(x) for x in labels]))
         if dims == ("suspect",) and not total:
             continue
+        if dims == ("reading",):  # whose calls are too wide for a page
+            names = [x for x in names if x not in ("call", "also", "distance")]
+            same = [str(x).replace("\n", "; ") for x in dataset["also"].values]
+            labels = [[x + f" (= {y})" * bool(y) for x, y in zip(labels[0], same, strict=True)]]
         flat = {name: dataset[name].values.reshape(total) for name in names}
         body = []
         for i, place in enumerate(itertools.product(*labels)):
