@@ -107,6 +107,26 @@ def option_group(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+def assure_options(what: str) -> Callable[[F], F]:
+    """Return the options of an assured threshold."""
+    return option_group(
+        click.option(
+            "--assure",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            metavar="P",
+            help=f"{what} whose FAR is at most the target with this confidence, such as 0.95.",
+        ),
+        click.option(
+            "--guaranteed",
+            "assurance",
+            is_flag=True,
+            flag_value="guaranteed",
+            default="estimated",
+            help="Assure it for any population; needs more people.",
+        ),
+    )
+
+
 # ------------------------------------------------------------------------- reading a file
 
 #: How a file is read, for each command that reads one.

@@ -11,6 +11,7 @@ from bioeval.cli.documents import attributes
 from bioeval.cli.options import (
     Command,
     Output,
+    assure_options,
     fusion_option,
     interval_options,
     name_option,
@@ -46,20 +47,7 @@ if TYPE_CHECKING:
 @click.option(
     "--repeats", type=click.IntRange(1), metavar="N", help="How often to draw the folds.  [20]"
 )
-@click.option(
-    "--assure",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    metavar="P",
-    help="Find a threshold whose FAR is at most the target with this confidence, such as 0.95.",
-)
-@click.option(
-    "--guaranteed",
-    "assurance",
-    is_flag=True,
-    flag_value="guaranteed",
-    default="estimated",
-    help="Assure it for any population; needs more people.",
-)
+@assure_options("Find a threshold")
 @click.option("--new-gallery", is_flag=True, help="Assure it for other galleries too.")
 @click.option(
     "--at", "threshold", type=float, metavar="T", help="With --claim: a threshold fixed beforehand."

@@ -162,6 +162,16 @@ def assured_threshold(
 ) -> Assured:
     """Return the loosest threshold that keeps a FAR target with a confidence."""
     shares = PairShares(scores, target, templates=templates, fusion=fusion, new_gallery=new_gallery)
+    found = _loosest_kept(shares, target, confidence, assurance, interval)
+    if not found.reason:
+        found.remarks = _remarks(scores, found)
+    return found
+
+
+def _loosest_kept(
+    shares: PairShares, target: float, confidence: float, assurance: str, interval: IntervalOptions
+) -> Assured:
+    """Return the last threshold before the first whose upper limit is above the target."""
     independent = shares_for_guarantee(target, confidence)
     found = Assured(needed=independent if shares.fixed_gallery else 2 * independent)
     found.rule = "guaranteed" if assurance == "guaranteed" else "estimated"
@@ -197,7 +207,6 @@ def assured_threshold(
     found.far = float(shares.mean[layer]) if layer >= 0 else 0.0
     found.attempts = float(shares.accepted[layer]) if layer >= 0 else 0.0
     found.frr = shares.frr(found.threshold)
-    found.remarks = _remarks(scores, found)
     return found
 
 
