@@ -32,7 +32,38 @@ OVERLAPPING = (
 )
 
 
-class PairShares:
+class AttainableThresholds:
+    """Thresholds at impostor scores, the layers, and at genuine scores between them."""
+
+    thresholds: np.ndarray
+    genuine: np.ndarray
+    beyond: float
+
+    def loosest(self, layer: int) -> float:
+        """Return the loosest score, genuine or impostor, that accepts what a layer accepts.
+
+        Minus infinity, which rejects all, where no score is below the first impostor score; NaN
+        where that is itself minus infinity.
+        """
+        after = layer + 1
+        end = self.thresholds[after] if after < len(self.thresholds) else np.inf
+        genuine = self.genuine[: np.searchsorted(self.genuine, end)]
+        if after == len(self.thresholds) and self.beyond < np.finfo(np.float64).max:
+            genuine = genuine[genuine <= self.beyond]
+        genuine = genuine[np.isfinite(genuine)]
+        own = self.thresholds[layer] if layer >= 0 else -np.inf
+        if layer < 0 and end == -np.inf:
+            return math.nan
+        return float(max(own, genuine[-1] if len(genuine) else -np.inf))
+
+    def frr(self, threshold: float) -> float:
+        """Return the proportion of genuine attempts that a threshold rejects; NaN rejects all."""
+        if not len(self.genuine):
+            return math.nan
+        return float((~(self.genuine <= threshold)).mean())
+
+
+class PairShares(AttainableThresholds):
     """Proportions accepted of pairs of people, at each impostor score up to a limit.
 
     Parameters
@@ -74,6 +105,8 @@ class PairShares:
     reason : str
         Why nothing can be promised; empty where something can.
     """
+
+    over, event = "pairs of people", "of impostors are accepted"
 
     def __init__(
         self,
@@ -181,28 +214,6 @@ class PairShares:
         """
         count = np.rint(self._share * self._total[self._low, self._high])
         return self._low, self._high, self._layer, count, self._total
-
-    # -- thresholds
-
-    def loosest(self, layer: int) -> float:
-        """Return the loosest score, genuine or impostor, that accepts what a layer accepts.
-
-        Minus infinity, which rejects all, where no score is below the first impostor score.
-        """
-        after = layer + 1
-        end = self.thresholds[after] if after < len(self.thresholds) else np.inf
-        genuine = self.genuine[: np.searchsorted(self.genuine, end)]
-        if after == len(self.thresholds) and self.beyond < np.finfo(np.float64).max:
-            genuine = genuine[genuine <= self.beyond]
-        genuine = genuine[np.isfinite(genuine)]
-        own = self.thresholds[layer] if layer >= 0 else -np.inf
-        return float(max(own, genuine[-1] if len(genuine) else -np.inf))
-
-    def frr(self, threshold: float) -> float:
-        """Return the proportion of genuine attempts that a threshold rejects."""
-        if not len(self.genuine):
-            return math.nan
-        return float((self.genuine > threshold).mean())
 
     # -- uncertainty
 

@@ -30,6 +30,9 @@ _RATES: dict[str, Mapping[str, Name]] = {
     },
 }
 
+# A variable of threshold studies of open set.
+_OF_SEARCHES = "unenrolled_people"
+
 _OF_IDENTIFICATION = re.compile(r"\b(DIR|CMS)\b")
 
 
@@ -49,7 +52,9 @@ def words_of(dataset: xr.Dataset) -> str:
 
 def term_translator(dataset: xr.Dataset) -> TermTranslator:
     """Return the translator of texts about a dataset, by its task and the terms of its views."""
-    identifies = any(f"{name}{end}" in dataset for name in ("dir", "cms") for end in ("", "_mean"))
+    identifies = _OF_SEARCHES in dataset or any(
+        f"{name}{end}" in dataset for name in ("dir", "cms") for end in ("", "_mean")
+    )
     return TermTranslator(words_of(dataset), "identification" if identifies else "verification")
 
 
@@ -128,7 +133,8 @@ def dictionary(datasets: Iterable[xr.Dataset]) -> str:
         there = {n for n in ("far", "frr", "dir", "cms") for e in ("", "_mean") if n + e in dataset}
         if "dir" in there:
             there.discard("frr" if "fold" not in dataset.dims else "")
-        task = "identification" if there & {"dir", "cms"} else "verification"
+        of_searches = there & {"dir", "cms"} or _OF_SEARCHES in dataset
+        task = "identification" if of_searches else "verification"
         shown[task] += there
     return written(shown, words)
 

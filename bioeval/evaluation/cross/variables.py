@@ -120,6 +120,7 @@ STUDY = {
     "impostor_pairs": VERIFICATION["impostor_pairs"],
     "subjects": VERIFICATION["subjects"],
     "disjoint_pairs": VERIFICATION["disjoint_pairs"],
+    "unenrolled_people": Name("people of open set who search and are not enrolled", "subjects"),
     **ASSURED,
 }
 

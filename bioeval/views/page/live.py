@@ -223,6 +223,8 @@ def _chosen_by_study(leader: LivePart, parts: list[PageItem]) -> Chosen | None:
     for part in parts:
         if part.system != leader.part.system or part.task != "threshold_study":
             continue
+        if ("unenrolled_people" in part.dataset) != (leader.part.task == "open_set"):
+            continue
         for name, rule in (("assured_threshold", "the assured one"), ("threshold", "")):
             exact = float(part.dataset.get(name, np.nan))
             kind, _, value = str(part.dataset.attrs["threshold_rule"]).partition("=")

@@ -52,10 +52,11 @@ class AssuredDisplay(OneResultDisplay):
         far, frr = look.colour(look.HUES["far"]), look.colour(look.HUES["frr"])
         confidence = f"{100 * float(ds.attrs['assure']):g} %"
         given = {"linewidth": 1.8, **style}
+        over = ds.attrs.get("assured_over", "pairs of people")
         ax.plot(self.threshold, self.far_high, color=far, linestyle="--", **given,
                 label=translate(f"FAR, upper limit at {confidence}"))  # fmt: skip
         ax.plot(self.threshold, self.far, color=far, **given,
-                label=translate("FAR, mean over pairs of people"))  # fmt: skip
+                label=translate(f"FAR, mean over {over}"))  # fmt: skip
         if np.isfinite(self.frr).any():
             ax.plot(self.threshold, self.frr, color=frr, **given, label="FRR")
         ax.axhline(target, color=look.RULE, linewidth=1.0, zorder=1)
