@@ -60,8 +60,8 @@ def tree(path: Path) -> ast.Module:
 
 def test_modules_lines_and_tokens():
     figure("modules", len(MODULES), 418)
-    figure("lines", sum(map(lines, MODULES)), 88_200)
-    figure("tokens of code", sum(map(tokens, MODULES)), 601_000)
+    figure("lines", sum(map(lines, MODULES)), 88_400)
+    figure("tokens of code", sum(map(tokens, MODULES)), 603_000)
 
 
 @pytest.mark.parametrize(("call", "bound"), [("verification", 12_100), ("evaluate", 18_000)])

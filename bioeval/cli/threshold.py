@@ -136,11 +136,17 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
         document = {**attributes(study, data), "folds": fold_rows(study)}
         shown = in_terms(study, terms)
         table: Any = StudyTable(shown, reword)
+        results: Any = study
+        drawn = [shown]
         if extrapolate:
-            table, document["extrapolated"] = _extrapolated(table, scores, target, options, stages)
-        files = output.save(document, study, table, stages, drawn=shown)
+            table, document["extrapolated"], model = _extrapolated(
+                table, scores, target, options, stages
+            )
+            results = xr.DataTree(study, children={"extrapolated_far": xr.DataTree(model)})
+            drawn.append(in_terms(model, terms))
+        files = output.save(document, results, table, stages, drawn=drawn)
         if output.page is not None:
-            results = _with_curves(study, scores, options, stages.counting)
+            results = _with_curves(results, scores, options, stages.counting)
             output.write_page({scores.name: in_terms(results, terms)}, files_read, stages)
     output.show(table, document, files)
 
@@ -174,7 +180,10 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
 
 
 def _with_curves(
-    study: xr.Dataset, scores: Scores, options: dict[str, Any], progress: Callable[..., None]
+    study: xr.Dataset | xr.DataTree,
+    scores: Scores,
+    options: dict[str, Any],
+    progress: Callable[..., None],
 ) -> xr.DataTree:
     """Return a study and the task whose curves a page shows beside it."""
     import xarray as xr
@@ -192,6 +201,9 @@ def _with_curves(
         templates = options["templates"]
         attempts = verification(scores, templates=templates, progress=progress)
         found = {f"verification/{templates}": attempts}
+    if isinstance(study, xr.DataTree):
+        model = study["extrapolated_far"].to_dataset()
+        found, study = {**found, "extrapolated_far": model}, study.to_dataset()
     return xr.DataTree.from_dict({**found, "threshold_study": study})
 
 
@@ -212,8 +224,8 @@ def _require_far(target: str, task: str) -> None:
 
 def _extrapolated(
     table: Any, scores: Scores, target: str, options: dict[str, Any], stages: Stages
-) -> tuple[Any, dict[str, Any]]:
-    """Return a table with the threshold of a model below it, and that threshold as plain values."""
+) -> tuple[Any, dict[str, Any], xr.Dataset]:
+    """Return a table with the threshold of a model below it, its plain values, and the result."""
     from rich.console import Group
     from rich.text import Text
 
@@ -234,4 +246,5 @@ def _extrapolated(
         )
     lines = Text(f"\nBeyond what the people support: {LABEL}\n", "bold")
     lines.append(f"  {said}\n", "not bold").append(f"  By {words['model']}.", "not bold dim")
-    return Group(table, lines), {**row, **words, "confidence": found.attrs["confidence"]}
+    plain = {**row, **words, "confidence": found.attrs["confidence"]}
+    return Group(table, lines), plain, found

@@ -45,7 +45,12 @@ class LivePart:
 
     @classmethod
     def of(cls, number: int, part: PageItem) -> LivePart | None:
-        """Take the rows of a dataset; None where it has neither thresholds nor ranks."""
+        """Take the rows of a dataset; None where it has neither thresholds nor ranks.
+
+        The rates of a model, which were not measured, do not move with those that were.
+        """
+        if part.task == "extrapolated_far":
+            return None
         found: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
         for name, values in part.dataset.data_vars.items():
             if values.dtype.kind in "iufb":

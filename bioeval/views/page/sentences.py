@@ -472,7 +472,7 @@ def _verdict(part: PageItem, state: LiveState, short: bool) -> Sentence:
 
 
 def _others(part: PageItem) -> Iterator[Sentence]:
-    """Return sentences on the findings of a comparison, of groups or of the zoo."""
+    """Return sentences on the findings of a comparison, of groups, of the zoo or of a model."""
     ds = part.dataset
     if "value_a" in ds:
         lines = str(ds.attrs.get("conclusions", "")).splitlines()
@@ -487,6 +487,16 @@ def _others(part: PageItem) -> Iterator[Sentence]:
                 ", the same for all groups, genuine attempts are rejected in "
                 f"{words.percent(float(best))} (group {best['group'].item()}) to "
                 f"{words.percent(float(worst))} (group {worst['group'].item()}).",
+            ]  # fmt: skip
+    elif part.task == "extrapolated_far":
+        if reason := str(ds.attrs["reason"]):
+            yield [f"By a model, no threshold below the data: {reason}."]
+        elif ds.sizes["threshold"] == 1:
+            yield [
+                "By a model, not measured: at the threshold ",
+                _score(float(ds["threshold"].values[0])), ", at most ",
+                f"{words.percent(float(ds['far_high'].values[0]), 3)} of impostor attempts are "
+                "accepted.",
             ]  # fmt: skip
     elif "animal_of_subject" in ds:
         share = ds["fr_share"]

@@ -89,6 +89,10 @@ class StudyTable:
             "in simulations; people rarer than one in these do not count",
             "guaranteed": "guaranteed for any population of which these people were drawn",
         }
+        if self._of_searches:
+            how["estimated"] = (
+                "estimated by resampling people; people rarer than one in these do not count"
+            )
         rule = str(attrs["assured_rule"])
         yield indented(Text(how.get(rule, rule), "dim"))
         yield Text("")
