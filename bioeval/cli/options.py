@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import Argument, BioevalError, Naming, ProtocolError, renamed
 from bioeval.base.kinds import KINDS
-from bioeval.cli.arguments import METADATA, NUMBERS
+from bioeval.cli.arguments import MARGIN, METADATA, NUMBERS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -125,6 +125,30 @@ def assure_options(what: str) -> Callable[[F], F]:
             help="Assure it for any population; needs more people.",
         ),
     )
+
+
+def margin_option(what: str) -> Callable[[F], F]:
+    """Return the option of the margins of a comparison, in which `what` is to be shown."""
+    return click.option(
+        "--margin",
+        type=MARGIN,
+        multiple=True,
+        metavar="X",
+        callback=lambda ctx, param, given: _margins(given),
+        help=f"Say whether {what} by this margin, set beforehand, and whether they are "
+        "equivalent: 0.01 (1 percentage point of all measures) or frr_at_far=0.01; repeatable.",
+    )
+
+
+def _margins(given: tuple[tuple[str, float], ...]) -> float | dict[str, float] | None:
+    """Return the margin of all measures, or those of some by name."""
+    names = [name for name, _ in given]
+    if len(set(names)) < len(names) or ("" in names and len(names) > 1):
+        raise click.UsageError(
+            "--margin is given twice for one measure; expected one number for all measures, or "
+            "MEASURE=number once for each"
+        )
+    return dict(given).get("", dict(given) or None)
 
 
 # ------------------------------------------------------------------------- reading a file

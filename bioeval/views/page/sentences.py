@@ -426,7 +426,10 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Se
     if short:
         one, measure = _compared_at(compared[0], state)
         best = _number(compared[0], one, "value_a", strong=True)
-        yield [f"{measure} is smallest for {first.pop()}, ", best, "."]
+        each = (_compared_at(part, state)[0] for part in compared)
+        smallest = all(x["value_a"] <= x["value_b"] for x in each)
+        said = f"{measure} is smallest for {{}}, " if smallest else f"{measure} of {{}}: "
+        yield [said.format(first.pop()), best, "."]
     for part in compared:
         yield _verdict(part, state, short)
 
