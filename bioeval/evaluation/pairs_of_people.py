@@ -144,7 +144,9 @@ class PairShares(AttainableThresholds):
             place = min(int(np.searchsorted(reached, share * cells.total)), len(reached))
             self.beyond = float(edges[place])
             with threads_for(attempts.scores):
-                self._collect(attempts, np.unique(_impostors_up_to(attempts, self.beyond)))
+                near = _impostors_up_to(attempts, self.beyond)
+                lowest = np.full(min(int(cells.negative_infinite), 1), -np.inf)
+                self._collect(attempts, np.unique(np.append(lowest, near)))
             if place == len(reached) or (np.minimum(self.mean, self.accepted) > rate).any():
                 return
             share *= 4
