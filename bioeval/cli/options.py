@@ -248,6 +248,12 @@ reading_options = option_group(
         help="The part of a template's name in a text that is its subject, as 'id(\\d+)/'.",
     ),
     click.option(
+        "--session-from",
+        metavar="REGEX",
+        help="The part of a template's name that is its session, of a matrix as text or --as "
+        "matrix; see --exclude.",
+    ),
+    click.option(
         "--format",
         "format_",
         metavar="FORMAT",
@@ -281,7 +287,8 @@ reading_options = option_group(
 
 _WORDS = (
     *("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude"),
-    *("trials", "impostor", "subject_from", "as_", "format_", "memory_limit", "keep", "unordered"),
+    *("trials", "impostor", "subject_from", "session_from", "as_", "format_", "memory_limit"),
+    *("keep", "unordered"),
 )
 _KEYS = ("scores", "genuine", "embeddings", "indices")
 _KEYS_OR_FILES = (

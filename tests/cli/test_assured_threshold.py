@@ -108,3 +108,21 @@ def test_a_small_target_is_read_exactly(files, capsys):
     assert rules[0]["impostors_for_30"] == 300_000
     assert main([*study, "far=1/0"]) == 2
     assert "far=1/0" in capsys.readouterr().err
+
+
+def test_sessions_from_names_leave_out_pairs_of_one_session(files, capsys, tmp_path):
+    """An assured threshold of a matrix as text, without pairs of one person and one session."""
+    scores = be.simulate(60, 4, random_state=3)
+    names = [f"id{k // 4:02d}_day{k % 4 // 2}_{k % 2}" for k in range(240)]
+    lines = [",".join(["label", *names])]
+    lines += [
+        ",".join([name, *map(repr, row.tolist())])
+        for name, row in zip(names, scores.values, strict=True)
+    ]
+    (tmp_path / "m.csv").write_text("\n".join(lines), encoding="utf-8")
+    read = ["--kind", "distance", "--subject-from", r"id(\d+)_", "--session-from", r"_day(\d)_"]
+    study = ["threshold", "m.csv", *read, "--exclude", "session", "--target", "far=1/10"]
+    assert main([*study, "--assure", "0.95", "--repeats", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["genuine_attempts"] == 60 * 4 * 2
+    assert found["assured_far_high"] <= 0.1
