@@ -269,7 +269,7 @@ class _Entries:
     """A sink that keeps the attempts of pairs of people up to the last threshold."""
 
     def __init__(self, people: int, layers: int):
-        self.layers = layers
+        self.people, self.layers = people, layers
         self.total = np.zeros((people, people), dtype=np.int64)  # above the diagonal
         self._kept: list[tuple[np.ndarray, ...]] = []
 
@@ -280,10 +280,36 @@ class _Entries:
         near = pairs.layer < self.layers
         self._kept.append((low[near], high[near], pairs.layer[near], pairs.count[near]))
 
+    def fresh(self) -> _Entries:
+        """Return the same sink before it has counted anything."""
+        return _Entries(self.people, self.layers)
+
+    def counts(self) -> dict[str, Any]:
+        """Return the attempts of all pairs of people, and those up to the last threshold."""
+        names = ("low", "high", "layer", "count")
+        near = dict(zip(names, map(ConcatenatedRows.of, self.entries()), strict=True))
+        return {"total": self.total, **near}
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Include the counts of all rows."""
+        self.total += found["total"]
+        self._kept.append(tuple(found[x].array() for x in ("low", "high", "layer", "count")))
+
     def entries(self) -> tuple[np.ndarray, ...]:
-        """Return both people, the layer and the number of attempts of each entry."""
+        """Return both people, the layer and the number of attempts of each entry.
+
+        An entry is there once, in increasing order, however the rows were read.
+        """
         kept = self._kept or [tuple(np.empty(0, dtype=np.int64) for _ in range(4))]
-        return tuple(np.concatenate(x).astype(np.int64) for x in zip(*kept, strict=True))
+        low, high, layer, count = (
+            np.concatenate(x).astype(np.int64) for x in zip(*kept, strict=True)
+        )
+        key, n = (layer * self.people + low) * self.people + high, self.people
+        key, place = np.unique(key, return_inverse=True)
+        total = np.zeros(len(key), dtype=np.int64)
+        np.add.at(total, place.reshape(-1), count)
+        pair = key % (n * n)
+        return pair // n, pair % n, key // (n * n), total
 
 
 def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
