@@ -1,4 +1,4 @@
-"""Searches of a fixed gallery by people, some of whom are not enrolled in it."""
+"""Searches of a fixed gallery, by people who are enrolled in it and by others."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def study_threshold(
     target : str or tuple
         As `threshold` of :func:`cross_evaluate`: ``("far", 0.001)``, ``"eer"`` ...
     task : {"verification", "open_set"}
-        ``"open_set"``: of searches of a fixed gallery, for probes of whom some are not enrolled.
+        ``"open_set"``: searches of a fixed gallery, some of them by people who are not enrolled.
         FAR is the proportion of their searches that raise a false alarm, FRR is 1 - DIR at rank 1,
         and the people who search are divided, while the gallery stays whole.
     folds, repeats : int, optional
@@ -162,8 +162,8 @@ def study_threshold(
     DataError
         Bad options; fewer subjects than folds; a target that cannot be assured.
     ProtocolError
-        If the people are not known, whom `assure` needs, or with ``"open_set"`` nobody who is not
-        enrolled searches a gallery of its own.
+        If the people are not known, which `assure` needs, or if no probe of ``"open_set"`` is of a
+        person who is not enrolled in the gallery.
 
     Notes
     -----

@@ -167,9 +167,9 @@ class StudyTable:
         yield indented(table)
         if self._of_searches:
             yield Text(
-                f"Searches: those by {_UNENROLLED}; missing: searches to be added; people: as many "
-                "as make so many searches. The least to ask for: the rules count searches as if "
-                "they were independent, and only people are.",
+                f"Searches: those by {_UNENROLLED}; missing: searches to be added; people not "
+                "enrolled: the number who make this many searches. The rules count searches as if "
+                "they were independent, and only people are: this is the least that is needed.",
                 style="dim",
             )
             return
