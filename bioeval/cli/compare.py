@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.kinds import KINDS
-from bioeval.cli.arguments import MARGIN, card
+from bioeval.cli.arguments import card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.options import (
     Command,
     Output,
     far_option,
     interval_options,
+    margin_option,
     output_options,
     read_scores,
     reading_options,
@@ -73,15 +74,7 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
     show_default=True,
     help="Adjust what is better for the number of measures, by Holm's method.",
 )
-@click.option(
-    "--margin",
-    type=MARGIN,
-    multiple=True,
-    metavar="X",
-    callback=lambda ctx, param, given: _margins(given),
-    help="Say whether A is not worse than B by this margin, set beforehand, and whether they are "
-    "equivalent: 0.01 (1 percentage point of all measures) or frr_at_far=0.01; repeatable.",
-)
+@margin_option("A is not worse than B")
 def command(
     a: str, b: str, name: str | None, name_b: str | None, terms: str, **options: Any
 ) -> None:
@@ -154,17 +147,6 @@ def command(
         )  # fmt: skip
         output.write_page({" and ".join(curves): shown, **curves}, [a, b], stages)
     output.show(table, document, files)
-
-
-def _margins(given: tuple[tuple[str, float], ...]) -> float | dict[str, float] | None:
-    """Return the margin of all measures, or those of some by name."""
-    names = [name for name, _ in given]
-    if len(set(names)) < len(names) or ("" in names and len(names) > 1):
-        raise click.UsageError(
-            "--margin is given twice for one measure; expected one number for all measures, or "
-            "MEASURE=number once for each"
-        )
-    return dict(given).get("", dict(given) or None)
 
 
 def _array(options: dict[str, Any]) -> str | None:

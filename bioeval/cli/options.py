@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import Argument, BioevalError, Naming, ProtocolError, renamed
 from bioeval.base.kinds import KINDS
-from bioeval.cli.arguments import METADATA, NUMBERS
+from bioeval.cli.arguments import MARGIN, METADATA, NUMBERS
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -105,6 +105,50 @@ def option_group(*options: Callable[[F], F]) -> Callable[[F], F]:
         return command
 
     return decorate
+
+
+def assure_options(what: str) -> Callable[[F], F]:
+    """Return the options of an assured threshold."""
+    return option_group(
+        click.option(
+            "--assure",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            metavar="P",
+            help=f"{what} whose FAR is at most the target with this confidence, such as 0.95.",
+        ),
+        click.option(
+            "--guaranteed",
+            "assurance",
+            is_flag=True,
+            flag_value="guaranteed",
+            default="estimated",
+            help="Assure it for any population; needs more people.",
+        ),
+    )
+
+
+def margin_option(what: str) -> Callable[[F], F]:
+    """Return the option of the margins of a comparison, in which `what` is to be shown."""
+    return click.option(
+        "--margin",
+        type=MARGIN,
+        multiple=True,
+        metavar="X",
+        callback=lambda ctx, param, given: _margins(given),
+        help=f"Say whether {what} by this margin, set beforehand, and whether they are "
+        "equivalent: 0.01 (1 percentage point of all measures) or frr_at_far=0.01; repeatable.",
+    )
+
+
+def _margins(given: tuple[tuple[str, float], ...]) -> float | dict[str, float] | None:
+    """Return the margin of all measures, or those of some by name."""
+    names = [name for name, _ in given]
+    if len(set(names)) < len(names) or ("" in names and len(names) > 1):
+        raise click.UsageError(
+            "--margin is given twice for one measure; expected one number for all measures, or "
+            "MEASURE=number once for each"
+        )
+    return dict(given).get("", dict(given) or None)
 
 
 # ------------------------------------------------------------------------- reading a file
@@ -204,6 +248,12 @@ reading_options = option_group(
         help="The part of a template's name in a text that is its subject, as 'id(\\d+)/'.",
     ),
     click.option(
+        "--session-from",
+        metavar="REGEX",
+        help="The part of a template's name that is its session, of a matrix as text or --as "
+        "matrix; see --exclude.",
+    ),
+    click.option(
         "--format",
         "format_",
         metavar="FORMAT",
@@ -237,7 +287,8 @@ reading_options = option_group(
 
 _WORDS = (
     *("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude"),
-    *("trials", "impostor", "subject_from", "as_", "format_", "memory_limit", "keep", "unordered"),
+    *("trials", "impostor", "subject_from", "session_from", "as_", "format_", "memory_limit"),
+    *("keep", "unordered"),
 )
 _KEYS = ("scores", "genuine", "embeddings", "indices")
 _KEYS_OR_FILES = (

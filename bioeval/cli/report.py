@@ -18,6 +18,7 @@ from bioeval.cli.options import (
     images_option,
     interval_by_default,
     interval_options,
+    margin_option,
     read_scores,
     reading_options,
     take_reading,
@@ -72,6 +73,7 @@ _SAVED = (".nc",)
     help="List the N nearest impostor pairs and the N farthest genuine pairs.",
 )
 @images_option
+@margin_option("the first of DATA is not worse than each of the others")
 @click.option(
     "--explain",
     "probes",
@@ -102,6 +104,7 @@ def command(
     --------
       bioeval report scores.npz --out report.html
       bioeval report old.npz new.npz --out both.html --name old --name new
+      bioeval report new.npz old.npz --out both.html --margin frr_at_far=0.01
       bioeval report reid.npz --protocol market1501 --out reid.html
       bioeval report results/results.nc --out report.html
       bioeval report scores.npz --out report.html --explain 17
@@ -117,9 +120,16 @@ def command(
     if images and options["worst"] is None:
         raise click.UsageError("--images needs --worst N")
     options["protocol"] = card(options["protocol"])
-    probes = options.pop("probes")
-    if saved := [file for file in data if probes and Path(file).suffix.lower() in _SAVED]:
-        raise click.UsageError(f"--explain needs scores; {saved[0]} holds results")
+    probes, margin = options.pop("probes"), options.pop("margin")
+    if margin is not None:
+        from bioeval.evaluation.margins import check_margin
+
+        if len(data) == 1:
+            raise click.UsageError("--margin compares systems, and there is one; name several")
+        check_margin(margin, options["confidence"])
+    for option, needed in (("--explain", probes), ("--margin", margin is not None)):
+        if saved := [file for file in data if needed and Path(file).suffix.lower() in _SAVED]:
+            raise click.UsageError(f"{option} needs scores; {saved[0]} holds results")
     where = {name: options.pop(name) for name in ("workers", "scheduler")}
     readings = []
     for file in data:
@@ -160,6 +170,7 @@ def command(
             if len(read) == len(data) > 1:
                 names = ("confidence", "replicates", "random_state", "far_targets")
                 given = {x: options[x] for x in names if options[x] is not None} | place
+                given["margin"] = margin
                 compared = _compared(read, found, options["protocol"], given, stages)
         said = _doubts(found, named) if len(data) > 1 else []
         stages(f"writing {page}")
@@ -205,7 +216,8 @@ def _compared(
     """Return paired comparisons of the best of several systems with each of the others.
 
     The best has the smallest FRR at the FAR that the page opens with. Nothing where the systems
-    cannot be compared, as those that did not make the same attempts: the page says so.
+    cannot be compared, as those that did not make the same attempts: the page says so. With a
+    margin, which is set beforehand, it is the first that is compared, and an error says why not.
     """
     from bioeval.base.errors import BioevalError
     from bioeval.evaluation.compare import compare
@@ -223,14 +235,15 @@ def _compared(
             return 0.0  # in the order given
         return float(ds["eer"] if target is None else ds["frr_at_far"].sel(far_target=target))
 
-    best = min(read, key=frr)
+    margin = given["margin"]
+    best = min(read, key=frr) if margin is None else next(iter(read))
     compared = {}
     for other in read:
         if other == best:
             continue
         stages(f"comparing {best} and {other}")
         card = resolve_card(read[best], protocol)
-        with contextlib.suppress(BioevalError):
+        with contextlib.suppress(*([BioevalError] if margin is None else [])):
             compared[f"{best} and {other}"] = compare(
                 read[best], read[other], protocol=card if card.reid is not None else None,
                 progress=stages.counting, **given,

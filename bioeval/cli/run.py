@@ -15,6 +15,7 @@ from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.options import (
     Command,
     Output,
+    assure_options,
     band_option,
     far_option,
     images_option,
@@ -82,6 +83,7 @@ experiment_options = option_group(
         help="With folds or --train: how the threshold is chosen: eer, far=0.001, hter, accuracy, "
         "cost=P,M,A, fixed=T.",
     ),
+    assure_options("With --target far=X: find another threshold on each training part,"),
     click.option(
         "--claims",
         type=CLAIMS,
@@ -98,7 +100,13 @@ experiment_options = option_group(
 
 def take_experiment(options: dict[str, Any]) -> dict[str, Any]:
     """Remove the experiment's options that were given from a command's, with their seed."""
-    given = {name: options.pop(name) for name in (*PARTS, "target", "claims", "attempts")}
+    names = (*PARTS, "target", "assure", "claims", "attempts")
+    given = {name: options.pop(name) for name in names}
+    assurance = options.pop("assurance")
+    if given["assure"] is not None:
+        given["assurance"] = assurance
+    elif assurance != "estimated":
+        raise click.UsageError("--guaranteed is of --assure P, which is missing; such as 0.95")
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -110,7 +118,7 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
     if not given and not seeded:
         return protocol
     from bioeval.protocol import for_layout
-    from bioeval.protocol.card import Claims
+    from bioeval.protocol.card import Claims, Threshold
 
     name = protocol
     if protocol == "auto" and parts:
@@ -137,6 +145,14 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
                 "course-kfold"
             )
         card = replace(card, threshold=_threshold(given["target"]))
+    if "assure" in given:
+        if drawn is None:
+            raise click.UsageError(
+                "--assure needs folds: --protocol course-kfold or --train 0.5; bioeval threshold "
+                "assures one threshold on all data"
+            )
+        how = {name: given[name] for name in ("assure", "assurance")}
+        card = replace(card, threshold=replace(card.threshold or Threshold(), **how))
     if "claims" in given:
         _require_verification(card, "--claims are")
         card = replace(card, claims=Claims(**given["claims"], seed=seed))

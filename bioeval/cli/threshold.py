@@ -11,6 +11,7 @@ from bioeval.cli.documents import attributes
 from bioeval.cli.options import (
     Command,
     Output,
+    assure_options,
     fusion_option,
     interval_options,
     name_option,
@@ -38,6 +39,12 @@ if TYPE_CHECKING:
 @click.argument("second", required=False, metavar="[FILE]")
 @click.option("--target", default="far=0.001", metavar="TARGET", help="How to choose it.")
 @click.option(
+    "--task",
+    type=click.Choice(["verification", "open_set"]),
+    default="verification",
+    help="open_set: for searches of a gallery in which some people are not enrolled.",
+)
+@click.option(
     "--folds",
     type=click.IntRange(2),
     metavar="N",
@@ -46,20 +53,7 @@ if TYPE_CHECKING:
 @click.option(
     "--repeats", type=click.IntRange(1), metavar="N", help="How often to draw the folds.  [20]"
 )
-@click.option(
-    "--assure",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    metavar="P",
-    help="Find a threshold whose FAR is at most the target with this confidence, such as 0.95.",
-)
-@click.option(
-    "--guaranteed",
-    "assurance",
-    is_flag=True,
-    flag_value="guaranteed",
-    default="estimated",
-    help="Assure it for any population; needs more people.",
-)
+@assure_options("Find a threshold")
 @click.option("--new-gallery", is_flag=True, help="Assure it for other galleries too.")
 @click.option(
     "--at", "threshold", type=float, metavar="T", help="With --claim: a threshold fixed beforehand."
@@ -74,6 +68,12 @@ if TYPE_CHECKING:
 )
 @templates_option
 @fusion_option
+@click.option(
+    "--rank-unit",
+    type=click.Choice(["template", "subject"]),
+    default="template",
+    help="With --task open_set: whether templates are ranked, or subjects by their fused score.",
+)
 @interval_options
 @cluster_options()
 @name_option
@@ -110,7 +110,7 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
     del options["threshold"], options["claim"]
     output, extrapolate = Output.take(options), options.pop("extrapolate")
     if extrapolate:
-        _require_far(target)
+        _require_far(target, options["task"])
     files_read = [data, options.get("second")]
     reading = take_reading(data, options)
     from bioeval.cli.progress import Stages
@@ -136,11 +136,17 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
         document = {**attributes(study, data), "folds": fold_rows(study)}
         shown = in_terms(study, terms)
         table: Any = StudyTable(shown, reword)
+        results: Any = study
+        drawn = [shown]
         if extrapolate:
-            table, document["extrapolated"] = _extrapolated(table, scores, target, options, stages)
-        files = output.save(document, study, table, stages, drawn=shown)
+            table, document["extrapolated"], model = _extrapolated(
+                table, scores, target, options, stages
+            )
+            results = xr.DataTree(study, children={"extrapolated_far": xr.DataTree(model)})
+            drawn.append(in_terms(model, terms))
+        files = output.save(document, results, table, stages, drawn=drawn)
         if output.page is not None:
-            results = _with_curves(study, scores, options["templates"], stages.counting)
+            results = _with_curves(results, scores, options, stages.counting)
             output.write_page({scores.name: in_terms(results, terms)}, files_read, stages)
     output.show(table, document, files)
 
@@ -152,7 +158,9 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
     at, claim = options.pop("threshold"), options.pop("claim")
     if at is None or claim is None:
         raise DataError("--at T and --claim far=X belong together: a threshold, and what it keeps")
-    for name in ("folds", "repeats", "assure", "target", "extrapolate"):
+    if options.pop("task") != "verification":
+        raise DataError("--claim is of comparisons; leave out --task open_set")
+    for name in ("folds", "repeats", "assure", "target", "extrapolate", "rank_unit"):
         options.pop(name, None)
     with StudyCommand(data, options) as run:
         from bioeval.evaluation.assured import check_claim, claim_blocks
@@ -172,22 +180,40 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
 
 
 def _with_curves(
-    study: xr.Dataset, scores: Scores, templates: str, progress: Callable[..., None]
+    study: xr.Dataset | xr.DataTree,
+    scores: Scores,
+    options: dict[str, Any],
+    progress: Callable[..., None],
 ) -> xr.DataTree:
-    """Return a study and the verification whose curves a page shows beside it."""
+    """Return a study and the task whose curves a page shows beside it."""
     import xarray as xr
 
-    from bioeval.evaluation.verification import verification
+    if options["task"] == "open_set":
+        from bioeval.evaluation.identification import open_set
 
-    attempts = verification(scores, templates=templates, progress=progress)
-    return xr.DataTree.from_dict({f"verification/{templates}": attempts, "threshold_study": study})
+        found = {"open_set": open_set(
+            scores, rank_unit=options["rank_unit"], fusion=options["fusion"],
+            impostors="unenrolled", progress=progress,
+        )}  # fmt: skip
+    else:
+        from bioeval.evaluation.verification import verification
+
+        templates = options["templates"]
+        attempts = verification(scores, templates=templates, progress=progress)
+        found = {f"verification/{templates}": attempts}
+    if isinstance(study, xr.DataTree):
+        model = study["extrapolated_far"].to_dataset()
+        found, study = {**found, "extrapolated_far": model}, study.to_dataset()
+    return xr.DataTree.from_dict({**found, "threshold_study": study})
 
 
-def _require_far(target: str) -> None:
+def _require_far(target: str, task: str) -> None:
     """Raise :class:`DataError` unless a target is a FAR to extrapolate to."""
     from bioeval.base.errors import Argument, DataError
     from bioeval.tallies.threshold_rules import parse_rule
 
+    if task != "verification":
+        raise DataError(f"{Argument('extrapolate')} is for the FAR of verification, not {task}")
     rule = parse_rule(target, "target")
     if rule.name != "far" or not rule.values[0]:
         raise DataError(
@@ -198,8 +224,8 @@ def _require_far(target: str) -> None:
 
 def _extrapolated(
     table: Any, scores: Scores, target: str, options: dict[str, Any], stages: Stages
-) -> tuple[Any, dict[str, Any]]:
-    """Return a table with the threshold of a model below it, and that threshold as plain values."""
+) -> tuple[Any, dict[str, Any], xr.Dataset]:
+    """Return a table with the threshold of a model below it, its plain values, and the result."""
     from rich.console import Group
     from rich.text import Text
 
@@ -220,4 +246,5 @@ def _extrapolated(
         )
     lines = Text(f"\nBeyond what the people support: {LABEL}\n", "bold")
     lines.append(f"  {said}\n", "not bold").append(f"  By {words['model']}.", "not bold dim")
-    return Group(table, lines), {**row, **words, "confidence": found.attrs["confidence"]}
+    plain = {**row, **words, "confidence": found.attrs["confidence"]}
+    return Group(table, lines), plain, found

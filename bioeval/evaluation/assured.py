@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import xarray as xr
@@ -52,7 +52,9 @@ _APART = 0.1
 
 ASSURED = {
     "assured_threshold": Name("threshold whose FAR is assured to be at most the target", "score"),
-    "assured_far": Name("FAR there, the mean over pairs of people", iso="FMR"),
+    "assured_far": Name(
+        "FAR there, the mean over pairs of people; of open set over people not enrolled", iso="FMR"
+    ),
     "assured_far_high": Name("one-sided upper limit of it, at most the target", iso="FMR"),
     "assured_far_attempts": Name("FAR there, of all attempts", iso="FMR"),
     "assured_frr": Name("FRR there", iso="FNMR"),
@@ -61,7 +63,7 @@ ASSURED = {
         "fewest people with which the guaranteed rule could promise the target", "subjects"
     ),
     "point_threshold": Name("threshold at which the limit was computed", "score"),
-    "point_far": Name("FAR there, the mean over pairs of people", iso="FMR"),
+    "point_far": Name("FAR there, the same mean as of assured_far", iso="FMR"),
     "point_far_high": Name("one-sided upper limit of it", iso="FMR"),
     "point_frr": Name("FRR there", iso="FNMR"),
 }
@@ -99,6 +101,8 @@ class Assured:
     reason: str = ""
     rule: str = ""
     valid_for: str = "people like these"
+    over: str = PairShares.over
+    event: str = PairShares.event
     remarks: list[str] = field(default_factory=list)
     points: np.ndarray = field(default_factory=lambda: np.empty((4, 0)))
 
@@ -124,6 +128,7 @@ class Assured:
             "assured_reason": self.reason,
             "assured_rule": self.rule,
             "assured_for": self.valid_for,
+            "assured_over": self.over,
         }
         return {name: ((), value) for name, value in values.items()} | curves, attrs
 
@@ -140,12 +145,40 @@ class Assured:
             )
         )
         install = f"Install {threshold_text(threshold)}."
-        if math.isinf(threshold):
+        if not math.isfinite(threshold):
             install = f"Accept nothing (threshold {threshold})."
         return (
-            f"{install} With {100 * confidence:g} % confidence at most {100 * target:g} % of "
-            f"impostors are accepted in {self.valid_for}{paid}."
+            f"{install} With {100 * confidence:g} % confidence at most {100 * target:g} % "
+            f"{self.event} in {self.valid_for}{paid}."
         )
+
+
+class Shares(Protocol):
+    """Proportions accepted at increasing thresholds, of units whose mean is to be kept."""
+
+    thresholds: np.ndarray
+    mean: np.ndarray
+    accepted: np.ndarray
+    sides: list[np.ndarray]
+    pairs: int
+    independent: int
+    impostors: int
+    fixed_gallery: bool
+    exact: bool
+    reason: str
+    over: str
+    event: str
+
+    def loosest(self, layer: int) -> float:
+        """Return the loosest score that accepts what a layer accepts."""
+
+    def frr(self, threshold: float) -> float:
+        """Return the proportion of genuine attempts that a threshold rejects."""
+
+    def means(
+        self, layers: np.ndarray, replicates: int, seed: np.random.SeedSequence
+    ) -> PeopleMeans:
+        """Return the means at increasing layers, without each person, and in replicates."""
 
 
 @stage("assured threshold")
@@ -155,15 +188,28 @@ def assured_threshold(
     confidence: float,
     assurance: str,
     *,
-    templates: str,
-    fusion: str,
-    new_gallery: bool,
     interval: IntervalOptions,
+    shares: Shares | None = None,
+    **attempts: Any,
 ) -> Assured:
-    """Return the loosest threshold that keeps a FAR target with a confidence."""
-    shares = PairShares(scores, target, templates=templates, fusion=fusion, new_gallery=new_gallery)
+    """Return the loosest threshold that keeps a FAR target with a confidence.
+
+    Of verification, whose `attempts` are options of :class:`PairShares`, or of other `shares`.
+    """
+    shares = PairShares(scores, target, **attempts) if shares is None else shares
+    found = _loosest_kept(shares, target, confidence, assurance, interval)
+    if not found.reason:
+        found.remarks = _remarks(scores, found)
+    return found
+
+
+def _loosest_kept(
+    shares: Shares, target: float, confidence: float, assurance: str, interval: IntervalOptions
+) -> Assured:
+    """Return the last threshold before the first whose upper limit is above the target."""
     independent = shares_for_guarantee(target, confidence)
     found = Assured(needed=independent if shares.fixed_gallery else 2 * independent)
+    found.over, found.event = shares.over, shares.event
     found.rule = "guaranteed" if assurance == "guaranteed" else "estimated"
     if shares.fixed_gallery:
         found.valid_for = "people like these against this gallery"
@@ -197,7 +243,6 @@ def assured_threshold(
     found.far = float(shares.mean[layer]) if layer >= 0 else 0.0
     found.attempts = float(shares.accepted[layer]) if layer >= 0 else 0.0
     found.frr = shares.frr(found.threshold)
-    found.remarks = _remarks(scores, found)
     return found
 
 
@@ -207,7 +252,7 @@ def _seed(confidence: float, replicates: int, random_state: RandomState) -> np.r
     return options.seed
 
 
-def _points(shares: PairShares, layers: np.ndarray, high: np.ndarray) -> np.ndarray:
+def _points(shares: Shares, layers: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return thresholds, FAR, its limit and FRR at some of the layers, to be drawn."""
     known = np.flatnonzero(layers >= 0)
     if len(known) > POINTS:
@@ -228,16 +273,17 @@ def _layers_near(mean: np.ndarray, target: float, last: int) -> np.ndarray:
 
 
 def _refusal(
-    shares: PairShares, layer: int, high: float, target: float, confidence: float, needed: int
+    shares: Shares, layer: int, high: float, target: float, confidence: float, needed: int
 ) -> str:
     """Return why no threshold can be promised, and what would help."""
     there = sum(map(len, shares.sides))
+    people = "people" if isinstance(shares, PairShares) else shares.over
     at = 0.0 if layer < 0 else float(shares.mean[layer])
     return (
-        f"where {100 * at:.3g} % of impostors are accepted in these data, the upper limit at "
+        f"where {100 * at:.3g} % {shares.event} in these data, the upper limit at "
         f"{100 * confidence:g} % is {100 * high:.3g} %, above the target of {100 * target:g} %; "
-        f"there are {there} people, and with {needed:,} or more the guaranteed rule could promise "
-        "it; more people help, more templates of the same people hardly do"
+        f"there are {there} {people}, and with {needed:,} or more the guaranteed rule could "
+        "promise it; more people help, more templates of the same people hardly do"
     )
 
 
@@ -245,9 +291,8 @@ def _remarks(scores: Scores, found: Assured) -> list[str]:
     said = []
     if abs(found.far - found.attempts) > _APART * max(found.far, found.attempts):
         said.append(
-            f"the assured FAR weighs pairs of people alike, {100 * found.far:.3g} %; of all "
-            f"attempts it is {100 * found.attempts:.3g} %, because people have unequal numbers of "
-            "templates"
+            f"the assured FAR weighs {found.over} alike, {100 * found.far:.3g} %; of all attempts "
+            f"it is {100 * found.attempts:.3g} %, because people have unequal numbers of templates"
         )
     if scores.is_derived:
         said.append(
@@ -421,6 +466,11 @@ def _proportion(name: str, value: Any) -> float:
 def _fixed_threshold(scores: Scores, threshold: Any, same_data: bool) -> float:
     """Return a threshold that was fixed before these data were seen."""
     if isinstance(threshold, xr.Dataset):
+        if "unenrolled_people" in threshold:
+            raise DataError(
+                f"{Argument('threshold')} is a study of open set, whose FAR is that of searches; a "
+                "claim is of comparisons"
+            )
         name = "assured_threshold" if "assured_threshold" in threshold else "threshold"
         if name not in threshold:
             raise DataError(f"{Argument('threshold')} is a dataset without a threshold")

@@ -41,6 +41,16 @@ EXTRAPOLATED = {
     for end, words in (("", ""), ("_low", "lower limit of the "), ("_high", "upper limit of the "))
 }
 
+#: What is drawn over thresholds: the model where it holds, and what was measured there.
+DRAWN = {
+    "model_threshold": Name("thresholds of the closest impostors, and below them", "score"),
+    **{f"model_{name}": what for name, what in EXTRAPOLATED.items()},
+    "measured_far": Name("FAR measured there, of all impostor attempts", iso="FMR"),
+}
+
+# Number of thresholds that are drawn.
+_POINTS = 64
+
 # Logarithms of FAR at distances: estimate, lower and upper limit; NaN where refused.
 _Model = Callable[[np.ndarray], np.ndarray]
 
@@ -217,7 +227,9 @@ def extrapolate_far(
     -------
     xarray.Dataset
         ``far far_low far_high`` over ``threshold``, float64 proportions of impostor attempts;
-        without a zero ``far_high`` alone. A refusal is NaN, with the attribute ``reason``.
+        without a zero ``far_high`` alone. A refusal is NaN, with the attribute ``reason``. To be
+        drawn, over ``model``: ``model_threshold``, from the closest 3 % of impostors down, with
+        ``model_far``, ``model_far_low``, ``model_far_high``, and with ``measured_far``.
 
     Raises
     ------
@@ -255,26 +267,46 @@ def extrapolate_far(
         )
     closest = _Closest(scores, shares)
     reason = closest.refusal(natural) or _out_of_reach(target, shares)
-    logs = np.full((3, len(distances)), np.nan)
+    logs, drawn = np.full((3, len(distances)), np.nan), np.empty((5, 0))
     if not reason:
         model = (_power_law if natural else _generalised_pareto)(closest, options)
         if target:
             distances = _loosest(model, closest, target, natural)
-        logs = model(distances)
+        logs, drawn = model(distances), _drawn(model, closest, natural)
         reason = _withhold(logs, distances, closest, natural)
         if np.isnan(distances).any():
             reason = f"no threshold has an upper limit of at most {100 * (target or 0):g} %"
     if larger_is_closer(scores.kind):
-        distances, logs = distances[::-1], logs[:, ::-1]
+        distances, logs, drawn = distances[::-1], logs[:, ::-1], drawn[:, ::-1]
     rates = zip(EXTRAPOLATED, np.minimum(np.exp(logs), 1.0), strict=True)
     variables = {name: (("threshold",), rate) for name, rate in rates}
+    curves = to_user(drawn[0], scores.kind), *drawn[1:]
+    variables |= {name: (("model",), x) for name, x in zip(DRAWN, curves, strict=True)}
     attrs = about_attrs(shares.about, f"extrapolated FAR, {templates}-template", [LABEL])
     by = "generalised Pareto tail of the closest 3 % of impostor attempts: upper limit alone"
     if natural:
         by = "power laws from zero of the closest 1 % and 3 % of impostor attempts"
     attrs |= {"model": by, "reason": reason, "confidence": options.confidence}
     attrs["independent_pairs"] = shares.independent
-    return build(variables, EXTRAPOLATED, {"threshold": to_user(distances, scores.kind)}, attrs)
+    names = {**EXTRAPOLATED, **DRAWN}
+    return build(variables, names, {"threshold": to_user(distances, scores.kind)}, attrs)
+
+
+def _drawn(model: _Model, closest: _Closest, natural: bool) -> np.ndarray:
+    """Return increasing distances from where the model ends to 3 %, its FAR, and the measured one.
+
+    It ends where its upper limit is a hundredth of what the people support.
+    """
+    u = closest.up_to(TAILS[-1])[0]
+    least = DEEPEST / max(closest.shares.independent, 1)
+    (end,) = _loosest(model, closest, least, natural)
+    end = closest.distance[0] if np.isnan(end) else end
+    at = (np.geomspace if natural else np.linspace)(end, u, _POINTS)
+    logs = model(at)
+    _withhold(logs, at, closest, natural)
+    reached = np.append(0.0, np.cumsum(closest.count)) / closest.total
+    measured = reached[np.searchsorted(closest.distance, at, side="right")]
+    return np.array([at, *np.minimum(np.exp(logs), 1.0), measured])
 
 
 def _has_zero(scores: Scores, zero: bool | None) -> bool:

@@ -32,7 +32,38 @@ OVERLAPPING = (
 )
 
 
-class PairShares:
+class AttainableThresholds:
+    """Thresholds at impostor scores, the layers, and at genuine scores between them."""
+
+    thresholds: np.ndarray
+    genuine: np.ndarray
+    beyond: float
+
+    def loosest(self, layer: int) -> float:
+        """Return the loosest score, genuine or impostor, that accepts what a layer accepts.
+
+        Minus infinity, which rejects all, where no score is below the first impostor score; NaN
+        where that is itself minus infinity.
+        """
+        after = layer + 1
+        end = self.thresholds[after] if after < len(self.thresholds) else np.inf
+        genuine = self.genuine[: np.searchsorted(self.genuine, end)]
+        if after == len(self.thresholds) and self.beyond < np.finfo(np.float64).max:
+            genuine = genuine[genuine <= self.beyond]
+        genuine = genuine[np.isfinite(genuine)]
+        own = self.thresholds[layer] if layer >= 0 else -np.inf
+        if layer < 0 and end == -np.inf:
+            return math.nan
+        return float(max(own, genuine[-1] if len(genuine) else -np.inf))
+
+    def frr(self, threshold: float) -> float:
+        """Return the proportion of genuine attempts that a threshold rejects; NaN rejects all."""
+        if not len(self.genuine):
+            return math.nan
+        return float((~(self.genuine <= threshold)).mean())
+
+
+class PairShares(AttainableThresholds):
     """Proportions accepted of pairs of people, at each impostor score up to a limit.
 
     Parameters
@@ -75,6 +106,8 @@ class PairShares:
         Why nothing can be promised; empty where something can.
     """
 
+    over, event = "pairs of people", "of impostors are accepted"
+
     def __init__(
         self,
         scores: Scores,
@@ -111,7 +144,9 @@ class PairShares:
             place = min(int(np.searchsorted(reached, share * cells.total)), len(reached))
             self.beyond = float(edges[place])
             with threads_for(attempts.scores):
-                self._collect(attempts, np.unique(_impostors_up_to(attempts, self.beyond)))
+                near = _impostors_up_to(attempts, self.beyond)
+                lowest = np.full(min(int(cells.negative_infinite), 1), -np.inf)
+                self._collect(attempts, np.unique(np.append(lowest, near)))
             if place == len(reached) or (np.minimum(self.mean, self.accepted) > rate).any():
                 return
             share *= 4
@@ -182,28 +217,6 @@ class PairShares:
         count = np.rint(self._share * self._total[self._low, self._high])
         return self._low, self._high, self._layer, count, self._total
 
-    # -- thresholds
-
-    def loosest(self, layer: int) -> float:
-        """Return the loosest score, genuine or impostor, that accepts what a layer accepts.
-
-        Minus infinity, which rejects all, where no score is below the first impostor score.
-        """
-        after = layer + 1
-        end = self.thresholds[after] if after < len(self.thresholds) else np.inf
-        genuine = self.genuine[: np.searchsorted(self.genuine, end)]
-        if after == len(self.thresholds) and self.beyond < np.finfo(np.float64).max:
-            genuine = genuine[genuine <= self.beyond]
-        genuine = genuine[np.isfinite(genuine)]
-        own = self.thresholds[layer] if layer >= 0 else -np.inf
-        return float(max(own, genuine[-1] if len(genuine) else -np.inf))
-
-    def frr(self, threshold: float) -> float:
-        """Return the proportion of genuine attempts that a threshold rejects."""
-        if not len(self.genuine):
-            return math.nan
-        return float((self.genuine > threshold).mean())
-
     # -- uncertainty
 
     def means(
@@ -256,7 +269,7 @@ class _Entries:
     """A sink that keeps the attempts of pairs of people up to the last threshold."""
 
     def __init__(self, people: int, layers: int):
-        self.layers = layers
+        self.people, self.layers = people, layers
         self.total = np.zeros((people, people), dtype=np.int64)  # above the diagonal
         self._kept: list[tuple[np.ndarray, ...]] = []
 
@@ -267,10 +280,36 @@ class _Entries:
         near = pairs.layer < self.layers
         self._kept.append((low[near], high[near], pairs.layer[near], pairs.count[near]))
 
+    def fresh(self) -> _Entries:
+        """Return the same sink before it has counted anything."""
+        return _Entries(self.people, self.layers)
+
+    def counts(self) -> dict[str, Any]:
+        """Return the attempts of all pairs of people, and those up to the last threshold."""
+        names = ("low", "high", "layer", "count")
+        near = dict(zip(names, map(ConcatenatedRows.of, self.entries()), strict=True))
+        return {"total": self.total, **near}
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Include the counts of all rows."""
+        self.total += found["total"]
+        self._kept.append(tuple(found[x].array() for x in ("low", "high", "layer", "count")))
+
     def entries(self) -> tuple[np.ndarray, ...]:
-        """Return both people, the layer and the number of attempts of each entry."""
+        """Return both people, the layer and the number of attempts of each entry.
+
+        An entry is there once, in increasing order, however the rows were read.
+        """
         kept = self._kept or [tuple(np.empty(0, dtype=np.int64) for _ in range(4))]
-        return tuple(np.concatenate(x).astype(np.int64) for x in zip(*kept, strict=True))
+        low, high, layer, count = (
+            np.concatenate(x).astype(np.int64) for x in zip(*kept, strict=True)
+        )
+        key, n = (layer * self.people + low) * self.people + high, self.people
+        key, place = np.unique(key, return_inverse=True)
+        total = np.zeros(len(key), dtype=np.int64)
+        np.add.at(total, place.reshape(-1), count)
+        pair = key % (n * n)
+        return pair // n, pair % n, key // (n * n), total
 
 
 def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:

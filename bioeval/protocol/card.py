@@ -287,6 +287,21 @@ class Threshold(Section):
     value: float | None = card_field(
         "the threshold, in the units of the scores", only_if=("rule", "fixed"), default=None
     )
+    assure: float | None = card_field(
+        "of verification with rule = far: the confidence with which a second, stricter threshold "
+        "keeps this FAR in people like those of the training part",
+        interval=NumberRange(0, 1, low_open=True, high_open=True),
+        default=None,
+    )
+    assurance: str = card_field(
+        "how its limit is found",
+        choices={
+            "estimated": "by resampling people; how often such promises were broken was measured "
+            "in simulations",
+            "guaranteed": "for any population; needs more people",
+        },
+        default="estimated",
+    )
 
     def as_rule(self) -> Any:
         """Return the rule as :func:`bioeval.cross_evaluate` takes it, with its numbers."""

@@ -323,6 +323,7 @@ class _PairCounter:
     def into(self, sink: Sink, blocks: Iterable[Block]) -> dict[str, Any]:
         """Count blocks into a sink; return their genuine scores and the subjects."""
         genuine, people = [], []
+        guide = guide_to(self.thresholds)  # of many thresholds it costs as much as a block
         for block in blocks:
             if self.fusion is not None:
                 block = block.fused(self.fusion)
@@ -332,16 +333,15 @@ class _PairCounter:
             )
             genuine.append(value.astype(np.float64))
             people.append(who[row])
-            self._count(block, who, sink)
+            self._count(block, who, guide, sink)
         return {
             "genuine": ConcatenatedRows(tuple(genuine)),
             "people": ConcatenatedRows(tuple(people)),
         }
 
-    def _count(self, block: Block, who: np.ndarray, sink: Sink) -> None:
+    def _count(self, block: Block, who: np.ndarray, guide: tuple[Any, ...], sink: Sink) -> None:
         """Count the impostor attempts of a block, a few subjects at a time."""
         groups, layers = self.people[1].astype(np.int32), len(self.thresholds) + 1
-        guide = guide_to(self.thresholds)
         first = np.concatenate([[0], np.nonzero(who[1:] != who[:-1])[0] + 1, [len(who)]])
         # A pair of subjects has at most one entry in each layer, and one for each score.
         longest = np.minimum(np.diff(first) * block.values.shape[1], len(groups) * layers)

@@ -48,18 +48,24 @@ class Averaged(NamedTuple):
     scalar: Scalar
     at: dict[str, Any]
     dataset: xr.Dataset
+    where: str = ""  # before its name, where it is not at the threshold of the rule
+
+    @property
+    def name(self) -> str:
+        """Name of its variable."""
+        return f"{self.where}{self.scalar.name}"
 
     def summary(self, key: str) -> float:
         """Return a summary such as ``mean``; NaN without one."""
-        return self._value(f"{self.scalar.name}_{key}")
+        return self._value(f"{self.name}_{key}")
 
     def training(self) -> float:
         """Return the mean over training parts."""
-        return self._value(f"train_{self.scalar.name}_mean")
+        return self._value(f"train_{self.name}_mean")
 
     def each(self) -> np.ndarray:
         """Return the value of each fold that has one."""
-        values = self.dataset[self.scalar.name].sel(self.at).values.ravel()
+        values = self.dataset[self.name].sel(self.at).values.ravel()
         return values[~np.isnan(values)]
 
     def _value(self, name: str) -> float:
@@ -83,6 +89,9 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
             head, at_far, tail = label.partition(" at ")
             label = f"{head}{unit}{at_far}{tail}" if at_far else f"{label}{unit}"
             yield Averaged(translate(label), scalar, at, dataset)
+            if f"assured_{name}" in dataset:
+                label = f"{scalar.label} assured{unit}"
+                yield Averaged(translate(label), scalar, at, dataset, "assured_")
 
 
 def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, dict[str, Any]]]:

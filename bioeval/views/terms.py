@@ -30,6 +30,9 @@ _RATES: dict[str, Mapping[str, Name]] = {
     },
 }
 
+# A variable of threshold studies of open set.
+_OF_SEARCHES = "unenrolled_people"
+
 _OF_IDENTIFICATION = re.compile(r"\b(DIR|CMS)\b")
 
 
@@ -55,7 +58,7 @@ def term_translator(dataset: xr.Dataset) -> TermTranslator:
 def _task_of(dataset: xr.Dataset) -> str:
     """Return the task that the rates of a dataset are from."""
     names = (f"{name}{end}" for name in ("dir", "cms") for end in ("", "_mean"))
-    searches = str(dataset.attrs.get("task", "")).startswith("open-set")
+    searches = str(dataset.attrs.get("task", "")).startswith("open-set") or _OF_SEARCHES in dataset
     return "identification" if searches or any(x in dataset for x in names) else "verification"
 
 

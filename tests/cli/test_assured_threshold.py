@@ -86,3 +86,43 @@ def test_the_page_opens_at_the_assured_threshold(files, tmp_path):
     text = (tmp_path / "page.html").read_text()
     assert "the assured one" in text
     assert "With 95 % confidence at most 10 % of impostors are accepted" in text
+
+
+@pytest.mark.parametrize("written", ["far=1/10", "far=10%", "far=0.1", "FAR=10 %", "far = 1/10"])
+def test_a_target_is_a_fraction_or_per_cent(files, capsys, written):
+    study = ["threshold", "a.npz", "--assure", "0.95", "--repeats", "1", "--json"]
+    assert main([*study, "--target", written]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert main([*study, "--target", "far=0.1"]) == 0
+    assert found == json.loads(capsys.readouterr().out)
+    assert found["threshold_rule"] == "far=0.1"
+
+
+def test_a_small_target_is_read_exactly(files, capsys):
+    study = ["threshold", "a.npz", "--repeats", "1", "--json", "--target"]
+    rules = []
+    for written in ("far=1/10000", "far=0.01%", "far=1e-4"):
+        assert main([*study, written]) == 0
+        rules.append(json.loads(capsys.readouterr().out))
+    assert rules[0] == rules[1] == rules[2]
+    assert rules[0]["impostors_for_30"] == 300_000
+    assert main([*study, "far=1/0"]) == 2
+    assert "far=1/0" in capsys.readouterr().err
+
+
+def test_sessions_from_names_leave_out_pairs_of_one_session(files, capsys, tmp_path):
+    """An assured threshold of a matrix as text, without pairs of one person and one session."""
+    scores = be.simulate(60, 4, random_state=3)
+    names = [f"id{k // 4:02d}_day{k % 4 // 2}_{k % 2}" for k in range(240)]
+    lines = [",".join(["label", *names])]
+    lines += [
+        ",".join([name, *map(repr, row.tolist())])
+        for name, row in zip(names, scores.values, strict=True)
+    ]
+    (tmp_path / "m.csv").write_text("\n".join(lines), encoding="utf-8")
+    read = ["--kind", "distance", "--subject-from", r"id(\d+)_", "--session-from", r"_day(\d)_"]
+    study = ["threshold", "m.csv", *read, "--exclude", "session", "--target", "far=1/10"]
+    assert main([*study, "--assure", "0.95", "--repeats", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["genuine_attempts"] == 60 * 4 * 2
+    assert found["assured_far_high"] <= 0.1

@@ -1137,6 +1137,18 @@ def test_an_extrapolated_threshold_is_apart_and_labelled(capsys, tmp_path):
     document = json.loads(Path("study/summary.json").read_text(encoding="utf-8"))
     expected = be.extrapolate_far(crowd, "far=0.005", zero=False)
     assert document["extrapolated"]["threshold"] == pytest.approx(expected.threshold.item())
+    kept = xr.open_datatree("study/results.nc", engine="h5netcdf")
+    assert kept["optimistic_far"].item() == document["optimistic_far"]
+    model = kept["extrapolated_far"].to_dataset()
+    np.testing.assert_allclose(model.model_far_high, expected.model_far_high)
+    assert model.threshold.item() == document["extrapolated"]["threshold"]
+    kept.close()
+    assert Path("study/extrapolated_far.png").exists()
+    assert run("threshold", "people.npz", "--target", "far=0.005", *fast, "--report", "x.html") == 0
+    page = Path("x.html").read_text(encoding="utf-8")
+    assert "By a model, not measured: at the threshold" in page
+    assert "Extrapolated far" in page
+    capsys.readouterr()
     assert run("threshold", "people.npz", "--target", "far=1e-6", *fast) == 0
     assert "No threshold: FAR 0.0001 % is below" in capsys.readouterr().out
     assert run("threshold", "people.npz", "--target", "eer", *fast) == 2

@@ -289,3 +289,107 @@ def test_what_claims_settle():
     ]
     settled = [high[0] <= 0.08 or low[0] > 0.08 for low, high in limits]
     assert settled == [False, True]
+
+
+@pytest.mark.parametrize("assure", [0, 1, 1.5, -0.1, math.nan, "0.95", True, [0.95]])
+def test_a_confidence_is_between_0_and_1(assure):
+    with pytest.raises(be.DataError, match="assure is .*; expected a number") as found:
+        be.study_threshold(unequal(), "far=0.1", assure=assure, **STUDY)
+    assert "\n" not in str(found.value)
+
+
+@pytest.mark.parametrize("target", ["far=1", "far=0", ("far", 1.0), "far=100%", "frr=0.1", 2.5])
+def test_a_target_is_a_far_above_0_and_below_1(target):
+    with pytest.raises(be.DataError, match="what can be assured is a FAR above 0 and below 1"):
+        be.study_threshold(unequal(), target, assure=0.95, **STUDY)
+
+
+@pytest.mark.parametrize(("confidence", "people"), [(0.95, 598), (0.9, 460), (0.99, 918)])
+def test_the_estimated_rule_names_the_people_that_the_guaranteed_one_needs(confidence, people):
+    found = be.study_threshold(unequal(), "far=0.01", assure=confidence, **STUDY)
+    assert math.isnan(found.assured_threshold)
+    assert f"with {people:,} or more the guaranteed rule" in found.attrs["assured_reason"]
+    assert "there are 12 people" in found.attrs["assured_reason"]
+    assert found.people_needed == people
+    assert found.attrs["assured_sentence"].startswith("No threshold can be promised: ")
+
+
+def test_two_people_are_too_few_for_anything():
+    scores = be.Scores(np.random.default_rng(0).random((4, 4)), [0, 0, 1, 1])
+    found = be.study_threshold(scores, "far=0.5", assure=0.9, folds=2, repeats=1)
+    assert "only 2 people with impostor attempts; at least 3" in found.attrs["assured_reason"]
+
+
+def failed(policy: str) -> be.Scores:
+    """Some comparisons failed: a few of many people, and all of two pairs of people."""
+    scores = unequal(3, people=16)
+    d, people = scores.values.copy(), scores.probe_labels
+    rng = np.random.default_rng(7)
+    gone = rng.random(d.shape) < 0.05
+    for a, b in (("p0", "p1"), ("p2", "p3")):
+        gone |= np.outer(people == a, people == b) | np.outer(people == b, people == a)
+    d[gone] = np.nan
+    return be.Scores(d, people, nan=policy)
+
+
+def test_failed_comparisons_follow_their_policy():
+    with pytest.raises(be.DataError, match="NaN"):
+        be.study_threshold(failed("raise"), "far=0.3", assure=0.9, **STUDY)
+    for policy in ("exclude", "reject"):
+        scores = failed(policy)
+        labels = scores.probe_labels.tolist()
+        d = scores.values.copy()
+        if policy == "reject":  # an attempt that no threshold accepts
+            d[np.isnan(d)] = np.inf
+        np.fill_diagonal(d, np.nan)
+        found = PairShares(scores, 0.3, **SINGLE, new_gallery=False)
+        study = be.study_threshold(scores, "far=0.3", assure=0.9, assurance="guaranteed", **STUDY)
+        n, best = 16, -math.inf
+        for t in twin.attainable(d, labels, labels):
+            h = twin.shares(d, labels, labels, t)
+            if policy == "exclude":  # two pairs of people are missing
+                partners = {x: sum(x in pair for pair in h) for x in twin.people_of(h)}
+                independent = len(h) // (max(partners.values()) + 1)
+            else:
+                independent = n // 2
+            assert found.independent == independent
+            if twin.guaranteed(twin.mean(h), independent, 0.1) > 0.3:
+                break
+            best = t
+        assert study.assured_threshold == best
+
+
+@pytest.mark.parametrize("assurance", ["estimated", "guaranteed"])
+def test_a_threshold_between_ties_is_not_attainable(assurance):
+    """All pairs of people but a few have one of two distances: 2 % are at 1.0, the others at 2.0.
+
+    A target of 30 % would allow some of those at 2.0, but there is no threshold that does.
+    """
+    n = 80
+    d = np.full((n, n), 2.0)
+    for k in range(0, n, 5):
+        d[k, (k + 7) % n] = d[(k + 7) % n, k] = 1.0
+    scores = be.Scores(np.kron(d, np.ones((2, 2))), np.repeat(range(n), 2))
+    scores.values[np.kron(np.eye(n), np.ones((2, 2))) > 0] = 1.5
+    found = be.study_threshold(scores, "far=0.3", assure=0.9, assurance=assurance, **STUDY)
+    assert found.assured_threshold == 1.5  # the loosest score before 2.0, of genuine attempts
+    assert found.threshold == 1.5
+    assert found.assured_far == pytest.approx(16 / 3160)
+    assert found.assured_frr == 0.0
+    assert found.frr_price == 0.0
+    tied = be.study_threshold(by_hand(), "far=0.2", assure=0.9, assurance=assurance, **STUDY)
+    assert tied.assured_threshold == 2.0
+
+
+def test_where_the_closest_impostors_are_infinitely_close_nothing_is_accepted():
+    rng = np.random.default_rng(0)
+    d = rng.random((60, 60)) + 1
+    d[:10, 10:] = -np.inf  # of every sixth person
+    np.fill_diagonal(d, 0.5)
+    scores = be.Scores(d, range(60), range(60))
+    found = be.study_threshold(scores, "far=0.1", assure=0.9, assurance="guaranteed", **STUDY)
+    assert math.isnan(found.assured_threshold)
+    assert found.attrs["assured_reason"] == ""
+    assert found.assured_far == 0.0
+    assert found.assured_frr == 1.0
+    assert "Accept nothing" in found.attrs["assured_sentence"]

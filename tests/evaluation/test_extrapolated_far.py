@@ -241,3 +241,37 @@ def test_scale_does_not_matter_and_limits_enclose(seed, factor):
     scaled = be.Scores(factor * scores.values, scores.probe_labels)
     other = be.extrapolate_far(scaled, factor * at, zero=True)
     np.testing.assert_allclose(other.far_high, found.far_high, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["natural", "distance", "similarity"])
+def test_what_is_drawn_is_the_model_and_what_was_measured(kind):
+    scores = drawn(people=30, seed=3)
+    if kind != "natural":
+        sign = 1 if kind == "distance" else -1
+        scores = be.Scores(sign * scores.values, scores.probe_labels, kind=kind)
+    found = be.extrapolate_far(scores, "far=0.01")
+    at = found.model_threshold.values
+    assert (np.diff(at) > 0).all()
+    again = be.extrapolate_far(scores, at)
+    for name in ("far", "far_low", "far_high"):
+        np.testing.assert_allclose(found[f"model_{name}"], again[name], rtol=1e-12)
+    pairs = twin.impostors(scores.values, scores.probe_labels.tolist())
+    accepted = [
+        sum(d >= t if kind == "similarity" else d <= t for d, _, _ in pairs) / len(pairs)
+        for t in at.tolist()
+    ]
+    np.testing.assert_allclose(found.measured_far, accepted, rtol=1e-12)
+    assert accepted[-1 if kind != "similarity" else 0] >= 0.03
+    display = be.plot.extrapolated_far(found)
+    labels = [line.get_label() for line in display.ax_.get_lines()]
+    assert any("model, not measured" in label for label in labels)
+    dashed = [x for x in display.ax_.get_lines() if x.get_linestyle() == "--"]
+    assert len(dashed) == 1
+    drawn_far = found.model_far_high if kind != "natural" else found.model_far
+    np.testing.assert_array_equal(dashed[0].get_ydata(), drawn_far)
+
+
+def test_a_refusal_draws_its_reason():
+    refused = be.extrapolate_far(drawn(people=4), "far=0.001")
+    assert refused.sizes["model"] == 0
+    assert be.plot.extrapolated_far(refused).why_empty == refused.attrs["reason"]

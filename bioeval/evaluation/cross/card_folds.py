@@ -9,6 +9,7 @@ import xarray as xr
 
 from bioeval import partition
 from bioeval.base.errors import Argument, DataError, ProtocolError, bad_choice
+from bioeval.evaluation.cross.assured_folds import Assurance
 from bioeval.evaluation.cross.evaluation import evaluate_tasks
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
 from bioeval.evaluation.cross.splits import SplitSides
@@ -80,9 +81,17 @@ def evaluate_folds(
             "or take a card without folds"
         )
     uncertainty = card.uncertainty or Uncertainty()
+    threshold = card.threshold or Threshold()
+    rule = rule_of(threshold)
+    assurance = Assurance.parse(threshold.assure, threshold.assurance, rule)
+    if assurance is not None and card.verification is None:
+        raise ProtocolError(
+            f"{Argument('assure')} is for the FAR of verification, which protocol {card.name} has "
+            "not; leave it out"
+        )
     make = partial(
         FoldOptions,
-        rule=rule_of(card.threshold or Threshold()),
+        rule=rule,
         ranks=parse_ranks(card.report.ranks),
         interval=uncertainty.interval,
         far_targets=check_far_targets(far_targets),
@@ -94,7 +103,7 @@ def evaluate_folds(
         for templates in card.verification.templates:
             nodes[f"folds/verification/{templates}"] = make(
                 task="verification", templates=templates, fusion=card.verification.fusion,
-                claims=claims,
+                claims=claims, assurance=assurance,
             )  # fmt: skip
     for name, task in card.tasks.items():
         if name != "verification":

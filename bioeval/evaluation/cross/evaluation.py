@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,9 @@ import xarray as xr
 from bioeval.base.engine import Client, computed_by, refuse_engine
 from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, counted
 from bioeval.base.random import RandomState
+from bioeval.evaluation.assured import require_named_people
 from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.cross.assured_folds import Assurance, assured_folds
 from bioeval.evaluation.cross.by_parts import evaluate_by_parts
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
 from bioeval.evaluation.cross.results import Fold, fold_dataset, span
@@ -61,6 +63,8 @@ def cross_evaluate(
     estimator: Any = None,
     metric: Any = "cosine",
     claims: Any = None,
+    assure: float | None = None,
+    assurance: str = "estimated",
     far_targets: Sequence[float] | None = None,
     interval: str = "nadeau-bengio",
     confidence: float = 0.95,
@@ -116,6 +120,13 @@ def cross_evaluate(
         As for :meth:`bioeval.Scores.from_embeddings`.
     claims : ClaimSampler, optional
         Of verification: claims drawn anew for each part, in place of all.
+    assure : float, optional
+        A confidence, such as 0.95, of verification with a FAR target: find on each training part a
+        stricter threshold as well, whose FAR is at most the target in people like these with this
+        confidence, and judge it on the test part.
+    assurance : {"estimated", "guaranteed"}
+        As for :func:`study_threshold`. Where the people of the two sides differ, the assurance is
+        for other galleries, too, since the test part has another.
     far_targets : sequence of float, optional
         Also find the operating points of each test part by itself, at the scores of that part:
         ``eer`` (of verification and open set), ``auc`` and ``frr_at_far`` or ``dir_at_far`` at
@@ -151,7 +162,12 @@ def cross_evaluate(
         and ``unenrolled_attempts``, which are not in ``far``. Over
         the folds of all repeats, for each rate: ``<rate>_mean``, ``<rate>_sd``, ``<rate>_pooled``
         (counts summed), ``<rate>_low`` and ``<rate>_high`` (the interval) and ``<rate>_folds``, the
-        number of folds in which it is defined. The attribute ``subjects_in_both_parts`` is the
+        number of folds in which it is defined. With `assure`, ``assured_threshold``,
+        ``assured_limit`` (the upper limit of its FAR, as a mean over pairs of people of the
+        training part) and ``assured_reason`` (why none can be promised; then it is NaN) over
+        ``repeat, fold``, ``assured_far`` and ``assured_frr`` of all attempts with counts and
+        summaries as for ``far``, also with ``train_`` before the name, and ``assured_refused``,
+        the number of folds without a promise. The attribute ``subjects_in_both_parts`` is the
         largest number of test subjects that a fold trained on as well: 0 where test subjects are
         new. Of verification by log-likelihood ratios that an
         estimator makes, ``cllr`` and ``min_cllr`` of each test part as well. A fold whose
@@ -186,9 +202,10 @@ def cross_evaluate(
     >>> print(f"{ds.train_far_mean.item():.4f} {ds.far_mean.item():.4f}")
     0.0099 0.0059
     """
+    rule = NO_RULE if threshold is None else parse_rule(threshold)
     options = FoldOptions(
         task=task,
-        rule=NO_RULE if threshold is None else parse_rule(threshold),
+        rule=rule,
         templates=templates,
         fusion=fusion,
         ranks=parse_ranks(ranks),
@@ -198,6 +215,7 @@ def cross_evaluate(
         interval=interval,
         far_targets=_targets(far_targets, splitter),
         claims=claims,
+        assurance=Assurance.parse(assure, assurance, rule, replicates, random_state),
     )
     confidence = check_confidence(confidence)
     resampling = None
@@ -209,6 +227,11 @@ def cross_evaluate(
         return evaluate_tasks(scores, splitter, [options], confidence, resampling, progress)[0]
     if claims is not None:
         raise ProtocolError("claims are drawn among scores; with estimator= all are evaluated")
+    if assure is not None:
+        raise ProtocolError(
+            f"{Argument('assure')} is for scores that do not depend on the training part; with "
+            "estimator= they were fitted to its people, whose FAR is not that of others"
+        )
     transforms = transforms_scores(estimator)
     if transforms:
         _as_scores(next(iter(data.values()), None) if isinstance(data, Mapping) else data, y, meta)
@@ -279,11 +302,17 @@ def evaluate_tasks(
     unknown = are_pairs(scores) and not scores.knows_subjects
     datasets = []
     for options, found in zip(tasks, evaluated, strict=True):
-        resampled = None
+        resampled: list[PooledRates] = []
+        if options.assurance is not None:
+            _assure(sides, plan, found, options)
         if resampling is not None:
-            resampled = PooledRates(scores.subjects.tolist(), resampling)
-            with threads_for(scores):
-                _add_tests(resampled, sides, plan, found, options)
+            at = [lambda fold: (fold.defined, fold.threshold)]
+            if options.assurance is not None:
+                at.append(lambda fold: (fold.assured.defined, fold.assured.found.threshold))
+            for threshold_of in at:
+                resampled.append(PooledRates(scores.subjects.tolist(), resampling))
+                with threads_for(scores):
+                    _add_tests(resampled[-1], sides, plan, found, options, threshold_of)
         made = fold_dataset(
             found, plan.shape, reader.about, options, splitter, confidence, resampled
         )
@@ -397,14 +426,29 @@ def _add_tests(
     plan: SplitPlan,
     found: Mapping[tuple[int, int], Fold],
     options: FoldOptions,
+    threshold_of: Callable[[Fold], tuple[bool, float]],
 ) -> None:
-    """Add the attempts of all test parts, each at its own threshold."""
+    """Add the attempts of all test parts, each at its own threshold, where it has one."""
     for place, fold in found.items():
-        split = plan.split(*place)
-        part = sides.views(split)[1] if isinstance(sides, SplitSides) else sides.view(split.test)
-        if fold.defined and part is not None:
+        part = sides.views(plan.split(*place))[1]
+        defined, threshold = threshold_of(fold)
+        if defined and part is not None:
             attempts = attempts_by_subject(part, options.templates, options.fusion)
-            pooled.add(attempts, fold.threshold)
+            pooled.add(attempts, threshold)
+
+
+def _assure(
+    sides: SplitSides | PairSides,
+    plan: SplitPlan,
+    found: Mapping[tuple[int, int], Fold],
+    options: FoldOptions,
+) -> None:
+    """Find the assured threshold of each fold."""
+    assert options.assurance is not None
+    parts = {place: sides.views(plan.split(*place)) for place in found}
+    made = assured_folds(parts, options.assurance, options.templates, options.fusion)
+    for place, fold in found.items():
+        fold.assured = made[place]
 
 
 def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
@@ -431,3 +475,5 @@ def check_task(scores: Scores, options: FoldOptions) -> None:
             )
         if options.templates == "multi":
             require_subjects(scores, "multi-template")
+    if options.assurance is not None:
+        require_named_people(scores, "an assured threshold")

@@ -9,6 +9,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice, subject
+from bioeval.evaluation.cross.assured_folds import Assurance
 from bioeval.partition import ClaimSampler, Experiment
 from bioeval.results.open_set import IMPOSTORS, role_of
 from bioeval.scores.matrix import Scores
@@ -28,7 +29,7 @@ class FoldOptions:
 
     `ranks` are increasing; `impostors` may be ``"auto"`` until :meth:`with_role`. `far_targets`
     are those of the operating points of each test part by itself, None where there are none. With
-    `on_all` a threshold is chosen on all data besides.
+    `on_all` a threshold is chosen on all data besides, with `assurance` one whose FAR is assured.
     """
 
     task: str
@@ -44,6 +45,7 @@ class FoldOptions:
     far_targets: np.ndarray | None = None
     claims: ClaimSampler | None = None
     on_all: bool = False
+    assurance: Assurance | None = None
 
     def __post_init__(self) -> None:
         require_choice("task", self.task, TASKS)
@@ -51,6 +53,8 @@ class FoldOptions:
         require_choice("ties", self.ties, TIES)
         parse_fusion(self.fusion)
         require_choice("interval", self.interval, INTERVALS)
+        if self.assurance is not None:
+            self._check_assurance()
         if self.claims is None:
             return
         if not isinstance(self.claims, ClaimSampler):
@@ -62,6 +66,19 @@ class FoldOptions:
             raise ProtocolError(
                 f"{Argument('interval', self.interval)} resamples the subjects of all comparisons, "
                 f"not of drawn claims; give {Argument('interval', 'quantile')}"
+            )
+
+    def _check_assurance(self) -> None:
+        """Raise unless a FAR of all comparisons is assured."""
+        if self.task != "verification":
+            raise ProtocolError(
+                f"{Argument('assure')} is for the FAR of verification; the task is {self.task}, "
+                "in which the people enrolled in a part decide over all its searches at once"
+            )
+        if self.claims is not None:
+            raise ProtocolError(
+                f"{Argument('assure')} is for the FAR of all comparisons, not of drawn claims; "
+                "leave one of them out"
             )
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,10 +11,16 @@ import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.base.scalars import AVERAGED, FAR_UNENROLLED, RATES_OF
+from bioeval.evaluation.cross.assured_folds import (
+    ASSURED,
+    RATES as ASSURED_RATES,
+    AssuredFold,
+    refusals,
+)
 from bioeval.evaluation.cross.options import FoldOptions, task_in_words
 from bioeval.evaluation.cross.variables import CROSS
 from bioeval.partition import Experiment
-from bioeval.results.dataset import about_attrs, build
+from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.pooled import PooledRates
 from bioeval.stats.repeated import nadeau_bengio
@@ -51,7 +57,7 @@ class Fold:
     Names of the training part's counts begin with ``train_``. `detected` has, by that prefix, the
     genuine attempts detected, or identified, at each rank or better; `galleries` the numbers of
     subjects in which training and test part are searched. `points` are operating points of the
-    test part by itself, over FAR targets and ranks.
+    test part by itself, over FAR targets and ranks; `assured` is there if a FAR is to be assured.
     """
 
     threshold: float
@@ -62,6 +68,7 @@ class Fold:
     detected: dict[str, np.ndarray] = field(default_factory=dict)
     galleries: tuple[int, int] = (0, 0)
     points: dict[str, float | np.ndarray] = field(default_factory=dict)
+    assured: AssuredFold | None = None
 
     @classmethod
     def of_judged(cls, judged: Judged, train_subjects: int, test_subjects: int) -> Fold:
@@ -88,17 +95,18 @@ def fold_dataset(
     options: FoldOptions,
     splitter: Any,
     confidence: float,
-    resampled: PooledRates | None = None,
+    resampled: Sequence[PooledRates] = (),
 ) -> xr.Dataset:
     """Return counts and rates over ``repeat, fold``, and their summaries over all folds.
 
-    Intervals are those of `resampled` where it is given.
+    Intervals are those of `resampled` where it is given: at the thresholds of the rule, and at
+    the assured ones.
     """
     over = ("repeat", "fold")
     closed = options.task == "closed_set"
     folds, at = list(found.values()), tuple(np.array(list(found)).T)
 
-    def spread(values: Sequence, fill: float = 0) -> np.ndarray:
+    def spread(values: Sequence, fill: Any = 0) -> np.ndarray:
         """Return an array with the value of each fold at its place."""
         array = np.asarray(values)
         out = np.full((*shape, *array.shape[1:]), fill, dtype=array.dtype)
@@ -123,6 +131,11 @@ def fold_dataset(
     points = {
         name: spread([fold.points[name] for fold in folds], np.nan) for name in folds[0].points
     }
+    assured = [fold.assured for fold in folds if fold.assured is not None]
+    if assured:
+        own, rates, both = assured_variables(assured, spread, about.kind)
+        variables |= own
+        ratios, pooled = {**ratios, **rates}, {**pooled, **both}
     for name, values in {**ratios, **points}.items():
         variables[name] = ((*over, *dims_of_point(name)), values)
     judged = judges or closed
@@ -132,8 +145,10 @@ def fold_dataset(
     variables |= {name: (over, n) for name, n in sizes.items()}
     how = IntervalOverFolds(options.interval, confidence, *_mean_sizes(sizes, there))
     variables |= _summaries({**ratios, **points}, pooled, there, how)
-    if resampled is not None:
-        limits = ends_by_subject(resampled)
+    if resampled:
+        limits = ends_by_subject(resampled[0])
+        for more in resampled[1:]:
+            limits |= {f"{ASSURED}{name}": ends for name, ends in ends_by_subject(more).items()}
         for name in ratios:
             _, low, high = limits.get(name, (np.nan, np.nan, np.nan))
             variables |= {f"{name}_low": ((), low), f"{name}_high": ((), high)}
@@ -145,25 +160,61 @@ def fold_dataset(
         assert options.far_targets is not None
         coordinates["far_target"] = options.far_targets
     searched, remark = _galleries([fold.galleries for fold in folds])
+    unit = "repeat" if isinstance(splitter, Experiment) else "fold"
     warnings = [
-        *_warnings(ratios, there, options, isinstance(splitter, Experiment)),
+        *_warnings(ratios, there, options, unit),
+        *refusals(assured, unit),
         *remark,
         *_unmated_warning(counts, about.layout),
         *_crossing_warning(counts, shape),
         *_infinite_warning(points),
-        *(() if resampled is None else resampled.remarks()),
+        *(remark for pooled_ in resampled[:1] for remark in pooled_.remarks()),
     ]
     division = "in repeated experiments" if isinstance(splitter, Experiment) else "in folds"
     attrs = about_attrs(
         about, f"{task_in_words(options.task, options.templates)}, {division}", warnings
     )
     attrs |= _attrs(options, splitter, confidence)
-    if resampled is not None:
-        attrs |= resampled.options.attrs()
+    if resampled:
+        attrs |= resampled[0].options.attrs()
         attrs["interval"] = INTERVAL_BY_SUBJECT
     if options.task != "verification":
         attrs["galleries"] = searched
     return build(variables, CROSS, coordinates, attrs)
+
+
+def assured_variables(
+    assured: Sequence[AssuredFold], spread: Callable[..., np.ndarray], kind: str
+) -> tuple[Variables, dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Return assured thresholds and their counts, their rates, and those of all folds together."""
+    over = ("repeat", "fold")
+    reasons = [fold.found.reason for fold in assured]
+    at, limit = (
+        spread([getattr(fold.found, name) for fold in assured], np.nan)
+        for name in ("threshold", "high")
+    )
+    counts = {k: spread([fold.counts[k] for fold in assured]) for k in assured[0].counts}
+    variables: Variables = {
+        "assured_threshold": (over, to_user(at, kind)),
+        "assured_limit": (over, limit),
+        "assured_reason": (over, spread(reasons, "")),
+        "assured_refused": ((), np.int64(sum(map(bool, reasons)))),
+    }
+    for prefix in PARTS:
+        for name in ("fa", "fr"):
+            variables[f"{prefix}{ASSURED}{name}"] = (over, counts[f"{prefix}{name}"])
+    rates, pooled = (
+        {
+            f"{prefix}{ASSURED}{rate}": found[f"{prefix}{rate}"]
+            for prefix in PARTS
+            for rate in ASSURED_RATES
+        }
+        for found in (
+            _ratios(counts, {}),
+            _ratios({name: n.sum(axis=(0, 1)) for name, n in counts.items()}, {}),
+        )
+    )
+    return variables, rates, pooled
 
 
 def ends_by_subject(pooled: PooledRates) -> dict[str, tuple[float, float, float]]:
@@ -271,7 +322,7 @@ def _summaries(
     """Return mean, standard deviation, pooled value and interval of each rate over all folds."""
     variables: dict[str, tuple[tuple[str, ...], Any]] = {}
     for name, values in ratios.items():
-        limits = AVERAGED[name.removeprefix("train_")].bounds
+        limits = AVERAGED[name.removeprefix("train_").removeprefix(ASSURED)].bounds
         inner = values.shape[2:]
         columns = values[there].reshape(int(there.sum()), -1)
         with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
@@ -305,6 +356,8 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
     }
     if options.claims is not None:
         attrs["claims"] = repr(options.claims)
+    if options.assurance is not None:
+        attrs |= options.assurance.attrs
     if options.task == "verification":
         fused = options.templates == "multi"
         attrs |= {"templates": options.templates, "fusion": options.fusion if fused else "none"}
@@ -326,10 +379,9 @@ def _attrs(options: FoldOptions, splitter: Any, confidence: float) -> dict[str, 
 
 
 def _warnings(
-    ratios: Mapping[str, np.ndarray], there: np.ndarray, options: FoldOptions, repeated: bool
+    ratios: Mapping[str, np.ndarray], there: np.ndarray, options: FoldOptions, unit: str
 ) -> list[str]:
     said = []
-    unit = "repeat" if repeated else "fold"
     number = int(there.sum())
     closed = options.task != "verification"
     for name in ("far", "frr", "cms"):

@@ -342,6 +342,10 @@ class PairSides:
         )
         return len(np.intersect1d(train, test))
 
+    def views(self, split: Split) -> tuple[PairScores | None, PairScores | None]:
+        """Return the pairs of the training part and of the test part."""
+        return self.view(split.train), self.view(split.test)
+
     def view(self, samples: np.ndarray) -> PairScores | None:
         """Return the pairs of a part; None if there are none."""
         pairs = self.pairs_in(samples)

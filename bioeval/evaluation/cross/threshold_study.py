@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import xarray as xr
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
 from bioeval.evaluation.assured import (
@@ -23,12 +24,19 @@ from bioeval.evaluation.blocks.checkpoint import digest_of_data
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.cross.evaluation import check_task
 from bioeval.evaluation.cross.options import FoldOptions
-from bioeval.evaluation.cross.results import BOUND, SUMMARIES, ends_by_subject, fold_dataset
-from bioeval.evaluation.cross.splits import SplitSides, plan_of_scores
+from bioeval.evaluation.cross.results import (
+    BOUND,
+    SUMMARIES,
+    Fold,
+    ends_by_subject,
+    fold_dataset,
+)
+from bioeval.evaluation.cross.searches import Searches, SearchShares, require_fixed_gallery
+from bioeval.evaluation.cross.splits import SplitPlan, SplitSides, plan_of_scores
 from bioeval.evaluation.cross.variables import STUDY
 from bioeval.evaluation.cross.verification_folds import attempts_by_subject, verify
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
-from bioeval.results.dataset import about_attrs, build
+from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.support import (
     KIND_DOUBT,
     MOST_ATTEMPTS,
@@ -49,6 +57,7 @@ from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
 
+TASKS = ("verification", "open_set")
 THRESHOLDS = ("threshold", "assured_threshold")
 RATES = ("far", "frr", "hter")
 
@@ -64,11 +73,13 @@ def study_threshold(
     scores: Scores,
     target: Any = ("far", 0.001),
     *,
+    task: str = "verification",
     folds: int | None = None,
     repeats: int | None = None,
     random_state: RandomState = 0,
     templates: str = "single",
     fusion: str = "min",
+    rank_unit: str = "template",
     confidence: float = 0.95,
     replicates: int = REPLICATES,
     assure: float | None = None,
@@ -90,12 +101,18 @@ def study_threshold(
         by its subjects if they are known, else by pair.
     target : str or tuple
         As `threshold` of :func:`cross_evaluate`: ``("far", 0.001)``, ``"eer"`` ...
+    task : {"verification", "open_set"}
+        ``"open_set"``: searches of a fixed gallery, some of them by people who are not enrolled.
+        FAR is the proportion of their searches that raise a false alarm, FRR is 1 - DIR at rank 1,
+        and the people who search are divided, while the gallery stays whole.
     folds, repeats : int, optional
         Folds of subjects, and how often they are drawn: 10 and 20 unless given. A list of pairs
         with folds of its own has no others.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
     templates, fusion
         As for :func:`bioeval.verification`.
+    rank_unit, fusion
+        Of open set, as for :func:`bioeval.open_set`.
     confidence : float
         Confidence level of the intervals.
     replicates : int
@@ -130,8 +147,12 @@ def study_threshold(
         (impostor pairs that the rules of 3 and 30 require), ``more_for_3``, ``more_for_30`` (the
         number of these still missing), ``subjects_for_3``, ``subjects_for_30``.
 
+        Of open set, ``impostor_pairs`` are the searches by people who are not enrolled, in number
+        ``unenrolled_people``, and there are no ``disjoint_pairs``.
+
         With `assure`: ``assured_threshold``, NaN where none can be promised, with the attribute
-        ``assured_reason``; ``assured_far``, the mean over pairs of people on these data,
+        ``assured_reason``; ``assured_far``, the mean over pairs of people on these data (of
+        open set, over people who are not enrolled),
         ``assured_far_high``, its upper limit, and ``assured_far_attempts``, of all attempts;
         ``assured_frr``, and ``frr_price``, by how much it is larger than ``optimistic_frr``;
         ``people_needed``, with which the guaranteed rule could promise the target at all.
@@ -141,7 +162,8 @@ def study_threshold(
     DataError
         Bad options; fewer subjects than folds; a target that cannot be assured.
     ProtocolError
-        If the people are not known, whom `assure` needs.
+        If the people are not known, which `assure` needs, or if no probe of ``"open_set"`` is of a
+        person who is not enrolled in the gallery.
 
     Notes
     -----
@@ -172,29 +194,32 @@ def study_threshold(
     _check_folds(scores, {"folds": (folds, 2), "repeats": (repeats, 1)})
     folds, repeats = folds or FOLDS, repeats or REPEATS
     require_scores(scores)
+    require_choice("task", task, TASKS)
+    if task == "open_set":
+        require_fixed_gallery(scores)
     if assure is not None:
         assure = check_assurance(assure, assurance, rule)
         require_named_people(scores, "an assured threshold")
     require_values(scores, "a threshold")
-    _require_units(scores, folds)
-    options = FoldOptions("verification", rule, templates, fusion, kind=scores.kind, on_all=True)
+    options = FoldOptions(
+        task, rule, templates, fusion, rank_unit=rank_unit, impostors="unenrolled",
+        kind=scores.kind, on_all=True,
+    )  # fmt: skip
     confidence = check_confidence(confidence)
     check_task(scores, options)
-    splitter = _splitter(scores, folds, repeats, random_state)
-    plan, sides = plan_of_scores(scores, splitter)
-    reader = BlockReader(scores)
-    about = reader.about
-    found, whole = verify(reader, plan, sides, options, progress)
-    assert whole is not None
-    reader.note_failure_codes()
-    crossed = fold_dataset(found, plan.shape, reader.about, options, splitter, confidence)
-    both_ways = templates == "single" and is_symmetric(scores)
-    attempts = whole.test.impostor_attempts
-    independent = attempts // 2 if both_ways else attempts
     interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
     assert interval is not None
-    by_subject, remarks = _by_subject(scores, whole, templates, fusion, interval)
-    variables = _where_chosen(scores, whole, templates, fusion, independent, by_subject)
+    reader = BlockReader(scores)
+    about = reader.about
+    count = _comparisons if task == "verification" else _searches
+    splitter = _splitter(scores, folds, repeats, random_state, task)
+    counts = count(scores, reader, splitter, options, interval, progress)
+    by_subject, remarks = counts.by_subject, counts.remarks
+    reader.note_failure_codes()
+    crossed = fold_dataset(
+        counts.folds, counts.plan.shape, reader.about, options, splitter, confidence
+    )
+    variables = _where_chosen(counts, scores.kind)
     for rate in RATES:
         for key in SUMMARIES:
             variables[f"{rate}_{key}"] = ((), crossed[f"{rate}_{key}"].item())
@@ -202,17 +227,14 @@ def study_threshold(
     for name in ("threshold", "far", "frr"):
         variables[f"fold_{name}"] = (("repeat", "fold"), crossed[name].values)
     if rule.name == "far" and rule.values[0] > 0:
-        variables |= _needed(scores, rule.values[0], independent)
-    attrs: dict[str, Any] = about_attrs(about, f"threshold study, {templates}-template", [])
+        variables |= _needed(counts, rule.values[0])
+    studied = f"{templates}-template" if task == "verification" else f"open set, {rank_unit} ranks"
+    attrs: dict[str, Any] = about_attrs(about, f"threshold study, {studied}", [])
     if assure is not None:
-        attempts_of: dict[str, Any] = {
-            "templates": templates,
-            "fusion": fusion,
-            "new_gallery": new_gallery,
-        }
         assured = assured_threshold(
-            scores, rule.values[0], assure, assurance, **attempts_of, interval=interval
-        )
+            scores, rule.values[0], assure, assurance, interval=interval, shares=counts.shares,
+            templates=templates, fusion=fusion, new_gallery=new_gallery,
+        )  # fmt: skip
         own, words = assured.described(
             scores.kind, rule.values[0], assure, variables["optimistic_frr"][1]
         )
@@ -228,6 +250,8 @@ def study_threshold(
     attrs["replicates"] = interval.replicates
     attrs["rules_count"] = (
         "impostor_pairs, which share subjects; only disjoint_pairs are independent"
+        if task == "verification"
+        else "searches, of which several are of one person; only unenrolled_people are independent"
     )
     bound = '; the column "by subject" has a bound' if by_subject else ""
     said = str(crossed.attrs["warnings"]).replace(BOUND, bound).split("\n")
@@ -237,17 +261,91 @@ def study_threshold(
             "threshold"
         )
     said += remarks
-    people = min(_subjects(scores) or whole.test.genuine_attempts, whole.test.genuine_attempts)
-    fused = templates == "multi"
-    if doubt := kind_doubt(whole.test.about_equal_error(), scores.kind, people, fused=fused):
+    if doubt := counts.doubt(scores.kind, fused=templates == "multi"):
         said.append(doubt)
         attrs[KIND_DOUBT] = doubt
-    reach, few = _reach(variables, rule.values)
+    reach, few = _reach(variables, rule.values, counts.impostors)
     attrs["out_of_reach"] = reach
     attrs["warnings"] = "\n".join(filter(None, [*said, reach, few]))
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     study = build(variables, STUDY, coordinates, attrs)
     return _with_digest(study, scores)
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """What a study counts: attempts in folds and on all data, the people, and their resamples."""
+
+    plan: SplitPlan
+    folds: dict[tuple[int, int], Fold]
+    whole: Judged
+    by_subject: dict[str, tuple[float, float, float]]
+    remarks: list[str]
+    independent: int  # impostor attempts, each pair of a symmetric matrix once
+    people: Variables  # numbers of people and of what is independent
+    subjects: int  # people whose number makes the impostor attempts; 0 if unknown
+    square: bool = False  # whether these grow with the square of their number
+    shares: SearchShares | None = None  # of open set
+    impostors: str = "impostor pairs"
+
+    def doubt(self, kind: str, *, fused: bool) -> str:
+        """Return a doubt of the kind of the scores, of verification."""
+        genuine = self.whole.test.genuine_attempts
+        if self.shares is not None:
+            return ""
+        people = min(self.subjects or genuine, genuine)
+        return kind_doubt(self.whole.test.about_equal_error(), kind, people, fused=fused)
+
+
+def _comparisons(
+    scores: Scores,
+    reader: BlockReader,
+    splitter: Any,
+    options: FoldOptions,
+    interval: IntervalOptions,
+    progress: Progress | None,
+) -> _Counts:
+    """Count verification."""
+    plan, sides = plan_of_scores(scores, splitter)
+    folds, whole = verify(reader, plan, sides, options, progress)
+    assert whole is not None
+    both_ways = options.templates == "single" and is_symmetric(scores)
+    attempts, subjects = whole.test.impostor_attempts, _subjects(scores)
+    attempts_of = options.templates, options.fusion
+    by_subject, remarks = _by_subject(scores, whole, *attempts_of, interval)
+    people: Variables = {"subjects": ((), np.int64(subjects))} if subjects else {}
+    if knows_people(scores):
+        disjoint = attempts_by_subject(scores, *attempts_of).disjoint_pairs
+        people["disjoint_pairs"] = ((), np.int64(disjoint))
+    return _Counts(
+        plan, folds, whole, by_subject, remarks, attempts // 2 if both_ways else attempts, people,
+        subjects, _compares_all(scores, subjects),
+    )  # fmt: skip
+
+
+def _searches(
+    scores: Scores,
+    reader: BlockReader,
+    splitter: Any,
+    options: FoldOptions,
+    interval: IntervalOptions,
+    progress: Progress | None,
+) -> _Counts:
+    """Count searches of a fixed gallery."""
+    searches = Searches(scores, reader, options, progress)
+    plan, whole = searches.plan(splitter), searches.judge_all()
+    by_subject: dict[str, tuple[float, float, float]] = {}
+    if whole.chosen.defined:
+        by_subject = searches.by_subject(whole.chosen.threshold, interval)
+    unenrolled = searches.unenrolled_people
+    people: Variables = {
+        "subjects": ((), np.int64(searches.people)),
+        "unenrolled_people": ((), np.int64(unenrolled)),
+    }
+    return _Counts(
+        plan, searches.folds(plan), whole, by_subject, [], whole.test.impostor_attempts, people,
+        unenrolled, shares=SearchShares(searches), impostors="searches by people not enrolled",
+    )  # fmt: skip
 
 
 def _check_folds(scores: Scores, given: dict[str, tuple[Any, int]]) -> None:
@@ -271,20 +369,14 @@ def _with_digest(study: xr.Dataset, scores: Scores) -> xr.Dataset:
     return study
 
 
-def _where_chosen(
-    scores: Scores,
-    whole: Judged,
-    templates: str,
-    fusion: str,
-    independent: int,
-    by_subject: dict[str, tuple[float, float, float]],
-) -> dict[str, tuple[tuple[str, ...], Any]]:
+def _where_chosen(counts: _Counts, kind: str) -> Variables:
     """Return the threshold to install, with its attempts, units and optimistic rates."""
+    whole, independent = counts.whole, counts.independent
     fa, fr = whole.chosen.counts(whole.test) if whole.chosen.defined else (0, 0)
     genuine, impostor = whole.test.genuine_attempts, whole.test.impostor_attempts
     known = whole.chosen.defined
-    variables: dict[str, tuple[tuple[str, ...], Any]] = {
-        "threshold": ((), to_user(whole.chosen.threshold, scores.kind)),
+    variables: Variables = {
+        "threshold": ((), to_user(whole.chosen.threshold, kind)),
         "optimistic_far": ((), fa / impostor if known and impostor else math.nan),
         "optimistic_frr": ((), fr / genuine if known and genuine else math.nan),
         "genuine_attempts": ((), np.int64(genuine)),
@@ -292,15 +384,11 @@ def _where_chosen(
         "independent_impostors": ((), np.int64(independent)),
         "impostor_pairs": ((), np.int64(independent)),
     }
-    if subjects := _subjects(scores):
-        variables["subjects"] = ((), np.int64(subjects))
-    if knows_people(scores):
-        people = attempts_by_subject(scores, templates, fusion)
-        variables["disjoint_pairs"] = ((), np.int64(people.disjoint_pairs))
+    variables |= counts.people
     both = [variables[f"optimistic_{rate}"][1] for rate in ("far", "frr")]
     variables["optimistic_hter"] = ((), sum(both) / 2)
     for rate in RATES:
-        _, low, high = by_subject.get(rate, (math.nan, math.nan, math.nan))
+        _, low, high = counts.by_subject.get(rate, (math.nan, math.nan, math.nan))
         variables |= {f"optimistic_{rate}_low": ((), low), f"optimistic_{rate}_high": ((), high)}
     return variables
 
@@ -324,7 +412,7 @@ def _by_subject(
     return ends_by_subject(pooled), pooled.remarks()
 
 
-def _require_units(scores: Scores, folds: int) -> None:
+def _require_units(scores: Scores, folds: int, task: str) -> None:
     """Raise :class:`DataError` where there are fewer subjects, or pairs, than folds."""
     if are_pairs(scores):
         if scores.pair_folds is not None:
@@ -333,6 +421,8 @@ def _require_units(scores: Scores, folds: int) -> None:
         require_subjects(scores, "a threshold study")
     pairs = not _by_people(scores)
     number, what = (scores.shape[0], "pair") if pairs else (_subjects(scores), "subject")
+    if task == "open_set":
+        number, what = len(np.unique(scores.codes.probe)), "subject of probe"
     if number == 1:
         raise DataError(f"there is only one {what}, which cannot be both trained on and tested")
     if number < folds:
@@ -342,7 +432,14 @@ def _require_units(scores: Scores, folds: int) -> None:
         )
 
 
-def _splitter(scores: Scores, folds: int, repeats: int, random_state: RandomState) -> Any:
+def _splitter(
+    scores: Scores, folds: int, repeats: int, random_state: RandomState, task: str
+) -> Any:
+    _require_units(scores, folds, task)
+    if task == "open_set":
+        return RepeatedSubjectKFold(
+            folds, n_repeats=repeats, random_state=random_state, stratify="enrolled"
+        )
     if are_pairs(scores) and scores.pair_folds is not None:
         return PredefinedPairFolds(scores.pair_folds)
     if _by_people(scores):
@@ -363,20 +460,17 @@ def _by_people(scores: Scores) -> bool:
     return len(set(zip(people, folds, strict=True))) == len(set(people))
 
 
-def _needed(
-    scores: Scores, target: float, independent: int
-) -> dict[str, tuple[tuple[str, ...], Any]]:
+def _needed(counts: _Counts, target: float) -> Variables:
     """Return the numbers of impostor attempts and subjects that a FAR target needs."""
-    found: dict[str, tuple[tuple[str, ...], Any]] = {}
-    subjects = _subjects(scores)
-    square = _compares_all(scores, subjects)
+    found: Variables = {}
+    subjects, independent = counts.subjects, counts.independent
     for rule in (RULE_OF_3, RULE_OF_30):
         wanted = attempts_for(rule, target)
         found[f"impostors_for_{rule}"] = ((), np.int64(wanted))
         found[f"more_for_{rule}"] = ((), np.int64(max(0, wanted - independent)))
         if not subjects or not independent:
             continue
-        if square:  # pairs of subjects: N (N - 1)
+        if counts.square:  # pairs of subjects: N (N - 1)
             share = independent / (subjects * (subjects - 1))
             enough = math.ceil(0.5 + math.sqrt(0.25 + wanted / share) - 1e-9)
         else:
@@ -417,14 +511,14 @@ def _missed(far: float, rule: Rule, divided: str) -> str:
     return f"{found}, {times:,.{1 if times < 9.95 else 0}f} times the target."
 
 
-def _reach(variables: dict[str, Any], values: tuple[float, ...]) -> tuple[str, str]:
+def _reach(variables: dict[str, Any], values: tuple[float, ...], impostors: str) -> tuple[str, str]:
     """Return warnings that the data cannot support the target, or leave it uncertain."""
     if "more_for_3" not in variables:
         return "", ""
     if variables["more_for_3"][1]:
         cannot = (
             f"the data cannot show FAR {per_cent(values[0])}: even without a false accept "
-            f"{variables['impostors_for_3'][1]:,} impostor pairs would be needed "
+            f"{variables['impostors_for_3'][1]:,} {impostors} would be needed "
             "(rule of 3)"
         )
         return cannot, ""

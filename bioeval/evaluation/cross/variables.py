@@ -40,6 +40,15 @@ def _of_training(name: Name) -> Name:
 
 CROSS = {
     "threshold": Name("threshold chosen on the training part", "score", "threshold T"),
+    "assured_threshold": Name(
+        "threshold whose FAR is assured to be at most the target, from the training part", "score"
+    ),
+    "assured_limit": Name(
+        "one-sided upper limit of its FAR on the training part, a mean over pairs of people",
+        iso="FMR",
+    ),
+    "assured_reason": Name("why no threshold can be promised; empty where one is", ""),
+    "assured_refused": Name("folds in which no threshold can be promised", "folds"),
     "train_subjects": Name("subjects of the training part (pairs without subjects: pairs)"),
     "test_subjects": Name("subjects of the test part (pairs without subjects: pairs)"),
     "crossing_pairs": Name("pairs of a subject of the test part and one outside it", "pairs"),
@@ -50,10 +59,18 @@ CROSS = {
     ),
 }
 
-for _name, _what in {**AVERAGED, **_FOLD_COUNTS}.items():
+_AT_ASSURED = {
+    f"assured_{_name}": Name(f"at the assured threshold: {_what.long_name}", _what.units, _what.iso)
+    for _name, _what in {**AVERAGED, **_FOLD_COUNTS}.items()
+    if _name in ("far", "frr", "fa", "fr")
+}
+
+for _name, _what in {**AVERAGED, **_FOLD_COUNTS, **_AT_ASSURED}.items():
     CROSS |= {_name: _what, f"train_{_name}": _of_training(_what)}
 
-for _rate in (f"{_part}{_k}" for _k in AVERAGED for _part in ("", "train_")):
+for _rate in (
+    f"{_part}{_k}" for _k in (*AVERAGED, "assured_far", "assured_frr") for _part in ("", "train_")
+):
     for _key, _words in _OVER_FOLDS.items():
         _units = "folds" if _key == "folds" else "1"
         CROSS[f"{_rate}_{_key}"] = Name(
@@ -103,6 +120,7 @@ STUDY = {
     "impostor_pairs": VERIFICATION["impostor_pairs"],
     "subjects": VERIFICATION["subjects"],
     "disjoint_pairs": VERIFICATION["disjoint_pairs"],
+    "unenrolled_people": Name("people of open set who search and are not enrolled", "subjects"),
     **ASSURED,
 }
 

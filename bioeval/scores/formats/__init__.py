@@ -46,6 +46,7 @@ def load(
     trials: str | os.PathLike[str] | None = None,
     impostor: str | os.PathLike[str] | None = None,
     subject_from: str | None = None,
+    session_from: str | None = None,
     as_: str | None = None,
     keep: str | Sequence[str] | None = None,
     unordered: bool = False,
@@ -120,6 +121,9 @@ def load(
     subject_from : str, optional
         A regular expression whose one group is the subject within the name of a template, as
         ``r"id(\d+)/"``.
+    session_from : str, optional
+        In the same way the session within the name of a template, of a matrix as text or of a list
+        that is read as one: metadata, by which `exclude` leaves out pairs of one session.
     as_ : {"pairs", "matrix"}, optional
         What a list of pairs is read as. A matrix has the probes as rows and the gallery templates
         as columns; pairs that are not listed are excluded.

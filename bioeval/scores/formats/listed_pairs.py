@@ -38,7 +38,12 @@ class Side:
 
 
 def as_matrix(
-    path: Path, values: np.ndarray, genuine: np.ndarray | None, sides: Sequence[Side], **how: Any
+    path: Path,
+    values: np.ndarray,
+    genuine: np.ndarray | None,
+    sides: Sequence[Side],
+    options: ReadOptions,
+    **how: Any,
 ) -> Scores:
     """Return the scores of listed pairs as a matrix, whose other cells are excluded comparisons.
 
@@ -84,6 +89,9 @@ def as_matrix(
         notes.append(f"{holes:,} of {matrix.size:,} comparisons are not listed, and excluded")
     labels: dict[str, Any] = {}
     meta = [{"template": np.array(side.names, dtype=object)} for side in (probe, gallery)]
+    if options.session_from is not None:
+        for columns, side in zip(meta, (probe, gallery), strict=True):
+            columns["session"] = sessions_of(path, side.names, options)
     if probe.subjects is not None and gallery.subjects is not None:
         labels["probe_labels"] = probe.subjects
         if not square:
@@ -193,7 +201,7 @@ def pairs_of_columns(
     release(values)
     if options.as_ == "matrix":
         pairs = pairs if keep is None else pairs.taking(keep)
-        scores = _matrix(pairs, pairs.kept(table.numbers[layout.score or 0]), how)
+        scores = _matrix(pairs, pairs.kept(table.numbers[layout.score or 0]), options, how)
     else:
         scores = listed if keep is None else listed.taking(keep)
     scores.remarks += tuple(notes)
@@ -221,6 +229,11 @@ def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: st
 
 def _rules(options: ReadOptions) -> ListRules:
     """Return the rules for lines of a list that are not attempts of their own."""
+    if options.session_from is not None and options.as_ != "matrix":
+        raise DataError(
+            f"{say('session_from')} gives metadata, which a list of pairs has not; give "
+            f"{say('as_', 'matrix')}, too, or leave the pairs of one session out of the list"
+        )
     if options.as_ == "matrix" and options.keep:
         raise DataError(
             f"{say('keep', options.keep[0])} has no meaning with {say('as_', 'matrix')}: a matrix "
@@ -353,6 +366,19 @@ def subject_in(name: str, pattern: str) -> str | None:
     return match[1] or None if match is not None else None
 
 
+def sessions_of(path: Path, names: Sequence[str], options: ReadOptions) -> np.ndarray:
+    """Return the sessions of templates, from their names."""
+    pattern = options.session_from or ""
+    found = [subject_in(name, pattern) for name in names]
+    if None in found:
+        raise DataError(
+            f"{path}: {say('session_from', pattern)} does not match the template "
+            f"{names[found.index(None)]!r}, as {found.count(None):,} of {len(names):,} do not; "
+            "expected a regular expression with one group, the session"
+        )
+    return np.array(found, dtype=object)
+
+
 def _all_names(table: Columns, layout: PairLayout) -> list[str]:
     """Return the names of the templates of both sides, each once."""
     both = (table.text[i].values for i in layout.templates or ())
@@ -390,7 +416,7 @@ def _same(a: TextColumn, b: TextColumn) -> np.ndarray:
 # ------------------------------------------------------------------------- a matrix
 
 
-def _matrix(pairs: _Pairs, values: np.ndarray, how: dict[str, str]) -> Scores:
+def _matrix(pairs: _Pairs, values: np.ndarray, options: ReadOptions, how: dict[str, str]) -> Scores:
     """Return the pairs as a matrix of the probes against the gallery."""
     table, layout = pairs.table, pairs.layout
     if layout.templates is None or len(layout.templates) != 2:
@@ -406,7 +432,7 @@ def _matrix(pairs: _Pairs, values: np.ndarray, how: dict[str, str]) -> Scores:
         sides.append(Side(pairs.kept(column.codes), names or column.values, who))
     if layout.probe:
         sides.reverse()
-    return as_matrix(table.path, values, pairs.genuine, sides, **how)
+    return as_matrix(table.path, values, pairs.genuine, sides, options, **how)
 
 
 def _owners(table: Columns, column: TextColumn, subjects: TextColumn) -> np.ndarray:

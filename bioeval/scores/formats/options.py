@@ -64,6 +64,7 @@ class ReadOptions:
     trials: Path | None = None
     impostor: Path | None = None
     subject_from: str | None = None
+    session_from: str | None = None
     as_: str | None = None
     keep: tuple[str, ...] | None = None
     unordered: bool | None = None
@@ -88,7 +89,7 @@ class ReadOptions:
             if value is not None:
                 words = [value] if isinstance(value, str) else require_list(name, value)
                 given[name] = tuple(require_text(name, word) for word in words)
-        for name in (*(x for x in given if x.endswith("_key")), "subject_from"):
+        for name in (*(x for x in given if x.endswith("_key")), *_PATTERNS):
             if given[name] is not None:
                 require_text(name, given[name])
         given["unordered"] = require_flag("unordered", given["unordered"]) or None
@@ -112,23 +113,10 @@ class ReadOptions:
                 f"{say('missing_pairs')} is about a list of pairs by name; expected "
                 f"{say('pairs')} or {say('trials')} with it"
             )
-        if options.subject_from is not None:
-            options._check_pattern(options.subject_from)
+        for name, example in _PATTERNS.items():
+            if (pattern := getattr(options, name)) is not None:
+                _check_pattern(name, pattern, example)
         return options
-
-    @staticmethod
-    def _check_pattern(pattern: str) -> None:
-        try:
-            groups = re.compile(pattern).groups
-        except re.error as error:
-            raise DataError(
-                f"{say('subject_from', pattern)} is no regular expression: {error}"
-            ) from None
-        if groups != 1:
-            raise DataError(
-                f"{say('subject_from', pattern)} has {groups} groups; expected one, the subject, "
-                r"as in 'id(\d+)/'"
-            )
 
     def given(self) -> dict[str, object]:
         """Return the options given about the file, without those of every format."""
@@ -197,6 +185,23 @@ def _columns(meta: Any) -> dict[str, str]:
     return dict(found)
 
 
+# Patterns of a part of a template's name, each with an example.
+_PATTERNS = {"subject_from": r"id(\d+)/", "session_from": r"_day(\d+)"}
+
+
+def _check_pattern(name: str, pattern: str, example: str) -> None:
+    """Raise :class:`DataError` unless a pattern is a regular expression with one group."""
+    try:
+        groups = re.compile(pattern).groups
+    except re.error as error:
+        raise DataError(f"{say(name, pattern)} is no regular expression: {error}") from None
+    if groups != 1:
+        what = name.removesuffix("_from")
+        raise DataError(
+            f"{say(name, pattern)} has {groups} groups; expected one, the {what}, as in {example!r}"
+        )
+
+
 #: The flag of each option on the command line.
 FLAGS = {
     f.name: "--" + f.name.removesuffix("_key").strip("_").replace("_", "-")
@@ -210,7 +215,7 @@ EVERY_FORMAT = ("exclude", "format_", "memory_limit", "keep_embeddings")
 ARRAYS = tuple(
     name
     for name in FLAGS
-    if name not in (*EVERY_FORMAT, "mask", "trials", "impostor", "subject_from", "as_")
+    if name not in (*EVERY_FORMAT, "mask", "trials", "impostor", *_PATTERNS, "as_")
 )
 
 _CHOICES = {

@@ -231,7 +231,7 @@ FORMAT = Format(
     read=_read,
     options=(
         *("scores_key", "genuine_key", "kind", "nan"),
-        *("trials", "impostor", "missing_pairs", "subject_from", "as_", "labels"),
+        *("trials", "impostor", "missing_pairs", "subject_from", "session_from", "as_", "labels"),
         *("keep", "unordered", "pairs"),
     ),
     written="a list of pairs, also as .tsv, .txt or .csv.gz; a matrix as .wide.csv",

@@ -17,7 +17,7 @@ from bioeval.scores.formats.arrow_tables import table_writer
 from bioeval.scores.formats.csv import check_cells
 from bioeval.scores.formats.files import optional, replacing, text_to_write
 from bioeval.scores.formats.format import text_losses
-from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by, subject_in
+from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by, sessions_of, subject_in
 from bioeval.scores.formats.media_lists import read_media
 from bioeval.scores.formats.npz_layout import is_square
 from bioeval.scores.formats.options import ReadOptions, say
@@ -69,7 +69,9 @@ def wide_scores(
     the rows.
     Where the options say how to find subjects, the names are those of templates.
     """
-    options.allow("a matrix as a table", ("kind", "nan", "subject_from", "labels", "as_"))
+    options.allow(
+        "a matrix as a table", ("kind", "nan", "subject_from", "session_from", "labels", "as_")
+    )
     if options.as_ == "pairs":
         raise DataError(
             f"{path}: is a matrix, which is not read as pairs; leave out {say('as_', 'pairs')}, or "
@@ -92,8 +94,14 @@ def wide_scores(
             "rows of a table whose gallery has more templates, probe for label"
         )
     how: dict[str, Any] = {}
+    if options.session_from is not None:
+        how["probe_meta"], how["gallery_meta"] = (
+            {"template": side, "session": sessions_of(path, side.tolist(), options)}
+            for side in sides
+        )
     if options.subject_from is not None or options.labels is not None:
-        how["probe_meta"], how["gallery_meta"] = ({"template": side} for side in sides)
+        if not how:
+            how["probe_meta"], how["gallery_meta"] = ({"template": side} for side in sides)
         subjects = [_subjects(path, side, options) for side in sides]
     else:
         subjects = sides

@@ -45,7 +45,12 @@ class LivePart:
 
     @classmethod
     def of(cls, number: int, part: PageItem) -> LivePart | None:
-        """Take the rows of a dataset; None where it has neither thresholds nor ranks."""
+        """Take the rows of a dataset; None where it has neither thresholds nor ranks.
+
+        The rates of a model, which were not measured, do not move with those that were.
+        """
+        if part.task == "extrapolated_far":
+            return None
         found: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
         for name, values in part.dataset.data_vars.items():
             if values.dtype.kind in "iufb":
@@ -222,6 +227,8 @@ def _chosen_by_study(leader: LivePart, parts: list[PageItem]) -> Chosen | None:
     """Return the threshold of a study of the leader's own system: assured, or for a FAR target."""
     for part in parts:
         if part.system != leader.part.system or part.task != "threshold_study":
+            continue
+        if ("unenrolled_people" in part.dataset) != (leader.part.task == "open_set"):
             continue
         for name, rule in (("assured_threshold", "the assured one"), ("threshold", "")):
             exact = float(part.dataset.get(name, np.nan))

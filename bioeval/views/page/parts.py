@@ -23,6 +23,7 @@ _OTHERS = {
     "garbe": "groups",
     "extrapolated": "gallery_size",
     "also": "conventions",
+    "measured_far": "extrapolated_far",
 }
 
 #: Tasks of an evaluation, by their name in the attributes of a dataset.

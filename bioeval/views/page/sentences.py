@@ -426,7 +426,10 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Se
     if short:
         one, measure = _compared_at(compared[0], state)
         best = _number(compared[0], one, "value_a", strong=True)
-        yield [f"{measure} is smallest for {first.pop()}, ", best, "."]
+        each = (_compared_at(part, state)[0] for part in compared)
+        smallest = all(x["value_a"] <= x["value_b"] for x in each)
+        said = f"{measure} is smallest for {{}}, " if smallest else f"{measure} of {{}}: "
+        yield [said.format(first.pop()), best, "."]
     for part in compared:
         yield _verdict(part, state, short)
 
@@ -472,7 +475,7 @@ def _verdict(part: PageItem, state: LiveState, short: bool) -> Sentence:
 
 
 def _others(part: PageItem) -> Iterator[Sentence]:
-    """Return sentences on the findings of a comparison, of groups or of the zoo."""
+    """Return sentences on the findings of a comparison, of groups, of the zoo or of a model."""
     ds = part.dataset
     if "value_a" in ds:
         lines = str(ds.attrs.get("conclusions", "")).splitlines()
@@ -487,6 +490,16 @@ def _others(part: PageItem) -> Iterator[Sentence]:
                 ", the same for all groups, genuine attempts are rejected in "
                 f"{words.percent(float(best))} (group {best['group'].item()}) to "
                 f"{words.percent(float(worst))} (group {worst['group'].item()}).",
+            ]  # fmt: skip
+    elif part.task == "extrapolated_far":
+        if reason := str(ds.attrs["reason"]):
+            yield [f"By a model, no threshold below the data: {reason}."]
+        elif ds.sizes["threshold"] == 1:
+            yield [
+                "By a model, not measured: at the threshold ",
+                _score(float(ds["threshold"].values[0])), ", at most ",
+                f"{words.percent(float(ds['far_high'].values[0]), 3)} of impostor attempts are "
+                "accepted.",
             ]  # fmt: skip
     elif "animal_of_subject" in ds:
         share = ds["fr_share"]

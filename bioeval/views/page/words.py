@@ -27,6 +27,8 @@ _LABELS = {
     "fr": "genuine rejected",
     "fa": "impostors accepted",
     "gr": "impostors rejected",
+    "assured_fr": "genuine rejected, assured",
+    "assured_fa": "impostors accepted, assured",
     "di": "DI, exactly at the rank",
     "cms": "CMS",
     "cmc": "CMC",

@@ -1,4 +1,4 @@
-"""The assured threshold: FAR with its upper limit and FRR over the threshold, and the price."""
+"""The assured threshold and its price, and FAR by a model below what the people support."""
 
 from __future__ import annotations
 
@@ -52,10 +52,11 @@ class AssuredDisplay(OneResultDisplay):
         far, frr = look.colour(look.HUES["far"]), look.colour(look.HUES["frr"])
         confidence = f"{100 * float(ds.attrs['assure']):g} %"
         given = {"linewidth": 1.8, **style}
+        over = ds.attrs.get("assured_over", "pairs of people")
         ax.plot(self.threshold, self.far_high, color=far, linestyle="--", **given,
                 label=translate(f"FAR, upper limit at {confidence}"))  # fmt: skip
         ax.plot(self.threshold, self.far, color=far, **given,
-                label=translate("FAR, mean over pairs of people"))  # fmt: skip
+                label=translate(f"FAR, mean over {over}"))  # fmt: skip
         if np.isfinite(self.frr).any():
             ax.plot(self.threshold, self.frr, color=frr, **given, label="FRR")
         ax.axhline(target, color=look.RULE, linewidth=1.0, zorder=1)
@@ -119,3 +120,99 @@ def assured(data: Any, ax: Axes | None = None, **style: Any) -> AssuredDisplay:
     True
     """
     return AssuredDisplay.from_results(data).plot(ax, **style)
+
+
+class ExtrapolatedFarDisplay(OneResultDisplay):
+    """FAR of the closest impostors as measured, and dashed by a model where it is not.
+
+    Attributes
+    ----------
+    threshold, far, far_low, far_high : ndarray
+        Thresholds, and the FAR of the model there with its limits.
+    measured : ndarray
+        The FAR measured there.
+    """
+
+    _plot = "extrapolated_far"
+
+    def __init__(self, dataset: xr.Dataset):
+        super().__init__(dataset)
+        self.threshold, self.far, self.far_low, self.far_high = (
+            dataset[f"model_{name}"].values for name in ("threshold", "far", "far_low", "far_high")
+        )
+        self.measured = dataset["measured_far"].values
+
+    @property
+    def why_empty(self) -> str:
+        """Why there is nothing to draw; empty if there is something."""
+        if np.isfinite(self.far_high).any():
+            return ""
+        return str(self._dataset.attrs["reason"]) or "the model has no FAR at any threshold"
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw the FAR of the model, dashed, with its limits, and the measured one."""
+        ax = self._axes(ax)
+        ds = self._dataset
+        translate = term_translator(ds)
+        if self.why_empty:
+            look.empty(ax, [look.sentence(self.why_empty)])
+        confidence = f"{100 * float(ds.attrs['confidence']):g} %"
+        colour, given = look.colour(look.HUES["far"]), {"linewidth": 1.8, **style}
+        shown = np.where(self.measured > 0, self.measured, np.nan)
+        ax.plot(self.threshold, shown, color=look.TEXT, **given, label=translate("FAR, measured"))
+        limits, line = f"limits at {confidence}, model, not measured", ":"
+        if np.isfinite(self.far).any():
+            ax.plot(self.threshold, self.far, color=colour, linestyle="--", **given,
+                    label=translate("FAR, model, not measured"))  # fmt: skip
+            ax.fill_between(
+                self.threshold, self.far_low, self.far_high, alpha=0.12, color=colour, linewidth=0
+            )
+            ax.plot(self.threshold, self.far_low, color=colour, linestyle=":", linewidth=1.0)
+        else:
+            limits, line = f"upper limit at {confidence}, model, not measured", "--"
+        ax.plot(self.threshold, self.far_high, color=colour, linestyle=line, linewidth=1.2,
+                label=limits)  # fmt: skip
+        for at, high in zip(ds["threshold"].values, ds["far_high"].values, strict=True):
+            if ds.sizes["threshold"] == 1 and np.isfinite(high):
+                label = f"{threshold_text(at)}: at most {look.percent(high)} by the model"
+                ax.axvline(at, color=look.TEXT, linewidth=1.2, label=label)
+        rates = np.concatenate([self.far_low, self.far_high, shown])
+        positive = rates[np.isfinite(rates) & (rates > 0)]
+        if len(positive):
+            look.log_axis(ax, "y", *_limits(positive, positive.max()))
+        look.labelled(ax, threshold_label(ds.attrs["kind"]), translate("False accept rate, FAR"),
+                      "", translate.other("far"))  # fmt: skip
+        lines = [str(ds.attrs["warnings"]).rpartition("\n")[2], str(ds.attrs["model"])]
+        self._titled("FAR by a model", name, map(translate, lines))
+        ax.legend(fontsize=look.SMALL_SIZE, frameon=False, loc="upper left", ncols=2,
+                  bbox_to_anchor=(0, -0.14))  # fmt: skip
+        return self
+
+
+def extrapolated_far(data: Any, ax: Axes | None = None, **style: Any) -> ExtrapolatedFarDisplay:
+    """Draw FAR by a model, dashed, below the thresholds at which the people support it.
+
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.extrapolate_far`.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of the curves.
+
+    Returns
+    -------
+    ExtrapolatedFarDisplay
+        With ``threshold``, ``far``, ``far_low``, ``far_high``, ``measured``, ``ax_`` and
+        ``figure_``.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> crowd = be.simulate_embeddings(60, 4, within=0.7, random_state=1).scores("l2")
+    >>> display = be.plot.extrapolated_far(be.extrapolate_far(crowd, "far=0.001"))
+    >>> bool((display.far_low < display.far_high).all())
+    True
+    """
+    return ExtrapolatedFarDisplay.from_results(data).plot(ax, **style)

@@ -139,6 +139,21 @@ def _details(dataset: xr.Dataset) -> Iterator[str]:
         where = f": {t.min():.4g} to {t.max():.4g}, mean {t.mean():.4g}" if len(t) else ""
         chosen = dataset.attrs["chosen_on"]
         yield f"threshold by {_said(dataset, 'threshold_rule_in_words')}, {chosen}{where}"
+    if "assured_threshold" in dataset:
+        yield _assured(dataset)
+
+
+def _assured(dataset: xr.Dataset) -> str:
+    """Return in words the thresholds whose FAR is assured, and how many folds have none."""
+    t, attrs = dataset["assured_threshold"].values, dataset.attrs
+    refused, t = int(dataset["assured_refused"]), t[np.isfinite(t)]
+    where = f": {t.min():.4g} to {t.max():.4g}, mean {t.mean():.4g}" if len(t) else ""
+    folds = counted(dataset["genuine_attempts"].size, f"{unit_of(attrs)}s")
+    left = f"; none in {refused} of {folds}" if refused else ""
+    return (
+        f"assured threshold, {100 * attrs['assure']:g} % confidence, {attrs['assurance']}, from "
+        f"the same part{where}{left}"
+    )
 
 
 def _span(counts: np.ndarray) -> str:

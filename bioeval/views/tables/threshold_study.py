@@ -18,6 +18,7 @@ from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.tables.remarks import about
 from bioeval.views.terms import term_translator
 
+_UNENROLLED = "people who are not enrolled"
 _LABELS = {"far": "FAR, %", "frr": "FRR, %", "hter": "HTER, %"}
 
 
@@ -37,6 +38,7 @@ class StudyTable:
             for end in ("low", "high")
         )
         self._v = {str(k): study[k].item() for k in study.data_vars if not study[k].ndim}
+        self._of_searches = "unenrolled_people" in study
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         attrs, v = self.study.attrs, self._v
@@ -74,9 +76,11 @@ class StudyTable:
         """Yield what the assured threshold does on these data, and what it rests on."""
         v, attrs = self._v, self.study.attrs
         if np.isfinite(v["assured_far"]):
+            searches = f"searches by {_UNENROLLED}" if self._of_searches else "impostors"
+            over = attrs.get("assured_over", "pairs of people")
             on_these = (
-                f"on these data it accepts {_percent(v['assured_far'])} % of impostors (mean over "
-                f"pairs of people; upper limit {_percent(v['assured_far_high'])} %) and rejects "
+                f"on these data it accepts {_percent(v['assured_far'])} % of {searches} (mean over "
+                f"{over}; upper limit {_percent(v['assured_far_high'])} %) and rejects "
                 f"{_percent(v['assured_frr'])} % of genuine attempts"
             )
             yield indented(Text(on_these, "dim"))
@@ -85,6 +89,10 @@ class StudyTable:
             "in simulations; people rarer than one in these do not count",
             "guaranteed": "guaranteed for any population of which these people were drawn",
         }
+        if self._of_searches:
+            how["estimated"] = (
+                "estimated by resampling people; people rarer than one in these do not count"
+            )
         rule = str(attrs["assured_rule"])
         yield indented(Text(how.get(rule, rule), "dim"))
         yield Text("")
@@ -140,10 +148,14 @@ class StudyTable:
             return
         yield Text("")
         yield Text("How far the data reach", style="bold")
-        table = plain_table(("", "impostor pairs", "missing", "subjects", "disjoint pairs"), 2)
         have = f"{int(v['subjects']):,}" if "subjects" in v else "-"
         apart = f"{int(v['disjoint_pairs']):,}" if "disjoint_pairs" in v else "-"
-        table.add_row("these data", f"{int(v['impostor_pairs']):,}", "", have, apart)
+        heads, cells = ["impostor pairs", "missing", "subjects", "disjoint pairs"], [have, apart]
+        if self._of_searches:
+            heads = ["searches", "missing", "people not enrolled"]
+            cells = [f"{int(v['unenrolled_people']):,}"]
+        table = plain_table(["", *heads], 2)
+        table.add_row("these data", f"{int(v['impostor_pairs']):,}", "", *cells)
         for rule, words in ((3, "to show it, rule of 3"), (30, "to measure it, rule of 30")):
             subjects = v.get(f"subjects_for_{rule}")
             table.add_row(
@@ -153,6 +165,14 @@ class StudyTable:
                 "-" if subjects is None else f"{int(subjects):,}",
             )
         yield indented(table)
+        if self._of_searches:
+            yield Text(
+                f"Searches: those by {_UNENROLLED}; missing: searches to be added; people not "
+                "enrolled: the number who make this many searches. The rules count searches as if "
+                "they were independent, and only people are: this is the least that is needed.",
+                style="dim",
+            )
+            return
         yield Text(
             "Impostor pairs: impostor attempts, each pair of a symmetric matrix once; subjects: as "
             "many as make so many pairs; missing: pairs to be added; disjoint pairs: pairs of "

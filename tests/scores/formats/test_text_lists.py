@@ -410,3 +410,30 @@ def test_a_wide_table(tmp_path):
     assert found.layout == "all-against-all" and found.values[1, 2] == 2.5
     found = load(tmp_path, "probe\ta\tb\nb\t1\t2\n", "w.tsv", kind="similarity")
     assert (found.shape, found.gallery_labels.tolist()) == ((1, 2), ["a", "b"])
+
+
+def test_sessions_in_names_of_templates(tmp_path):
+    """Of a list read as a matrix, and of a matrix as text."""
+    names = [f"id{k // 4}_day{k % 4 // 2}_{k % 2}" for k in range(12)]
+    rows = [f"{abs(i - j) / 8} {names[i]} {names[j]}" for i in range(12) for j in range(i + 1, 12)]
+    text = "distance template_a template_b\n" + "\n".join(rows)
+    given = {"subject_from": r"id(\d+)_", "session_from": r"_day(\d)_", "kind": "distance"}
+    found = load(tmp_path, text, as_="matrix", **given)
+    assert found.probe_meta["session"].tolist() == ["0", "0", "1", "1"] * 3
+    apart = load(tmp_path, text, as_="matrix", exclude=["session"], **given)
+    # Of each person six pairs, two of them of one session.
+    attempts = [int(be.verification(x).genuine_attempts) for x in (found, apart)]
+    assert attempts[1] == attempts[0] * 4 / 6
+    wide = "label," + ",".join(names) + "\n"
+    cells = [[str(abs(i - j) / 8) for j in range(12)] for i in range(12)]
+    wide += "\n".join(",".join([a, *row]) for a, row in zip(names, cells, strict=True))
+    (tmp_path / "m.csv").write_text(wide, encoding="utf-8")
+    matrix = be.load(tmp_path / "m.csv", **given)
+    assert matrix.probe_meta["session"].tolist() == found.probe_meta["session"].tolist()
+    assert matrix.layout == "all-against-all"
+    with pytest.raises(DataError, match="a list of pairs has not; give as_=.matrix."):
+        load(tmp_path, text, **given)
+    with pytest.raises(DataError, match=r"does not match the template 'id0_day1_0', as 6 of 12"):
+        load(tmp_path, text, as_="matrix", **{**given, "session_from": r"_day(0)_"})
+    with pytest.raises(DataError, match=r"has 0 groups; expected one, the session"):
+        load(tmp_path, text, as_="matrix", **{**given, "session_from": r"_day"})

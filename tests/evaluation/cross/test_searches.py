@@ -1,0 +1,198 @@
+"""Thresholds of open set for a fixed gallery: chosen, judged and assured as plain loops do."""
+
+from __future__ import annotations
+
+import math
+
+import naive_promise as twin
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.cli import main
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.resampling import subject_weights
+
+SHORT = {"task": "open_set", "folds": 3, "repeats": 1, "replicates": 200}
+
+
+def searched(seed: int = 0, kind: str = "distance") -> be.Scores:
+    """Twelve people enrolled, twenty not, with unequal numbers of searches, and ties."""
+    rng = np.random.default_rng(seed)
+    gallery = np.repeat(np.arange(12), 2)
+    probes = np.repeat(np.arange(32), rng.integers(1, 5, 32))
+    points = rng.normal(size=(32, 3))
+    sides = [points[x] + 0.3 * rng.normal(size=(len(x), 3)) for x in (probes, gallery)]
+    d = np.round(np.linalg.norm(sides[0][:, None] - sides[1][None], axis=2), 1)
+    return be.Scores(d if kind == "distance" else -d, probes, gallery, kind=kind)
+
+
+class Loops:
+    """Searches by plain loops, of templates."""
+
+    def __init__(self, scores: be.Scores):
+        d = scores.values if scores.kind == "distance" else -scores.values
+        gallery = scores.gallery_labels.tolist()
+        self.alarms: dict[int, list[float]] = {}
+        self.mates: dict[int, list[float]] = {}
+        for row, person in zip(d.tolist(), scores.probe_labels.tolist(), strict=True):
+            own = [x for x, g in zip(row, gallery, strict=True) if g == person]
+            others = [x for x, g in zip(row, gallery, strict=True) if g != person]
+            if own:  # with ties the mate is last
+                first = min(own) < min(others)
+                self.mates.setdefault(person, []).append(min(own) if first else math.inf)
+            else:
+                self.alarms.setdefault(person, []).append(min(others))
+
+    def far(self, t: float, people: list | None = None) -> float:
+        found = [x <= t for p in people or self.alarms for x in self.alarms.get(p, [])]
+        return sum(found) / len(found)
+
+    def frr(self, t: float) -> float:
+        found = [not x <= t for own in self.mates.values() for x in own]
+        return sum(found) / len(found)
+
+    def own(self, t: float) -> dict[int, float]:
+        return {p: sum(x <= t for x in own) / len(own) for p, own in self.alarms.items()}
+
+    def points(self) -> list[float]:
+        found = {x for own in (*self.alarms.values(), *self.mates.values()) for x in own}
+        return [-math.inf, *sorted(x for x in found if math.isfinite(x))]
+
+
+@pytest.mark.parametrize("assurance", ["estimated", "guaranteed"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_threshold_is_that_of_the_definition(seed, assurance):
+    scores, target = searched(seed), 0.4
+    found = be.study_threshold(scores, ("far", target), assure=0.9, assurance=assurance, **SHORT)
+    loops = Loops(scores)
+    allowed = [t for t in loops.points() if loops.far(t) <= target]
+    assert found.threshold == max(allowed)
+    assert found.optimistic_far == loops.far(max(allowed))
+    assert found.optimistic_frr == loops.frr(max(allowed))
+    people = sorted(loops.alarms)
+    n = len(people)
+    assert found.unenrolled_people == n
+    seed_of = IntervalOptions.parse("subject-bootstrap", 0.95, 200, 0).seed
+    weights = subject_weights(n, 200, seed_of)
+    means = {t: sum(loops.own(t).values()) / n for t in loops.points()}
+    first = max(t for t in means if means[t] <= target / 10)
+    if means[first] == 0:
+        first = max(t for t in means if means[t] == min(r for r in means.values() if r > 0))
+    best, limit = None, None
+    for t in loops.points():
+        if means[t] > target and t > first:
+            break
+        if assurance == "guaranteed":
+            upper = twin.guaranteed(means[t], n, 0.1)
+        elif t < first:
+            continue
+        else:
+            own = loops.own(t)
+            drawn = [
+                sum(w * own[p] for w, p in zip(weights[:, b].tolist(), people, strict=True)) / n
+                for b in range(200)
+            ]
+            without = [sum(own[q] for q in people if q != p) / (n - 1) for p in people]
+            upper = twin.estimated(means[t], without, drawn, n, n, 0.1)
+        if upper > target:
+            break
+        best, limit = t, upper
+    assert best is not None
+    assert found.assured_threshold == best
+    assert found.assured_far == pytest.approx(means[best], rel=1e-12, abs=0)
+    assert found.assured_far_high == pytest.approx(limit, rel=1e-6)
+    assert found.assured_far_attempts == pytest.approx(loops.far(best), rel=1e-12)
+    assert found.assured_frr == loops.frr(best)
+    assert found.people_needed == math.ceil(math.log(0.1) / math.log(0.6))
+
+
+def test_the_threshold_is_that_of_open_set():
+    scores = searched(1)
+    for unit in ("template", "subject"):
+        found = be.study_threshold(scores, "far=0.2", rank_unit=unit, **SHORT)
+        ds = be.open_set(scores, rank_unit=unit, far_targets=[0.2])
+        assert found.threshold == ds.threshold_at_far.sel(rank=1).item()
+        assert found.optimistic_frr == pytest.approx(1 - ds.dir_at_far.sel(rank=1).item())
+
+
+def test_folds_divide_the_people_who_search_and_keep_the_gallery():
+    scores = searched(2)
+    found = be.study_threshold(scores, "far=0.3", **SHORT)
+    loops, people = Loops(scores), scores.probe_labels
+    splitter = be.partition.RepeatedSubjectKFold(
+        3, n_repeats=1, random_state=0, stratify="enrolled"
+    )
+    roles = np.where(people < 12, "yes", "no")
+    parts = splitter.split(range(len(people)), people.tolist(), meta={"enrolled": roles})
+    for fold, (train, test) in enumerate(parts):
+        trained, tested = ({*people[x].tolist()} & {*loops.alarms} for x in (train, test))
+        assert not trained & tested
+        allowed = [
+            t
+            for t in loops.points()
+            if loops.far(t, sorted(trained)) <= 0.3
+            and any(
+                t in own
+                for p, own in (*loops.alarms.items(), *loops.mates.items())
+                if p in {*people[train].tolist()}
+            )
+        ]
+        assert found.fold_threshold[0, fold] == max(allowed)
+        assert found.fold_far[0, fold] == loops.far(max(allowed), sorted(tested))
+
+
+def test_similarities_mirror():
+    found, other = (
+        be.study_threshold(searched(1, kind), "far=0.4", assure=0.9, **SHORT)
+        for kind in ("distance", "similarity")
+    )
+    assert other.assured_threshold == -found.assured_threshold
+    assert other.fold_far.equals(found.fold_far)
+
+
+def test_too_few_people_are_told_how_many_are_needed():
+    found = be.study_threshold(searched(), "far=0.1", assure=0.95, assurance="guaranteed", **SHORT)
+    assert math.isnan(found.assured_threshold)
+    assert "there are 20 people who are not enrolled" in found.attrs["assured_reason"]
+    assert "with 29 or more" in found.attrs["assured_reason"]
+    assert found.people_needed == 29
+
+
+def test_what_is_no_fixed_gallery_is_refused():
+    all_against_all = be.simulate(10, 2, random_state=0)
+    scores = searched()
+    enrolled = scores.select(np.flatnonzero(scores.probe_labels < 12), np.arange(24))
+    listed = be.Scores.from_pairs([0.1, 0.2], [1, 0], subjects=[(1, 1), (1, 2)])
+    for given, match in (
+        (all_against_all, "depends on all who are enrolled at once"),
+        (enrolled, "all people of these probes are enrolled"),
+        (listed, "of pairs the FAR depends"),
+    ):
+        with pytest.raises(be.ProtocolError, match=match) as found:
+            be.study_threshold(given, "far=0.1", task="open_set", assure=0.9)
+        assert "\n" not in str(found.value)
+    with pytest.raises(be.DataError, match="task is 'closed_set'"):
+        be.study_threshold(scores, "far=0.1", task="closed_set")
+    study = be.study_threshold(scores, "far=0.4", assure=0.9, **SHORT)
+    with pytest.raises(be.DataError, match="a study of open set"):
+        be.check_claim(be.simulate(10, 2), study, far=0.4)
+
+
+def test_on_the_command_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    be.save(searched(), "a.npz")
+    study = ["threshold", "a.npz", "--task", "open_set", "--target", "far=40%", "--repeats", "1"]
+    assert main([*study, "--assure", "0.9", "--folds", "3", "--terms", "iso"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "of searches by people who are not enrolled raise a false alarm" in shown
+    assert "against this gallery" in shown
+    assert "FPIR(N, T)" in shown
+    assert "FMR," not in shown
+    assert main([*study, "--claim", "far=1%", "--at", "3"]) == 2
+    assert "leave out --task open_set" in capsys.readouterr().err
+    assert main([*study, "--extrapolate"]) == 2
+    assert "--extrapolate is for the FAR of verification" in capsys.readouterr().err
+    assert main([*study, "--folds", "3", "--report", "page.html"]) == 0
+    assert (tmp_path / "page.html").exists()
