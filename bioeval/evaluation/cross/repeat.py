@@ -273,9 +273,8 @@ class _Curves:
         counts: dict[str, np.ndarray] = {}
         if part.listed:
             attempts = part.attempts(self.part)
-            genuine, impostor = attempts.genuine, attempts.values
-            fa = np.searchsorted(impostor, grid, side="right").astype(np.int64)
-            points, impostors = part.points(self.part, attempts), len(impostor)
+            genuine, fa = attempts.genuine, attempts.false_accepts(grid)
+            points, impostors = part.points(self.part, attempts), attempts.impostor_attempts
         else:
             tally = self._verified(view, self.grid)
             assert tally.given is not None
@@ -283,12 +282,12 @@ class _Curves:
             points, impostors = part.points(self.part, None), tally.impostor.total
         counts = {"ga": np.searchsorted(genuine, grid, side="right").astype(np.int64), "fa": fa}
         if part.claims is not None:
-            others = part.unenrolled_probes.values
-            counts["fa_unenrolled"] = np.searchsorted(others, grid, side="right")
+            others = part.unenrolled_probes
+            counts["fa_unenrolled"] = others.false_accepts(grid)
         if larger_is_closer(self.kind):
             counts = {name: count[::-1] for name, count in counts.items()}
         if part.claims is not None:
-            counts["unenrolled_attempts"] = np.array(len(others))
+            counts["unenrolled_attempts"] = np.array(others.impostor_attempts)
         totals = np.array(len(genuine)), np.array(impostors)
         counts |= dict(zip(_COUNTS["verification"][2:], totals, strict=True))
         return {**counts, **{name: np.asarray(value) for name, value in points.items()}}
