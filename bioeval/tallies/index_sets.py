@@ -8,7 +8,7 @@ a selection counts is what it would count alone, to the last bit.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -145,6 +145,37 @@ class SelectionCounts:
         return self.table[:, kernel.COUNTED.index(name)]
 
 
+@dataclass(frozen=True, eq=False)
+class SelectionAttempts:
+    """Attempts of one selection, as distances.
+
+    Attributes
+    ----------
+    values : float64 array
+        The distinct distances, increasing.
+    places : dict of str to pair of int32 arrays
+        Genuine and impostor attempts of verification, increasing, among the `values`, by
+        ``"single"`` and ``"multi"``.
+    mate, other : float64 arrays, shape (m,)
+        Nearest mate and nearest non-mate of each probe; NaN where there is none.
+    ranks : int64 array, shape (2, m)
+        Rank of the nearest mate, of open set and of closed set; 0 where there is none.
+    enrolled : bool array, shape (m,)
+        Whether the subject of a probe is in the gallery.
+    subjects, failed : int
+        Number of subjects in the gallery, and of failed comparisons.
+    """
+
+    values: np.ndarray
+    places: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    mate: np.ndarray
+    other: np.ndarray
+    ranks: np.ndarray
+    enrolled: np.ndarray
+    subjects: int
+    failed: int
+
+
 def count_index_sets(
     ordered: OrderedScores,
     sets: Sequence[IndexSet],
@@ -155,16 +186,30 @@ def count_index_sets(
     tasks: Sequence[str],
 ) -> Iterator[SelectionCounts]:
     """Yield the counts of selections, some at a time; `tasks` are those whose points are wanted."""
+    for batch in _batches(sets):
+        yield _Batch(ordered, batch, searches, square).counts(wanted, tasks)
+
+
+def attempts_of_index_sets(
+    ordered: OrderedScores, sets: Sequence[IndexSet], searches: IdentificationRules
+) -> Iterator[SelectionAttempts]:
+    """Yield the attempts of each selection."""
+    for batch in _batches(sets):
+        yield from _Batch(ordered, batch, searches, square=False).attempts()
+
+
+def _batches(sets: Sequence[IndexSet]) -> Iterator[list[IndexSet]]:
+    """Yield selections, some at a time."""
     batch: list[IndexSet] = []
     filled = 0
     for one in sets:
         batch.append(one)
         filled += len(one[0]) * len(one[1])
         if filled >= BATCH:
-            yield _Batch(ordered, batch, searches, square).counts(wanted, tasks)
+            yield batch
             batch, filled = [], 0
     if batch:
-        yield _Batch(ordered, batch, searches, square).counts(wanted, tasks)
+        yield batch
 
 
 class _Batch:
@@ -199,6 +244,9 @@ class _Batch:
             start=np.empty(every, dtype=np.int64),
             stop=np.empty(every, dtype=np.int64),
             own=np.empty(every, dtype=np.int64),
+            best=np.empty(every, dtype=np.int32),
+            other=np.empty(every, dtype=np.int32),
+            place=np.zeros((2, every), dtype=np.int64),
         )
         rules = kernel.SearchRules(
             searches.by_subject, searches.ties_first, searches.impostors, square,
@@ -227,6 +275,25 @@ class _Batch:
             points["open_set"] = _Points(self.ordered.values, lists, wanted).open_set()
         by_task = (points.get(x) for x in ("single", "multi", "open_set"))
         return SelectionCounts(self.m, table, self.found.ranked, *by_task)
+
+    def attempts(self) -> Iterator[SelectionAttempts]:
+        """Yield the attempts of each selection."""
+        found, values = self.found, self.ordered.values
+        mate, other, enrolled = values[found.best], values[found.other], found.own >= 0
+        groups, failed = (kernel.COUNTED.index(name) for name in ("groups", "failed"))
+        for k, counts in enumerate(found.counts.tolist()):
+            rows, cells = (slice(x[k], x[k + 1]) for x in (self.row_starts, self.cells))
+            by_templates = {
+                name: (places[: counts[at]], places[len(places) - counts[at + 1] :])
+                for name, at, places in (
+                    ("single", 0, found.single[cells]),
+                    ("multi", 2, found.multi[cells]),
+                )
+            }
+            yield SelectionAttempts(
+                values, by_templates, mate[rows], other[rows], found.place[:, rows], enrolled[rows],
+                counts[groups], counts[failed],
+            )  # fmt: skip
 
     def _rows(self, name: str) -> list[Rows]:
         """Return the rows of each selection, with the limits of the own subjects."""
