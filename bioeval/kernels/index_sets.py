@@ -565,10 +565,11 @@ def find_corners(genuine, impostor, found, k):
 
 
 @compiled
-def find_points(lists, allowed, every_score, found):
+def find_points(lists, allowed, cornered, found):
     """Find the operating points of each selection that has attempts of both classes.
 
-    `allowed` (int64, shape (k, t)) are numbers of false accepts.
+    `allowed` (int64, shape (k, t)) are numbers of false accepts. The first `cornered` lists have
+    corners.
     """
     for k in range(len(lists.missed)):
         genuine = lists.places[lists.genuine[k, 0] : lists.genuine[k, 1]]
@@ -594,5 +595,5 @@ def find_points(lists, allowed, every_score, found):
             found.places[k, t] = place
         if len(genuine) > 0:
             found.zero_frr[k] = number_below(impostor, genuine[-1] + 1)
-        if every_score:
+        if k < cornered:
             find_corners(genuine, impostor, found, k)
