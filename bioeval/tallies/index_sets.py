@@ -259,7 +259,7 @@ class _Batch:
         """Return the counts, with the points of tasks."""
         table, number, total = self.found.counts, len(self.sets), int(self.cells[-1])
         names = [name for name in ("single", "multi", "open_set") if name in tasks]
-        points: dict[str, VerificationPoints] = {}
+        points: dict[str, Any] = {}
         if names:
             nothing = np.zeros(number, dtype=np.int64)
             mated, searches, hits = table[:, 4:7].T
