@@ -53,7 +53,7 @@ QUICK: Mapping[str, Any] = MappingProxyType(
         "repeat": 3,
         "growth": (500, 1_000, 2_000, 4_000),
         "embeddings": (3_000, 128),
-        "partitions": 100,
+        "partitions": 400,
         "reid": (600, 3_000),
     }
 )
