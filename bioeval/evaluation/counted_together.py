@@ -40,7 +40,7 @@ def counted_together(
     """Return the scalars of the partitions that are counted together, and the cards of all."""
     parts: list[PartitionScalars] = []
     cards: list[str] = []
-    if not _is_plain(scores):
+    if not is_plain(scores):
         return parts, cards
     small = [k for k, (i, j) in enumerate(sets) if len(i) * len(j) <= CELLS]
     for square, places in _by_layout(scores, sets, small).items():
@@ -77,7 +77,7 @@ def scalars_together(
 
     None where they cannot be counted so, or must be refused.
     """
-    if not _is_plain(scores):
+    if not is_plain(scores):
         return None
     plan = Plan(scores, card, options, automatic=automatic)
     rules = _rules(plan, scores, card)
@@ -107,7 +107,7 @@ def _points_of(plan: Plan) -> list[str]:
     return [node.rpartition("/")[2] for node in plan.tasks]
 
 
-def _is_plain(scores: Scores) -> bool:
+def is_plain(scores: Scores) -> bool:
     """Whether partitions of scores can be counted together: all of a matrix in memory."""
     whole = isinstance(scores.base, np.ndarray) and not scores.limited and not scores.part_of
     left_out = scores.has_mask or bool(scores.exclude) or not scores.labelled

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,20 +16,23 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.base.scalars import Name
 from bioeval.base.variables import CLOSED_SET, OPEN_SET
+from bioeval.evaluation.cross.counted_parts import counted_parts
+from bioeval.evaluation.cross.options import TIES as TIES_OF_FOLDS, FoldOptions
+from bioeval.evaluation.cross.parts import FoldSide
 from bioeval.results.blocks import Block, Found, Sentence, Table, Terms, Warnings
-from bioeval.results.closed_set import closed_set_dataset
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate, shown_ranks
 from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS, impostor_role
 from bioeval.results.words import excluded, percent
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
-from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.index_sets import IndexSet
 from bioeval.tallies.random_galleries.options import require_room
 from bioeval.tallies.random_galleries.sizes import ENROLLED, UNENROLLED, SizeJob, Sizes, SizeTally
 from bioeval.tallies.random_galleries.thresholds import grid_over
 from bioeval.tallies.random_galleries.unseen_subjects import MODEL
 from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.threshold_rules import NO_RULE
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.tie_policies import TIES, check_max_rank
 
@@ -353,25 +356,24 @@ def _sampled(
     of_column[groups.columns[0]] = np.repeat(np.arange(subjects), np.diff(groups.starts))
     require_room(repeats, len(sizes) * ranks)
     curves = np.full((repeats, len(sizes), ranks), np.nan)
-    for r in range(repeats):
-        order = np.argsort(stream.uniforms(subjects), kind="stable")
-        for i, size in enumerate(sizes):
-            if size > subjects:
-                break
-            # Galleries of one repeat lie within each other.
-            inside = np.zeros(
-                subjects + 1, dtype=bool
-            )  # the last one for probes without a subject here
-            inside[order[:size]] = True
-            probes, gallery = np.nonzero(inside[groups.own])[0], np.nonzero(inside[of_column])[0]
-            if not len(probes):
-                continue
-            part = scores.select(probes=probes, gallery=gallery)
-            part_reader = BlockReader(part)
-            job = IdentificationJob(part, part_reader, rank_unit="subject", fusion=fusion)
-            (tally,) = run_jobs(part, part_reader, [job])
-            one = closed_set_dataset(tally, max_rank=ranks, ties=ties, unmated="skip")
-            curves[r, i] = one["cms"].values
+
+    def drawn() -> Iterator[tuple[tuple[int, int], IndexSet]]:
+        for r in range(repeats):
+            order = np.argsort(stream.uniforms(subjects), kind="stable")
+            for i, size in enumerate(sizes[sizes <= subjects]):
+                # Galleries of one repeat lie within each other; the last flag is for probes
+                # without a subject here.
+                inside = np.zeros(subjects + 1, dtype=bool)
+                inside[order[:size]] = True
+                chosen = np.flatnonzero(inside[groups.own]), np.flatnonzero(inside[of_column])
+                if len(chosen[0]):
+                    yield (r, i), chosen
+
+    options = FoldOptions("closed_set", NO_RULE, fusion=fusion, rank_unit="subject")
+    tasks = [replace(options, ties=ties)] if ties in TIES_OF_FOLDS else []
+    for place, chosen, attempts in counted_parts(scores, drawn(), tasks):
+        found = FoldSide(scores.select(*chosen), counted=attempts).searched(options, ties)
+        curves[place] = rate(found.ranked(ranks, whole=ties != "expected"), found.genuine)
     return curves
 
 

@@ -136,9 +136,9 @@ class Plan:
                 "values, over which rates would be averaged"
             )
             self.reader.about = replace(about, notes=(*about.notes, note))
-        if automatic:
+        if automatic and (warnings := camera_warnings(self.scores)):
             about = self.reader.about
-            self.reader.about = replace(about, notes=(*about.notes, *camera_warnings(self.scores)))
+            self.reader.about = replace(about, notes=(*about.notes, *warnings))
         thresholds, targets = options.thresholds, options.far_targets
         if thresholds is None:
             thresholds = check_thresholds(card.thresholds.requested())

@@ -55,8 +55,9 @@ def hull_equal_errors(far, frr, starts, out):
         out[k] = np.nan
         if n == 0:
             continue
-        x[:n] = far[starts[k] : starts[k + 1]]
-        y[:n] = frr[starts[k] : starts[k + 1]]
+        for i in range(n):  # assignments of slices take seconds to compile
+            x[i] = far[starts[k] + i]
+            y[i] = frr[starts[k] + i]
         x[n] = 1.0
         y[n] = 0.0
         corners = find_hull(x[: n + 1], y[: n + 1], chosen)

@@ -107,6 +107,10 @@ class SelectionOutput(NamedTuple):
         Rows in the order of the gallery, and the nearest template of each subject.
     start, stop, own : int64 arrays, shape (rows,)
         Where each row's own subject starts and stops, and its place among the subjects, or -1.
+    best, other : int32 arrays, shape (rows,)
+        Nearest mate and nearest non-mate.
+    place : int64 array, shape (2, rows)
+        Rank of the nearest mate, of open set and of closed set; 0 without one.
     """
 
     counts: np.ndarray
@@ -119,6 +123,9 @@ class SelectionOutput(NamedTuple):
     start: np.ndarray
     stop: np.ndarray
     own: np.ndarray
+    best: np.ndarray
+    other: np.ndarray
+    place: np.ndarray
 
 
 class AttemptLists(NamedTuple):
@@ -415,6 +422,8 @@ def count_selection(matrix, chosen, rules, found, room, k):
             line, starts, groups, own[i], missing, (front, back), lists, nearest
         )
         others = templates[2]
+        found.best[first + i] = best
+        found.other[first + i] = low
         counts[15] += n - (itself >= 0) - mates - others
         if others > 0 and is_impostor(own[i] >= 0, role):
             back[2] -= 1
@@ -428,6 +437,7 @@ def count_selection(matrix, chosen, rules, found, room, k):
         for task in range(2):
             closer, tied, _ = subjects if rules.by_subject[task] else templates
             rank = 1 + closer + (tied if rules.ties_first[task] else 0)
+            found.place[task, first + i] = rank
             counts[7 if task == 0 else 14] += tied > 0
             if task == 0 and rank == 1:
                 searches[front[2]] = best
@@ -555,10 +565,11 @@ def find_corners(genuine, impostor, found, k):
 
 
 @compiled
-def find_points(lists, allowed, every_score, found):
+def find_points(lists, allowed, cornered, found):
     """Find the operating points of each selection that has attempts of both classes.
 
-    `allowed` (int64, shape (k, t)) are numbers of false accepts.
+    `allowed` (int64, shape (k, t)) are numbers of false accepts. The first `cornered` lists have
+    corners.
     """
     for k in range(len(lists.missed)):
         genuine = lists.places[lists.genuine[k, 0] : lists.genuine[k, 1]]
@@ -584,5 +595,5 @@ def find_points(lists, allowed, every_score, found):
             found.places[k, t] = place
         if len(genuine) > 0:
             found.zero_frr[k] = number_below(impostor, genuine[-1] + 1)
-        if every_score:
+        if k < cornered:
             find_corners(genuine, impostor, found, k)

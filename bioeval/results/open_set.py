@@ -143,11 +143,15 @@ def role_of(layout: str, impostors: str, all_enrolled: bool) -> str:
 
 def impostor_probes(tally: IdentificationTally, role: str) -> np.ndarray:
     """Return the probes that make an impostor attempt."""
-    usable = tally.others > 0
+    return of_role(tally.others > 0, tally.enrolled, role)
+
+
+def of_role(usable: np.ndarray, enrolled: np.ndarray, role: str) -> np.ndarray:
+    """Return the probes of a role, of those that have a usable non-mate."""
     if role == "unenrolled":
-        usable = usable & ~tally.enrolled
+        usable = usable & ~enrolled
     elif role == "leave-subject-out":
-        usable = usable & tally.enrolled
+        usable = usable & enrolled
     return np.nonzero(usable)[0]
 
 
@@ -327,7 +331,7 @@ def open_set_dataset(
     grid = found.grid(check_thresholds(thresholds), targets, rows)
     longest = int((tally.mates + tally.others).max(initial=0))
     count, note = max_ranks(longest, len(grid), max_rank, DIR_LIMIT)
-    detected = _detected(points, grid, count, whole=ties != "expected")
+    detected = detected_at(points, grid, count, whole=ties != "expected")
     nearest = np.fmin(tally.nearest_mate, tally.nearest_other)
     counts = OpenSetCounts(
         attempts=found.attempts(),
@@ -431,7 +435,7 @@ class _Searches:
         }
 
 
-def _detected(points: OpenSetPoints, grid: np.ndarray, ranks: int, *, whole: bool) -> np.ndarray:
+def detected_at(points: OpenSetPoints, grid: np.ndarray, ranks: int, *, whole: bool) -> np.ndarray:
     """Return the genuine attempts accepted at each threshold and exactly at each rank."""
     # A probe is detected from the first threshold that is not below its mate's distance.
     first = np.searchsorted(grid, points.mate)

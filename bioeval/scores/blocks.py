@@ -310,6 +310,8 @@ class BlockReader:
         if mask is not None and (ignored := mask == IGNORE).any():
             values = _own_copy(values, raw)
             np.copyto(values, np.nan, where=ignored)
+        if is_small(scores):  # one dtype, so that another compiles no kernel
+            values = values.astype(np.float64, copy=False)
         values = writable_alias(values)
         self.look(low, values)
         return Block(

@@ -8,7 +8,7 @@ a selection counts is what it would count alone, to the last bit.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -145,6 +145,37 @@ class SelectionCounts:
         return self.table[:, kernel.COUNTED.index(name)]
 
 
+@dataclass(frozen=True, eq=False)
+class SelectionAttempts:
+    """Attempts of one selection, as distances.
+
+    Attributes
+    ----------
+    values : float64 array
+        The distinct distances, increasing.
+    places : dict of str to pair of int32 arrays
+        Genuine and impostor attempts of verification, increasing, among the `values`, by
+        ``"single"`` and ``"multi"``.
+    mate, other : float64 arrays, shape (m,)
+        Nearest mate and nearest non-mate of each probe; NaN where there is none.
+    ranks : int64 array, shape (2, m)
+        Rank of the nearest mate, of open set and of closed set; 0 where there is none.
+    enrolled : bool array, shape (m,)
+        Whether the subject of a probe is in the gallery.
+    subjects, failed : int
+        Number of subjects in the gallery, and of failed comparisons.
+    """
+
+    values: np.ndarray
+    places: Mapping[str, tuple[np.ndarray, np.ndarray]]
+    mate: np.ndarray
+    other: np.ndarray
+    ranks: np.ndarray
+    enrolled: np.ndarray
+    subjects: int
+    failed: int
+
+
 def count_index_sets(
     ordered: OrderedScores,
     sets: Sequence[IndexSet],
@@ -155,16 +186,30 @@ def count_index_sets(
     tasks: Sequence[str],
 ) -> Iterator[SelectionCounts]:
     """Yield the counts of selections, some at a time; `tasks` are those whose points are wanted."""
+    for batch in _batches(sets):
+        yield _Batch(ordered, batch, searches, square).counts(wanted, tasks)
+
+
+def attempts_of_index_sets(
+    ordered: OrderedScores, sets: Sequence[IndexSet], searches: IdentificationRules
+) -> Iterator[SelectionAttempts]:
+    """Yield the attempts of each selection."""
+    for batch in _batches(sets):
+        yield from _Batch(ordered, batch, searches, square=False).attempts()
+
+
+def _batches(sets: Sequence[IndexSet]) -> Iterator[list[IndexSet]]:
+    """Yield selections, some at a time."""
     batch: list[IndexSet] = []
     filled = 0
     for one in sets:
         batch.append(one)
         filled += len(one[0]) * len(one[1])
         if filled >= BATCH:
-            yield _Batch(ordered, batch, searches, square).counts(wanted, tasks)
+            yield batch
             batch, filled = [], 0
     if batch:
-        yield _Batch(ordered, batch, searches, square).counts(wanted, tasks)
+        yield batch
 
 
 class _Batch:
@@ -186,19 +231,23 @@ class _Batch:
             self.cells,
         )  # fmt: skip
         total, every = int(self.cells[-1]), int(self.row_starts[-1])
-        by_cell = (np.empty(total, dtype=np.int32) for _ in range(4))
-        single, multi, lines, nearest = by_cell
+        lines, nearest = (np.empty(total, dtype=np.int32) for _ in range(2))
+        self.places = np.empty(2 * total + 2 * every, dtype=np.int32)
+        single, multi, open_set = np.split(self.places, [total, 2 * total])
         self.found = kernel.SelectionOutput(
             counts=np.zeros((len(sets), len(kernel.COUNTED)), dtype=np.int64),
             ranked=np.zeros((len(sets), len(searches.ranks)), dtype=np.int64),
             single=single,
             multi=multi,
-            searches=np.empty(2 * every, dtype=np.int32),
+            searches=open_set,
             lines=lines,
             nearest=nearest,
             start=np.empty(every, dtype=np.int64),
             stop=np.empty(every, dtype=np.int64),
             own=np.empty(every, dtype=np.int64),
+            best=np.empty(every, dtype=np.int32),
+            other=np.empty(every, dtype=np.int32),
+            place=np.zeros((2, every), dtype=np.int64),
         )
         rules = kernel.SearchRules(
             searches.by_subject, searches.ties_first, searches.impostors, square,
@@ -208,25 +257,50 @@ class _Batch:
 
     def counts(self, wanted: PointsWanted, tasks: Sequence[str]) -> SelectionCounts:
         """Return the counts, with the points of tasks."""
-        table = self.found.counts
-        points: dict[str, VerificationPoints] = {}
-        for name, values in (("single", self.found.single), ("multi", self.found.multi)):
-            if name in tasks:
-                genuine, impostor = table[:, 2 * (name == "multi") :][:, :2].T
-                lists = _lists(values, self.cells, genuine, impostor, np.zeros_like(genuine))
-                found = _Points(self.ordered.values, lists, wanted)
-                points[name] = made = found.verification()
-                if wanted.every_score:
-                    made.d_prime = found.d_prime(self._rows(name))
-                made.symmetric = np.zeros(len(genuine), dtype=bool)
-                if name == "single":
-                    made.symmetric[:] = [self.ordered.is_symmetric(*x) for x in self.sets]
-        if "open_set" in tasks:
-            mated, impostor, hits = table[:, 4:7].T
-            lists = _lists(self.found.searches, 2 * self.row_starts, hits, impostor, mated - hits)
-            points["open_set"] = _Points(self.ordered.values, lists, wanted).open_set()
+        table, number, total = self.found.counts, len(self.sets), int(self.cells[-1])
+        names = [name for name in ("single", "multi", "open_set") if name in tasks]
+        points: dict[str, Any] = {}
+        if names:
+            nothing = np.zeros(number, dtype=np.int64)
+            mated, searches, hits = table[:, 4:7].T
+            of_task = {
+                "single": (self.cells, *table[:, :2].T, nothing),
+                "multi": (total + self.cells, *table[:, 2:4].T, nothing),
+                "open_set": (2 * total + 2 * self.row_starts, hits, searches, mated - hits),
+            }
+            lists = _lists(self.places, [of_task[name] for name in names])
+            verified = [name for name in names if name != "open_set"]
+            found = _Points(self.ordered.values, lists, wanted, number * len(verified))
+            every = verified if wanted.every_score else []
+            rows = [row for name in every for row in self._rows(name)]
+            found.find_more(rows)
+            for i, name in enumerate(names):
+                points[name] = found.of(slice(i * number, (i + 1) * number), name in verified)
+            for name in verified:
+                points[name].symmetric = np.zeros(number, dtype=bool)
+            if "single" in points:
+                points["single"].symmetric[:] = [self.ordered.is_symmetric(*x) for x in self.sets]
         by_task = (points.get(x) for x in ("single", "multi", "open_set"))
         return SelectionCounts(self.m, table, self.found.ranked, *by_task)
+
+    def attempts(self) -> Iterator[SelectionAttempts]:
+        """Yield the attempts of each selection."""
+        found, values = self.found, self.ordered.values
+        mate, other, enrolled = values[found.best], values[found.other], found.own >= 0
+        groups, failed = (kernel.COUNTED.index(name) for name in ("groups", "failed"))
+        for k, counts in enumerate(found.counts.tolist()):
+            rows, cells = (slice(x[k], x[k + 1]) for x in (self.row_starts, self.cells))
+            by_templates = {
+                name: (places[: counts[at]], places[len(places) - counts[at + 1] :])
+                for name, at, places in (
+                    ("single", 0, found.single[cells]),
+                    ("multi", 2, found.multi[cells]),
+                )
+            }
+            yield SelectionAttempts(
+                values, by_templates, mate[rows], other[rows], found.place[:, rows], enrolled[rows],
+                counts[groups], counts[failed],
+            )  # fmt: skip
 
     def _rows(self, name: str) -> list[Rows]:
         """Return the rows of each selection, with the limits of the own subjects."""
@@ -243,10 +317,13 @@ class _Batch:
 
 
 class _Points:
-    """The operating points of some lists of attempts."""
+    """The operating points of some lists of attempts, those of verification first."""
 
-    def __init__(self, values: np.ndarray, lists: kernel.AttemptLists, wanted: PointsWanted):
-        self.values, self.lists, self.wanted = values, lists, wanted
+    def __init__(
+        self, values: np.ndarray, lists: kernel.AttemptLists, wanted: PointsWanted, verified: int
+    ):
+        self.values, self.lists, self.wanted, self.verified = values, lists, wanted, verified
+        self.more: dict[str, np.ndarray] = {}
         self.genuine = np.diff(lists.genuine)[:, 0] + lists.missed
         self.impostor = np.diff(lists.impostor)[:, 0]
         self.defined = (self.genuine > 0) & (self.impostor > 0)
@@ -254,7 +331,8 @@ class _Points:
         targets = [*wanted.targets.tolist(), 0.0]
         known = {n: [allowed_errors(x, n) for x in targets] for n in set(self.impostor.tolist())}
         allowed = np.array([known[n] for n in self.impostor.tolist()], dtype=np.int64)
-        corners = int(self.genuine.sum()) + number if wanted.every_score else 0
+        cornered = verified if wanted.every_score else 0
+        corners = int(self.genuine[:cornered].sum()) + cornered
         self.found = kernel.PointsFound(
             equal_error=np.full((number, 5), np.nan),
             equal_error_place=np.full(number, -2, dtype=np.int64),
@@ -265,7 +343,12 @@ class _Points:
             corners=np.empty((3, corners), dtype=np.int64),
             corner_starts=np.zeros(number + 1, dtype=np.int64),
         )
-        kernel.find_points(lists, allowed, wanted.every_score, self.found)
+        kernel.find_points(lists, allowed, cornered, self.found)
+        self.found_thresholds = self.thresholds(self.found.places)
+        self.at_equal = self.thresholds(self.found.equal_error_place)
+        accepted = self.found.accepted
+        accepted[:verified] = self.genuine[:verified, None] - accepted[:verified]
+        self.rates = self._quotient(accepted, self.genuine)  # FRR of verification, DIR of open set
 
     @cached_property
     def reject_all(self) -> np.ndarray:
@@ -278,31 +361,31 @@ class _Points:
         return np.where(lowest, np.nan, -np.inf)
 
     def thresholds(self, places: np.ndarray) -> np.ndarray:
-        """Return the thresholds at places, one or several of each selection."""
-        rejecting = self.reject_all.reshape(-1, *[1] * (places.ndim - 1))
+        """Return the thresholds at places, one or several of each list, or of the first lists."""
+        rejecting = self.reject_all[: len(places)].reshape(-1, *[1] * (places.ndim - 1))
         at = np.where(places == -1, rejecting, self.values[np.maximum(places, 0)])
         return np.where(places == -2, np.nan, at)
 
     def _quotient(self, counts: np.ndarray, attempts: np.ndarray) -> np.ndarray:
-        """Return rates, NaN where there are not attempts of both classes."""
-        attempts = np.where(self.defined, attempts, 1).reshape(-1, *[1] * (counts.ndim - 1))
-        defined = self.defined.reshape(attempts.shape)
+        """Return rates, NaN where there are not attempts of both classes; or of the first lists."""
+        defined = self.defined[: len(counts)]
+        attempts = np.where(defined, attempts, 1).reshape(-1, *[1] * (counts.ndim - 1))
+        defined = defined.reshape(attempts.shape)
         return np.where(defined, counts / attempts, np.nan)
 
-    def _points(self, rates: np.ndarray) -> Any:
-        """Return the points of verification and open set, with the rates at the targets.
+    def of(self, at: slice, verifies: bool) -> Any:
+        """Return the points of some lists; of open set with DIR in place of FRR.
 
         They are :class:`VerificationPoints` of arrays in place of numbers.
         """
-        eer, far, frr, low, high = iter(self.found.equal_error.T)
-        thresholds = self.thresholds(self.found.places)
-        at_equal = self.thresholds(self.found.equal_error_place)
+        eer, far, frr, low, high = iter(self.found.equal_error[at].T)
+        thresholds, rates = self.found_thresholds[at], self.rates[at]
         arrays: dict[str, Any] = {
-            "equal_error": EqualError(*(eer, at_equal, far, frr, low, high)),  # type: ignore[arg-type]
+            "equal_error": EqualError(*(eer, self.at_equal[at], far, frr, low, high)),  # type: ignore[arg-type]
             "zero_far": rates[:, -1],
             "zero_far_threshold": thresholds[:, -1],
         }
-        return VerificationPoints(
+        points = VerificationPoints(
             **arrays,
             far_target=self.wanted.targets,
             frr_at_far=rates[:, :-1],
@@ -310,36 +393,41 @@ class _Points:
             costs=self.wanted.costs,
             every_score=self.wanted.every_score,
         )
-
-    def open_set(self) -> Any:
-        """Return the points of open set; `frr_at_far` is DIR."""
-        return self._points(self._quotient(self.found.accepted, self.genuine))
-
-    def verification(self) -> Any:
-        """Return the points of verification, without d'."""
-        missed = self.genuine[:, None] - self.found.accepted
-        points = self._points(self._quotient(missed, self.genuine))
-        last = np.full(len(self.defined), -2)
-        last[self.defined] = self.lists.places[self.lists.genuine[self.defined, 1] - 1]
-        points.zero_frr = self._quotient(self.found.zero_frr, self.impostor)
-        points.zero_frr_threshold = self.thresholds(last)
-        if self.wanted.every_score:
-            points.auc = self._quotient(self.found.pairs, 2 * self.genuine * self.impostor)
-            self._add_corners(points)
+        if verifies:
+            for name, values in self.more.items():
+                setattr(points, name, values[at])
         return points
 
-    def _add_corners(self, points: Any) -> None:
-        """Add the hull, and the least costs; near ties are compared without rounding."""
-        starts = self.found.corner_starts
+    def find_more(self, rows: Sequence[Rows]) -> None:
+        """Find the further points of verification, of which `rows` has the impostor scores."""
+        number = self.verified
+        genuine, impostor, defined = (
+            x[:number] for x in (self.genuine, self.impostor, self.defined)
+        )
+        last = np.full(number, -2)
+        last[defined] = self.lists.places[self.lists.genuine[:number][defined, 1] - 1]
+        self.more["zero_frr"] = self._quotient(self.found.zero_frr[:number], impostor)
+        self.more["zero_frr_threshold"] = self.thresholds(last)
+        if self.wanted.every_score and number:
+            pairs = self.found.pairs[:number]
+            self.more["auc"] = self._quotient(pairs, 2 * genuine * impostor)
+            self._find_corners(genuine, impostor, np.flatnonzero(defined))
+            self.more["d_prime"] = self.d_prime(rows)
+
+    def _find_corners(self, genuine: np.ndarray, impostor: np.ndarray, some: np.ndarray) -> None:
+        """Find the hull, and the least costs; near ties are compared without rounding."""
+        number = self.verified
+        starts = self.found.corner_starts[: number + 1]
         place, fa, fr = self.found.corners[:, : starts[-1]]
-        some, size = np.flatnonzero(self.defined), np.diff(starts)
-        far, frr = (x / np.repeat(n, size) for x, n in ((fa, self.impostor), (fr, self.genuine)))
-        points.eer_hull = hull_equal_errors(far, frr, starts)
-        shape = len(self.defined), len(self.wanted.costs)
-        points.min_cost, points.min_cost_threshold = (np.full(shape, np.nan) for _ in range(2))
+        size = np.diff(starts)
+        far, frr = (x / np.repeat(n, size) for x, n in ((fa, impostor), (fr, genuine)))
+        shape = number, len(self.wanted.costs)
+        least_cost, at_least = (np.full(shape, np.nan) for _ in range(2))
+        self.more |= {"eer_hull": hull_equal_errors(far, frr, starts), "min_cost": least_cost}
+        self.more["min_cost_threshold"] = at_least
         if not len(some):
             return
-        attempts = list(zip(self.genuine[some].tolist(), self.impostor[some].tolist(), strict=True))
+        attempts = list(zip(genuine[some].tolist(), impostor[some].tolist(), strict=True))
         for i, (p, miss, accept) in enumerate(self.wanted.costs):
             known = {x: costs_of_attempts((p, miss, accept), *x) for x in set(attempts)}
             weights = [known[x] for x in attempts]
@@ -352,15 +440,15 @@ class _Points:
             for k in np.flatnonzero(np.add.reduceat(near, starts[some], dtype=np.int64) > 1):
                 part = slice(starts[some[k]], starts[some[k] + 1])
                 best[k] = part.start + cheapest(fa[part], fr[part], *weights[k])
-            points.min_cost[some, i] = p * miss * frr[best] + (1 - p) * accept * far[best]
-            at = np.full(len(self.defined), -2, dtype=np.int64)
+            least_cost[some, i] = p * miss * frr[best] + (1 - p) * accept * far[best]
+            at = np.full(number, -2, dtype=np.int64)
             at[some] = place[best]
-            points.min_cost_threshold[:, i] = self.thresholds(at)
+            at_least[:, i] = self.thresholds(at)
 
     def d_prime(self, rows: Sequence[Rows]) -> np.ndarray:
         """Return d' of each selection, from the rows of its impostor scores."""
-        found = np.full(len(self.defined), np.nan)
-        some = np.flatnonzero(self.defined).tolist()
+        found = np.full(self.verified, np.nan)
+        some = np.flatnonzero(self.defined[: self.verified]).tolist()
         forms = {k: (rows[k][0].shape[1], moment_scale(*self._ends(k))) for k in some}
         # Rows of one width and scale are summed in one call.
         for (_, scale), alike in itertools.groupby(some, forms.__getitem__):
@@ -412,16 +500,22 @@ def increasing_order(distances: np.ndarray) -> np.ndarray:
     return (words & np.uint64((1 << 32) - 1)).astype(np.int64)
 
 
-def _lists(
-    places: np.ndarray, starts: np.ndarray, genuine: Any, impostor: Any, missed: np.ndarray
-) -> kernel.AttemptLists:
-    """Return the lists of selections whose genuine scores come first and impostor scores last."""
-    first, last = starts[:-1], starts[1:]
+def _lists(places: np.ndarray, selections: Sequence[tuple[Any, ...]]) -> kernel.AttemptLists:
+    """Return the lists of selections of several tasks, one task after the other.
+
+    Of each task where selections start, the numbers of genuine scores, which come first, and of
+    impostor scores, which come last, and of missed ones.
+    """
+    first = np.concatenate([x[0][:-1] for x in selections])
+    last = np.concatenate([x[0][1:] for x in selections])
+    genuine, impostor, missed = (
+        np.concatenate(x) for x in zip(*(x[1:] for x in selections), strict=True)
+    )
     return kernel.AttemptLists(
         places,
-        np.ascontiguousarray(np.stack([first, first + genuine], axis=1)),
-        np.ascontiguousarray(np.stack([last - impostor, last], axis=1)),
-        np.ascontiguousarray(missed),
+        np.stack([first, first + genuine], axis=1),
+        np.stack([last - impostor, last], axis=1),
+        missed,
     )
 
 

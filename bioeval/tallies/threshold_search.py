@@ -131,7 +131,11 @@ class Attempts:
     @classmethod
     def listed(cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0) -> Attempts:
         """Take scores that are all known, without NaN."""
-        genuine, impostor = (_increasing(scores) for scores in (genuine, impostor))
+        return cls.ordered(_increasing(genuine), _increasing(impostor), missed)
+
+    @classmethod
+    def ordered(cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0) -> Attempts:
+        """Take scores that are all known, float64 and increasing."""
         made = cls(genuine, np.array([np.inf]), np.array([len(impostor)]), missed=missed)
         made.values, starts = runs(impostor)
         made.accepted = np.append(starts, len(impostor))

@@ -32,9 +32,11 @@ PARTS: Mapping[str, str] = MappingProxyType(
         "embeddings": "embeddings against the bare matrix product",
         "partitions": "random partitions of one matrix, 100 x 100 each",
         "folds": "ten folds against one verification",
+        "bootstrap": "1,000 resamples of 100 subjects, against as many calls of be.summary",
         "files": "be.load and be.evaluate of each kind of file, against the same in memory",
         "lists": "long lists of pairs, against the bare parsers of text and Parquet",
-        "start": "the first run in a new environment, the second dtype, and a later run",
+        "start": "the first run in a new environment, the second dtype, and later runs",
+        "workers": "two workers against one process, 12,000 x 12,000 and 16,000 embeddings",
         "exact": "exact means over random galleries, against sampling them",
         "reid": "re-identification against loops that sort every row",
         "growth": "time against the number of cells",
@@ -51,7 +53,7 @@ QUICK: Mapping[str, Any] = MappingProxyType(
         "repeat": 3,
         "growth": (500, 1_000, 2_000, 4_000),
         "embeddings": (3_000, 128),
-        "partitions": 100,
+        "partitions": 400,
         "reid": (600, 3_000),
     }
 )

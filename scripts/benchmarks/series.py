@@ -29,6 +29,9 @@ Tell = Callable[[str], None]
 #: Rounds of what takes long.
 _FEW_ROUNDS = 3
 
+#: Replicates of the bootstrap.
+RESAMPLES = 1_000
+
 #: What is extrapolated to.
 MILLION = 1_000_000
 
@@ -188,6 +191,29 @@ def fold_rows(options: Options, tell: Tell) -> Iterator[Row]:
                 section="folds",
                 name=f"threshold by {name}, {matrix.size:,} templates",
             )
+
+
+def bootstrap_rows(options: Options, tell: Tell) -> Iterator[Row]:
+    """Resample 100 subjects with 5 templates, and evaluate them as often without."""
+    scores = Matrix(500, 5, "float64").scores
+    resampled = partial(
+        evaluate, scores, interval="subject-bootstrap", replicates=RESAMPLES, random_state=0
+    )
+    work = [
+        Contender("summary", partial(summary, scores), options.threads),
+        Contender("bootstrap", resampled, options.threads),
+    ]
+    times, _ = interleaved(work, options.repeat, tell)
+    yield timed(
+        RESAMPLES * times["summary"] / times["bootstrap"],
+        times["bootstrap"],
+        RESAMPLES * scores.shape[0] * scores.shape[1],
+        part="bootstrap",
+        key="bootstrap",
+        section="bootstrap",
+        name="500 templates of 100 subjects",
+        figure=f"{number(float(np.median(times['bootstrap'])) * 1e3)} ms",
+    )
 
 
 def growth_rows(options: Options, tell: Tell) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""How long a newcomer waits: ``bioeval run`` where nothing is compiled, and where all is."""
+"""How long whole processes take: ``bioeval run`` where nothing is compiled, later, with workers."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.matrices import Matrix
+from benchmarks.matrices import Matrix, features
 from benchmarks.options import Options
 from benchmarks.rows import Row, number
 from benchmarks.timing import most_threads, quartiles
@@ -21,64 +21,114 @@ from benchmarks.timing import most_threads, quartiles
 SIZE, TEMPLATES = 400, 10
 _ROUNDS = 3
 
+#: Templates of the experiment of the course, and of each of its subjects.
+EXPERIMENT = 165, 5
+
+#: Templates of a matrix and embeddings that workers count, and features of these.
+WORKERS = {"matrix": 12_000, "embeddings": 16_000}
+FEATURES = 128
+
+#: What every program loads that has results in xarray and compiled loops.
+IMPORTS = ("-c", "import numba, xarray")
+
+
+class Taken(NamedTuple):
+    """Seconds of a process: of all processors that worked for it, and by the wall clock."""
+
+    processor: float
+    wall: float
+
 
 def start_rows(options: Options, tell: Callable[[str], None]) -> Iterator[Row]:
-    """Time whole processes by the wall clock, on up to two threads, in a new cache of kernels."""
+    """Take the processor time of whole processes, on two threads, in a new cache of kernels."""
+    threads = min(2, most_threads())
     with TemporaryDirectory() as name:
         folder = Path(name)
         files = {}
-        for dtype in ("float64", "float32"):
-            matrix = Matrix(SIZE, TEMPLATES, dtype)
-            files[dtype] = folder / f"{dtype}.npz"
-            np.savez(files[dtype], scores=matrix.values, labels=matrix.labels)
+        for key, size, templates, dtype in (
+            ("float64", SIZE, TEMPLATES, "float64"),
+            ("float32", SIZE, TEMPLATES, "float32"),
+            ("experiment", *EXPERIMENT, "float64"),
+        ):
+            matrix = Matrix(size, templates, dtype)
+            files[key] = folder / f"{key}.npz"
+            np.savez(files[key], scores=matrix.values, labels=matrix.labels)
+
+        def seconds(*arguments: str | Path) -> float:
+            return taken_by(arguments, folder, threads).processor
+
+        plain = ("-m", "bioeval", "run")
+        experiment = (*plain, files["experiment"], "--protocol", "course-experiment")
         tell("bioeval run, nothing compiled")
-        cold = seconds_of(files["float64"], folder)
-        tell("bioeval run, all compiled")
-        warm = np.array([seconds_of(files["float64"], folder) for _ in range(_ROUNDS)])
+        cold = seconds(*plain, files["float64"])
         tell("bioeval run, another dtype")
-        other = seconds_of(files["float32"], folder)
+        other = seconds(*plain, files["float32"])
+        seconds(*experiment)
+        tell("bioeval run, all compiled")
+        rounds = [
+            (seconds(*plain, files["float64"]), seconds(*experiment), seconds(*IMPORTS))
+            for _ in range(_ROUNDS)
+        ]
+    warm, drawn, imports = np.array(rounds).T
     middle = float(np.median(warm))
-    about: dict[str, Any] = {"part": "start", "section": "start"}
-    for key, label, taken, amount, unit in (
-        ("cold", "the first run", cold, cold, "s"),
-        ("dtype", "the first run of another dtype", other, other - middle, "s more"),
+    for key, section, name, ratios, amount in (
+        ("cold", "start", "the first run", cold / warm, cold),
+        ("dtype", "start", "another dtype, more", other / warm - 1, other - middle),
+        ("warm", "imports", "bioeval run, 400 x 400", warm / imports, middle),
+        ("experiment", "imports", "course-experiment, 165 templates", drawn / imports, drawn),
     ):
-        low, ratio, high = quartiles(taken / warm)
-        yield Row(
-            **about,
-            key=f"start: {key}",
-            name=label,
-            ratio=ratio,
-            low=low,
-            high=high,
-            seconds=taken,
-            amount=amount,
-            figure=f"{number(amount)} {unit}",
-        )
-    yield Row(
-        **about,
-        key="start: warm",
-        name="a later run",
-        ratio=1.0,
-        low=1.0,
-        high=1.0,
-        seconds=middle,
-        amount=middle,
-        figure=f"{number(middle)} s",
-    )
+        yield _row("start", section, f"start: {key}", name, ratios, float(np.median(amount)))
 
 
-def seconds_of(file: Path, cache: Path) -> float:
-    """Return how long ``bioeval run`` of a file takes in a new process."""
+def worker_rows(options: Options, tell: Callable[[str], None]) -> Iterator[Row]:
+    """Time ``bioeval run --workers 2`` and one process of one thread, by the wall clock."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        for key, size in WORKERS.items():
+            file = folder / f"{key}.npz"
+            if key == "matrix":
+                matrix = Matrix(size, TEMPLATES)
+                np.savez(file, scores=matrix.values, labels=matrix.labels)
+                del matrix
+            else:
+                x, labels = features(size // TEMPLATES, TEMPLATES, FEATURES)
+                np.savez(file, embeddings=x.astype(np.float32), labels=labels, metric="cosine")
+            times = []
+            run = ("-m", "bioeval", "run", file)
+            for place in range(_ROUNDS + 1):  # the first compiles, and fills the cache of files
+                tell(f"round {place} of {_ROUNDS}: {key}, with workers and without")
+                times.append(
+                    [taken_by((*run, *more), folder, 1).wall for more in ((), ("--workers", "2"))]
+                )
+            file.unlink()
+            alone, workers = np.array(times[1:]).T
+            label = f"{size:,} {'x ' + format(size, ',') if key == 'matrix' else 'embeddings'}"
+            amount = float(np.median(workers))
+            yield _row("workers", "workers", f"workers: {key}", label, workers / alone, amount)
+
+
+def _row(part: str, section: str, key: str, name: str, ratios: Any, amount: float) -> Row:
+    low, ratio, high = quartiles(ratios)
+    about: dict[str, Any] = {"part": part, "section": section, "key": key, "name": name}
+    about |= {"ratio": ratio, "low": low, "high": high, "seconds": amount, "amount": amount}
+    return Row(**about, figure=f"{number(amount)} s")
+
+
+def taken_by(arguments: Sequence[str | Path], cache: Path, threads: int) -> Taken:
+    """Return how long Python takes in a new process, with kernels compiled into a folder."""
     environment = os.environ | {
         "NUMBA_CACHE_DIR": str(cache / "kernels"),
-        "NUMBA_NUM_THREADS": str(min(2, most_threads())),
+        "NUMBA_NUM_THREADS": str(threads),
+        "OMP_NUM_THREADS": str(threads),
+        "OPENBLAS_NUM_THREADS": str(threads),
     }
-    start = time.perf_counter()
+    before, start = os.times(), time.perf_counter()
     subprocess.run(
-        [sys.executable, "-m", "bioeval", "run", str(file)],
-        check=True,
-        capture_output=True,
-        env=environment,
+        [sys.executable, *map(str, arguments)], check=True, capture_output=True, env=environment
     )
-    return time.perf_counter() - start
+    after = os.times()
+    used = (after.children_user - before.children_user) + (
+        after.children_system - before.children_system
+    )
+    wall = time.perf_counter() - start
+    return Taken(used or wall, wall)  # no time of children on Windows

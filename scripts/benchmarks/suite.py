@@ -17,6 +17,7 @@ from benchmarks.pieces import Piece, pieces
 from benchmarks.retrieval import reid_rows
 from benchmarks.rows import Row, number, timed
 from benchmarks.series import (
+    bootstrap_rows,
     embedding_rows,
     fold_rows,
     growth_rows,
@@ -24,7 +25,7 @@ from benchmarks.series import (
     partition_rows,
     read_pace,
 )
-from benchmarks.start import start_rows
+from benchmarks.start import start_rows, worker_rows
 from benchmarks.timing import Contender, Times, interleaved, most_threads, quartiles, wall
 from benchmarks.workbench import Work, Workbench
 from bioeval.base.errors import DataError
@@ -100,6 +101,9 @@ VERSUS = (
     Versus("points", "points", "evaluate, uniform", "tally, uniform", "overlapping uniform scores"),
     Versus("points", "points", "evaluate, uniform, thresholds", "tally, uniform", _THOUSAND),
     Versus("shuffled", "plain", "tally, shuffled", "tally", "be.tally, gallery in no order"),
+    Versus(
+        "shuffled", "plain", "evaluate, shuffled", "evaluate", "be.evaluate, gallery in no order"
+    ),
     *(
         Versus("variants", "plain", f"{run}, {variant}", run, f"be.{run}, {name}")
         for run in ("tally", "evaluate")
@@ -153,6 +157,7 @@ def run(options: Options, tell: Tell = lambda _: None) -> Report:
     del bench  # and its matrices
     more = {"embeddings": embedding_rows, "partitions": partition_rows, "growth": growth_rows}
     more |= {"folds": fold_rows, "files": file_rows, "lists": list_rows, "start": start_rows}
+    more |= {"bootstrap": bootstrap_rows, "workers": worker_rows}
     more |= {"exact": drawn_rows, "reid": reid_rows, "million": million_rows}
     for part, measure in {**more, "memory": memory_rows}.items():
         if part in options.parts:

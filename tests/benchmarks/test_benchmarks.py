@@ -40,7 +40,7 @@ TINY = {
 
 
 #: Parts, and sections, whose rows take processes of their own.
-PROCESSES = {"memory", "start"}
+PROCESSES = {"memory", "start", "workers", "imports"}
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,8 @@ def test_aims_at_least(report):
 @pytest.mark.slow
 def test_every_aim_belongs_to_a_row(report):
     keys = {row.key for row in report.rows} | {f"memory: {key}" for key in memory.CASES}
-    keys |= {"start: cold", "start: dtype", "start: warm", "folds: eer, large"}
+    keys |= {f"start: {x}" for x in ("cold", "dtype", "warm", "experiment")}
+    keys |= {"workers: matrix", "workers: embeddings", "folds: eer, large"}
     keys |= {"folds: accuracy, large", "partition: summary"}
     keys |= {"partition: summaries"}
     assert {*AT_MOST, *AT_LEAST, *WITHIN} <= keys
@@ -160,29 +161,44 @@ def test_every_aim_belongs_to_a_row(report):
 
 def test_the_table_goes_into_the_page():
     page = PAGE.read_text(encoding="utf-8")
-    row = Row("start", "start: warm", "start", "a later run", 1.0, 1.0, 1.0, "1.25 s", amount=1.25)
+    row = Row("start", "start: warm", "imports", "a later run", 1.5, 1.5, 1.5, "1.25 s")
     about = {**suite.machine.limits(), **TINY, "threads": 1}
     about |= {"read_bytes_per_second": 1e9, "processor_share": None}
     found = with_table(page, Report(about, [row], []))
     start, end = page.index(TABLE_MARK), page.index(END_MARK)
     assert found.startswith(page[:start]) and found.endswith(page[end:])
-    assert "a later run" in found and "at most 1.4 s: yes" in found and "```text" in found
+    assert "a later run" in found and "at most 1.7: yes" in found and "```text" in found
     assert with_table(found, Report(about, [row], [])) == found
 
 
-def test_amounts_are_held_against_their_aims(monkeypatch):
-    taken = iter([9.0, 1.0, 1.5, 1.25, 4.0])
-    monkeypatch.setattr(start, "seconds_of", lambda file, cache: next(taken))
+def test_processes_are_held_against_their_aims(monkeypatch):
+    taken = iter([9.0, 5.0, 3.0] + 3 * [4.0, 5.0, 2.0])
+    monkeypatch.setattr(start, "taken_by", lambda *_: start.Taken(next(taken), 0.0))
     rows = list(start.start_rows(Options(**TINY), lambda step: None))
-    found = [(row.key, row.amount, row.reached) for row in rows]
-    assert found == [
-        ("start: cold", 9.0, False),
-        ("start: dtype", 2.75, True),
-        ("start: warm", 1.25, True),
+    assert [(row.key, row.ratio, row.reached) for row in rows] == [
+        ("start: cold", 2.25, False),
+        ("start: dtype", 0.25, True),
+        ("start: warm", 2.0, False),
+        ("start: experiment", 2.5, False),
     ]
-    assert rows[1].ratio == 4 / 1.25
-    assert list(missed(Report({}, rows, []))) == ["the first run: 9.00 s, where 8 is aimed at."]
-    assert [aim(row) for row in rows[:2]] == ["at most 8 s: no", "at most 3 s more: yes"]
+    assert next(missed(Report({}, rows, []))) == "the first run: 2.25, where 2 is aimed at."
+    monkeypatch.setattr(start, "WORKERS", {"matrix": 40, "embeddings": 40})
+    walls = iter([9.0, 9.0] + 3 * [2.0, 1.5] + [9.0, 9.0] + 3 * [2.0, 3.0])
+    monkeypatch.setattr(start, "taken_by", lambda *_: start.Taken(0.0, next(walls)))
+    rows = list(start.worker_rows(Options(**TINY), lambda step: None))
+    found = [(row.name, row.ratio, row.reached) for row in rows]
+    assert found == [("40 x 40", 0.75, True), ("40 embeddings", 1.5, False)]
+
+
+def test_a_process_is_timed(tmp_path):
+    taken = start.taken_by(("-c", "print(sum(range(10**6)))"), tmp_path, 1)
+    assert 0 < taken.processor < 60 and 0 < taken.wall < 60
+
+
+def test_amounts_are_held_against_their_aims():
+    row = Row("partitions", "partition: summary", "copy", "x", 9.0, 9.0, 9.0, amount=1.5)
+    assert (row.reached, aim(row)) == (False, "at most 1.2 ms: no")
+    assert list(missed(Report({}, [row], []))) == ["x: 1.50 ms, where 1.2 is aimed at."]
 
 
 @pytest.mark.slow

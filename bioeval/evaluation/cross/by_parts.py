@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from bioeval.base.progress import reporter
+from bioeval.evaluation.cross.counted_parts import PartAttempts, counted_parts
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.evaluation.cross.parts import NOTHING, FoldSide
 from bioeval.evaluation.cross.results import Fold
-from bioeval.evaluation.cross.splits import Split, SplitPlan, SplitSides
+from bioeval.evaluation.cross.splits import SplitPlan, SplitSides
 from bioeval.partition import ClaimSampler
 from bioeval.scores.blocks import Progress
+from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.by_fold.thresholds import Judged, judge_all, judge_listed, judge_two
+from bioeval.tallies.index_sets import IndexSet
 
 Folds = dict[tuple[int, int], Fold]
 
@@ -29,9 +34,12 @@ def evaluate_by_parts(
     """Evaluate several tasks in every split."""
     found: list[Folds] = [{} for _ in tasks]
     sampler = next((options.claims for options in tasks if options.claims is not None), None)
+    both = ((place, plan.split(*place).sides) for place in plan.places)
+    every = ((place, sides.places(*part)) for place, parts in both for part in parts)
+    counted = counted_parts(sides.scores, every, tasks)
     for done, place in enumerate(plan.places, 1):
         split = plan.split(*place)
-        train, test = parts_of(sides, split, sampler, done - 1, about)
+        train, test = parts_of(sides.scores, counted, sampler, done - 1, about)
         for options, folds in zip(tasks, found, strict=True):
             folds[place] = fold_of(train, test, sides.sizes(split), options)
         if progress is not None:
@@ -40,15 +48,20 @@ def evaluate_by_parts(
 
 
 def parts_of(
-    sides: SplitSides, split: Split, sampler: ClaimSampler | None, number: int, about: Provenance
+    scores: Scores,
+    counted: Iterator[tuple[Any, IndexSet, PartAttempts]],
+    sampler: ClaimSampler | None,
+    number: int,
+    about: Provenance,
 ) -> tuple[FoldSide, FoldSide]:
-    """Return the training part and the test part of a split, with claims drawn for each."""
+    """Return the next training part and test part, with claims drawn for each."""
     parts = []
-    for which, view in enumerate(sides.views(split)):
+    for which, (_, chosen, attempts) in enumerate(itertools.islice(counted, 2)):
+        view = scores.select(*chosen) if all(map(len, chosen)) else None
         claims = None
         if sampler is not None and view is not None:
             claims = sampler.draw(view, number, part=which)
-        parts.append(FoldSide(view, claims, about))
+        parts.append(FoldSide(view, claims, about, attempts))
     return parts[0], parts[1]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from bioeval.base.engine import engine
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.partition import DrawnClaims
-from bioeval.results.open_set import OpenSetPoints, impostor_probes
+from bioeval.results.open_set import OpenSetPoints, impostor_probes, of_role, role_of
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
@@ -21,6 +21,7 @@ from bioeval.tallies.block_work import counts_of
 from bioeval.tallies.counters import ImpostorBlock, gather
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.index_sets import SelectionAttempts
 from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.second_pass import PointsWanted
@@ -90,13 +91,16 @@ NOTHING = Attempts.listed(np.empty(0), np.empty(0))
 class Searched:
     """Identification attempts of one part.
 
-    Of each genuine attempt the distance and the rank of the nearest mate, of each impostor attempt
-    the distance of the nearest candidate; the probes without a mate; the subjects in the gallery.
+    Of each genuine attempt the distance and the rank of the nearest mate (under expected ties
+    several, each with a weight), of each impostor attempt the distance of the nearest candidate;
+    the numbers of probes with and without a mate, and of subjects in the gallery.
     """
 
     mate: np.ndarray
     ranks: np.ndarray
+    weights: np.ndarray
     other: np.ndarray
+    genuine: int
     skipped: int = 0
     gallery: int = 0
 
@@ -110,15 +114,24 @@ class Searched:
         within = self.mate <= threshold if defined else np.zeros(len(self.mate), dtype=bool)
         return np.array([int((within & (self.ranks <= k)).sum()) for k in ranks])
 
+    def ranked(self, ranks: int, *, whole: bool = True) -> np.ndarray:
+        """Return the genuine attempts at each rank or better; not `whole` under expected ties."""
+        kept = self.ranks <= ranks
+        found = np.bincount(self.ranks[kept] - 1, self.weights[kept], minlength=ranks)
+        return np.cumsum(found.astype(np.int64) if whole else found)
+
+    def open_set(self) -> OpenSetPoints:
+        """Return the attempts as open set has its operating points of them."""
+        return OpenSetPoints(
+            self.mate, self.ranks, self.weights, self.genuine, np.sort(self.other)
+        )  # fmt: skip
+
     def points(self, options: FoldOptions) -> Points:
         """Return the operating points of this part: EER and DIR at FAR, or CMS at rank 1."""
-        genuine = len(self.mate)
         if options.task == "closed_set":
-            rate = float((self.ranks == 1).sum()) / genuine if genuine else math.nan
+            rate = float((self.ranks == 1).sum()) / self.genuine if self.genuine else math.nan
             return {"recognition_rate": rate}
-        found = OpenSetPoints(
-            self.mate, self.ranks, np.ones(genuine), genuine, np.sort(self.other)
-        )  # fmt: skip
+        found = self.open_set()
         dir_, _ = found.at_far(options.targets, int(options.ranks[-1]))
         return {"eer": found.equal_error().eer, "dir_at_far": dir_[:, options.ranks - 1]}
 
@@ -134,6 +147,7 @@ class FoldSide:
     """One part of the scores; without probes or without a gallery it has no scores.
 
     Blocks of a part of at most `MOST_LISTED` cells are kept, so that every task finds them read.
+    `counted` are its attempts where they were counted together with those of other parts.
     """
 
     def __init__(
@@ -141,12 +155,19 @@ class FoldSide:
         scores: Scores | None,
         claims: DrawnClaims | None = None,
         about: Provenance | None = None,
+        counted: SelectionAttempts | None = None,
     ):
-        self.scores, self.claims = scores, claims
-        if scores is not None:
-            self.reader = _PartReader(scores)
-            if about is not None:  # what it is made of is the whole's, and costs to find out
-                self.reader.about = about
+        self.scores, self.claims, self.counted = scores, claims, counted
+        self._about = about
+
+    @cached_property
+    def reader(self) -> BlockReader:
+        """The reader of this part."""
+        assert self.scores is not None
+        made = _PartReader(self.scores)
+        if self._about is not None:  # what it is made of is the whole's, and costs to find out
+            made.about = self._about
+        return made
 
     @property
     def listed(self) -> bool:
@@ -169,6 +190,9 @@ class FoldSide:
         self._strangers = np.empty(0)
         if self.scores is None:
             return NOTHING
+        if self.counted is not None and self.claims is None:
+            places = self.counted.places[options.templates]
+            return Attempts.ordered(*(self.counted.values[x] for x in places))
         with threads_for(self.scores):
             found = list_attempts(self._job(options), self.reader, self._blocks)
         self._strangers = found["unenrolled"]
@@ -209,20 +233,36 @@ class FoldSide:
 
     # -- identification
 
-    def searched(self, options: FoldOptions) -> Searched:
-        """Return the attempts of identification."""
+    def role(self, options: FoldOptions) -> str:
+        """Return which probes are impostors, as :func:`role_of`."""
+        assert self.scores is not None
+        enrolled = self.counted.enrolled if self.counted is not None else self.reader.enrolled
+        return role_of(self.scores.layout, options.impostors, bool(enrolled.all()))
+
+    def searched(self, options: FoldOptions, ties: str | None = None) -> Searched:
+        """Return the attempts of identification; `ties` in place of those of the options."""
+        nothing, open_set = np.empty(0), options.task == "open_set"
         if self.scores is None:
-            return Searched(np.empty(0), np.empty(0, dtype=np.int64), np.empty(0))
+            return Searched(nothing, np.empty(0, dtype=np.int64), nothing, nothing, 0)
+        if self.counted is not None:
+            mate, ranks = self.counted.mate, self.counted.ranks[0 if open_set else 1]
+            mated = ranks > 0
+            there = ~np.isnan(self.counted.other)
+            chosen = of_role(there, self.counted.enrolled, options.impostors)
+            other = self.counted.other[chosen] if open_set else nothing
+            genuine = int(mated.sum())
+            return Searched(
+                mate[mated], ranks[mated], np.ones(genuine), other, genuine,
+                len(mated) - genuine, self.counted.subjects,
+            )  # fmt: skip
         tally = self._ranked(options.rank_unit, options.fusion)
         chosen = np.flatnonzero(tally.mates > 0)
-        probes, ranks, _ = rank_weights(tally, chosen, options.ties)
-        other = np.empty(0)
-        if options.task == "open_set":
-            other = tally.other[impostor_probes(tally, options.impostors)]
-        skipped = len(tally.mates) - len(chosen)
-        gallery = len(self.reader.gallery.subjects)
-        found = np.rint(ranks).astype(np.int64)
-        return Searched(tally.mate[probes], found, other, skipped, gallery)
+        probes, ranks, weights = rank_weights(tally, chosen, ties or options.ties)
+        other = tally.other[impostor_probes(tally, options.impostors)] if open_set else nothing
+        return Searched(
+            tally.mate[probes], np.rint(ranks).astype(np.int64), weights, other, len(chosen),
+            len(tally.mates) - len(chosen), len(self.reader.gallery.subjects),
+        )  # fmt: skip
 
     def _ranked(self, rank_unit: str, fusion: str) -> IdentificationTally:
         """Return the ranks of all probes, which open and closed set share."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter
 from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF
-from bioeval.evaluation.cross.options import FoldOptions, parse_ranks, task_in_words
+from bioeval.evaluation.cross.counted_parts import PartAttempts, counted_parts
+from bioeval.evaluation.cross.options import TIES, FoldOptions, parse_ranks, task_in_words
 from bioeval.evaluation.cross.parts import FoldSide
 from bioeval.evaluation.cross.results import dims_of_point
 from bioeval.evaluation.cross.splits import (
@@ -27,16 +28,16 @@ from bioeval.evaluation.cross.splits import (
 )
 from bioeval.evaluation.cross.variables import REPEATED
 from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
-from bioeval.results.closed_set import closed_set_dataset
-from bioeval.results.dataset import about_attrs, build
-from bioeval.results.open_set import impostor_role, open_set_dataset
+from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.open_set import detected_at, open_set_dataset
 from bioeval.results.verification import grid_of
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import check_confidence
-from bioeval.tallies.counts import IdentificationTally, VerificationTally
+from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.index_sets import IndexSet
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import parse_rule
@@ -160,14 +161,17 @@ def repeat(
         part = part.with_role(splitter, scores)
     options = _CurveOptions(part, thresholds, max_rank, ties)
     curves = _Curves(scores, options)
-    views, shape = _views(scores, splitter)
+    parts, shape = _parts(scores, splitter)
     found: dict[str, np.ndarray] = {}
     total = shape[0] * shape[1]
     left = ReducedGalleries(shape) if enrols and scores.exclude else None
-    for done, (place, view) in enumerate(views, 1):
+    tasks = [replace(part, ties=ties)] if ties in TIES else []
+    each = counted_parts(scores, parts, tasks)
+    for done, (place, chosen, attempts) in enumerate(each, 1):
+        view = scores.select(*chosen) if all(map(len, chosen)) else None
         if left is not None:
             left.add(place, view)
-        for name, values in curves.of(view, done - 1).items():
+        for name, values in curves.of(view, attempts, done - 1).items():
             if name not in found:
                 dtype = np.int64 if values.dtype.kind == "i" else np.float64
                 found[name] = np.zeros((*shape, *values.shape), dtype=dtype)
@@ -178,17 +182,18 @@ def repeat(
     return made if left is None else left.added_to(made, REPEATED)
 
 
-def _views(
+def _parts(
     scores: Scores, splitter: Any
-) -> tuple[Iterator[tuple[tuple[int, int], Scores | None]], tuple[int, int]]:
-    """Return the scores of each partition with its index, and the shape of the indices."""
+) -> tuple[Iterator[tuple[tuple[int, int], IndexSet]], tuple[int, int]]:
+    """Return rows and columns of each partition with its index, and the shape of the indices."""
     sides = SplitSides(scores)
     if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
         parts = split_samples(splitter, sides.n, sides.labels, None, sides.meta)
-        views = (((i, 0), sides.between(probe, own)) for i, (own, probe) in enumerate(parts))
-        return views, (splitter.get_n_splits(), 1)
+        chosen = (((i, 0), sides.places(probe, own)) for i, (own, probe) in enumerate(parts))
+        return chosen, (splitter.get_n_splits(), 1)
     plan = plan_of(splitter, sides.n, sides.labels, None, sides.meta)
-    return ((place, sides.views(plan.split(*place))[1]) for place in plan.places), plan.shape
+    tests = ((place, plan.split(*place).sides[1]) for place in plan.places)
+    return ((place, sides.places(*part)) for place, part in tests), plan.shape
 
 
 @dataclass(frozen=True)
@@ -232,20 +237,18 @@ class _Curves:
         )  # fmt: skip
         return run_jobs(scores, reader, [job])[0]
 
-    def _searched(self, scores: Scores) -> IdentificationTally:
-        reader, part = BlockReader(scores), self.part
-        job = IdentificationJob(scores, reader, rank_unit=part.rank_unit, fusion=part.fusion)
-        return run_jobs(scores, reader, [job])[0]
-
     def _whole_grid(self, scores: Scores, count: int | None) -> np.ndarray:
         """Return thresholds over the range of the whole matrix, in the units of the scores."""
         if self.part.task == "verification":
             grid = to_user(grid_of(self._verified(scores, count)), self.kind)
             return grid[::-1] if larger_is_closer(self.kind) else grid
-        whole = open_set_dataset(self._searched(scores), thresholds=count or 100, max_rank=1)
+        reader, part = BlockReader(scores), self.part
+        job = IdentificationJob(scores, reader, rank_unit=part.rank_unit, fusion=part.fusion)
+        (tally,) = run_jobs(scores, reader, [job])
+        whole = open_set_dataset(tally, thresholds=count or 100, max_rank=1)
         return whole["threshold"].values
 
-    def of(self, view: Scores | None, number: int) -> dict[str, np.ndarray]:
+    def of(self, view: Scores | None, counted: PartAttempts, number: int) -> dict[str, np.ndarray]:
         """Return the counts of one partition over the grid, and its operating points."""
         task, options = self.part.task, self.options
         if view is None:
@@ -253,29 +256,38 @@ class _Curves:
         if task == "verification":
             claims = self.part.claims
             drawn = None if claims is None else claims.draw(view, number)
-            return self._verification(view, FoldSide(view, drawn))
-        tally = self._searched(view)
+            return self._verification(view, FoldSide(view, drawn, counted=counted))
+        part, most = FoldSide(view, counted=counted), self.max_rank
+        whole = options.ties != "expected"
+        role = part.role(self.part)
+        found = part.searched(replace(self.part, impostors=role), options.ties)
+        counts = {"attempts": found.genuine, "skipped": found.skipped}
         if task == "closed_set":
-            ds = closed_set_dataset(
-                tally, max_rank=self.max_rank, ties=options.ties, unmated="skip"
-            )
-        else:
-            self.roles.add(impostor_role(tally, self.part.impostors))
-            ds = open_set_dataset(
-                tally, thresholds=self.grid, max_rank=self.max_rank, ties=options.ties,
-                impostors=self.part.impostors, far_targets=tuple(self.part.targets),
-            )  # fmt: skip
-        names = (*_COUNTS[task], *(scalar.name for scalar in POINTS_OF[task]))
-        return {name: ds[name].values for name in names}
+            ranked = found.ranked(most, whole=whole)
+            points = {"recognition_rate": rate(ranked, found.genuine)[0]}
+            return _arrays({"cms_count": ranked, **counts, **points})
+        self.roles.add(role)
+        points_of, grid = found.open_set(), to_internal(self.grid, self.kind)
+        curves = {
+            "di": detected_at(points_of, grid, most, whole=whole),
+            "fa": np.searchsorted(points_of.other, grid, side="right").astype(np.int64),
+        }
+        if larger_is_closer(self.kind):
+            curves = {name: values[::-1] for name, values in curves.items()}
+        totals = {"genuine_attempts": found.genuine, "impostor_attempts": len(found.other)}
+        points = {
+            "eer": points_of.equal_error().eer,
+            "dir_at_far": points_of.at_far(self.part.targets, most)[0],
+        }
+        return _arrays({**curves, **totals, **points})
 
     def _verification(self, view: Scores, part: FoldSide) -> dict[str, np.ndarray]:
         grid = to_internal(self.grid, self.kind)
         counts: dict[str, np.ndarray] = {}
         if part.listed:
             attempts = part.attempts(self.part)
-            genuine, impostor = attempts.genuine, attempts.values
-            fa = np.searchsorted(impostor, grid, side="right").astype(np.int64)
-            points, impostors = part.points(self.part, attempts), len(impostor)
+            genuine, fa = attempts.genuine, attempts.false_accepts(grid)
+            points, impostors = part.points(self.part, attempts), attempts.impostor_attempts
         else:
             tally = self._verified(view, self.grid)
             assert tally.given is not None
@@ -283,15 +295,14 @@ class _Curves:
             points, impostors = part.points(self.part, None), tally.impostor.total
         counts = {"ga": np.searchsorted(genuine, grid, side="right").astype(np.int64), "fa": fa}
         if part.claims is not None:
-            others = part.unenrolled_probes.values
-            counts["fa_unenrolled"] = np.searchsorted(others, grid, side="right")
+            others = part.unenrolled_probes
+            counts["fa_unenrolled"] = others.false_accepts(grid)
         if larger_is_closer(self.kind):
             counts = {name: count[::-1] for name, count in counts.items()}
         if part.claims is not None:
-            counts["unenrolled_attempts"] = np.array(len(others))
-        totals = np.array(len(genuine)), np.array(impostors)
-        counts |= dict(zip(_COUNTS["verification"][2:], totals, strict=True))
-        return {**counts, **{name: np.asarray(value) for name, value in points.items()}}
+            counts["unenrolled_attempts"] = np.array(others.impostor_attempts)
+        totals = {"genuine_attempts": len(genuine), "impostor_attempts": impostors}
+        return _arrays({**counts, **totals, **points})
 
     def _nothing(self) -> dict[str, np.ndarray]:
         task = self.part.task
@@ -390,6 +401,10 @@ def _dataset(
     if part.task == "open_set":
         attrs["impostors"] = " or ".join(sorted(curves.roles))
     return build(variables, REPEATED, coordinates, attrs)
+
+
+def _arrays(found: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    return {name: np.asarray(value) for name, value in found.items()}
 
 
 def _or_nan(attempts: np.ndarray) -> np.ndarray:

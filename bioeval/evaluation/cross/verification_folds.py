@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.evaluation.cross.by_parts import judge_parts
+from bioeval.evaluation.cross.counted_parts import counted_parts
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.evaluation.cross.parts import FoldSide
 from bioeval.evaluation.cross.results import Fold
@@ -82,12 +83,15 @@ def _verify_matrix(
         tick(2 * scores.shape[0])
     found: dict[tuple[int, int], Fold] = {}
     for repeat, fold in plan.places:
-        split = plan.split(repeat, fold)
-        made = Fold.of_judged(judged[repeat][fold], *sides.sizes(split))
-        if options.far_targets is not None:
-            test = FoldSide(sides.view(split.test))
-            made.points = test.points(options, test.attempts(options) if test.listed else None)
-        found[repeat, fold] = made
+        sizes = sides.sizes(plan.split(repeat, fold))
+        found[repeat, fold] = Fold.of_judged(judged[repeat][fold], *sizes)
+    if options.far_targets is not None:
+        tests = ((place, sides.places(*plan.split(*place).sides[1])) for place in plan.places)
+        for place, chosen, attempts in counted_parts(scores, tests, [options]):
+            view = scores.select(*chosen) if all(map(len, chosen)) else None
+            test = FoldSide(view, counted=attempts)
+            listed = test.attempts(options) if test.listed else None
+            found[place].points = test.points(options, listed)
     return Evaluated(found, judged[ON_ALL][0] if options.on_all else None)
 
 

@@ -89,6 +89,23 @@ def test_verification_over_test_parts(scores, kind):
     assert ds.far_mean.isel(threshold=[0, -1]).values.tolist() in ([0, 1], [1, 0])
 
 
+@pytest.mark.parametrize("claims", [None, be.partition.ClaimSampler(3, 0.25)])
+def test_equal_impostor_scores_are_attempts_each(scores, claims):
+    """All against all has each score twice, and rounded scores are tied besides."""
+    rounded = be.Scores(scores.values.round(1), scores.probe_labels)
+    for splitter in (GALLERIES, be.partition.SubjectKFold(2)):
+        enrols = splitter is GALLERIES
+        ds = be.repeat(rounded, splitter, claims=claims)
+        for i, parts in enumerate(splitter.split(rounded)):
+            test = rounded.select(parts[1], parts[0] if enrols else parts[1])
+            drawn = claims and claims.draw(test, i)
+            kept = drawn and (drawn.probe, drawn.subject)
+            one = be.verification(test, thresholds=ds.threshold.values, claims=kept)
+            at = (i, 0) if enrols else (0, i)
+            for name in ("ga", "fa", "far", "genuine_attempts", "impostor_attempts"):
+                np.testing.assert_array_equal(ds[name][at], one[name])
+
+
 @pytest.mark.slow
 def test_the_mean_nears_the_exact_average(scores):
     """Galleries drawn at random: their mean is near that of all of them."""
