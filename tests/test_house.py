@@ -59,9 +59,9 @@ def tree(path: Path) -> ast.Module:
 
 
 def test_modules_lines_and_tokens():
-    figure("modules", len(MODULES), 416)
+    figure("modules", len(MODULES), 417)
     figure("lines", sum(map(lines, MODULES)), 87_900)
-    figure("tokens of code", sum(map(tokens, MODULES)), 598_000)
+    figure("tokens of code", sum(map(tokens, MODULES)), 600_000)
 
 
 @pytest.mark.parametrize(("call", "bound"), [("verification", 12_100), ("evaluate", 18_000)])

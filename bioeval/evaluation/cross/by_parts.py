@@ -14,7 +14,14 @@ from bioeval.evaluation.cross.splits import Split, SplitPlan, SplitSides
 from bioeval.partition import ClaimSampler
 from bioeval.scores.blocks import Progress
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.by_fold.thresholds import Judged, judge_all, judge_listed, judge_two
+from bioeval.tallies.by_fold.thresholds import (
+    Judged,
+    counted_at,
+    judge_all,
+    judge_listed,
+    judge_two,
+)
+from bioeval.tallies.threshold_search import Attempts
 
 Folds = dict[tuple[int, int], Fold]
 
@@ -48,7 +55,7 @@ def parts_of(
         claims = None
         if sampler is not None and view is not None:
             claims = sampler.draw(view, number, part=which)
-        parts.append(FoldSide(view, claims, about))
+        parts.append(FoldSide(view, claims, about, split.seen if which else None))
     return parts[0], parts[1]
 
 
@@ -69,6 +76,9 @@ def _verified(
             unenrolled_probes = part.unenrolled_probes
             made.counts[f"{prefix}fa_unenrolled"] = judged.chosen.counts(unenrolled_probes)[0]
             made.counts[f"{prefix}unenrolled_attempts"] = unenrolled_probes.impostor_attempts
+    if test.seen is not None:
+        among = attempts_at(test.seen, judged.chosen.threshold, options)
+        made.counts |= _seen_counts(judged, among)
     if options.far_targets is not None:
         listed = judged.test if train.listed and test.listed else None
         made.points = test.points(options, listed)
@@ -85,6 +95,8 @@ def _identified(
     else:
         judged = judge_listed(trained.attempts(), tested.attempts(), options.distance_rule)
         made, threshold = Fold.of_judged(judged, *sizes), judged.chosen.threshold
+        if test.seen is not None:
+            made.counts |= _seen_counts(judged, test.seen.searched(options).attempts())
     made.galleries = trained.gallery, tested.gallery
     for prefix, part in (("", tested), ("train_", trained)):
         if closed:
@@ -94,6 +106,27 @@ def _identified(
     if options.far_targets is not None:
         made.points = tested.points(options)
     return made
+
+
+def attempts_at(part: FoldSide, threshold: float, options: FoldOptions) -> Attempts:
+    """Return the attempts of verification of a part, which may be counted at one threshold."""
+    if part.listed:
+        return part.attempts(options)
+    assert part.scores is not None  # a part without scores is listed
+    return counted_at(threshold, part.scores, options.templates, options.fusion)
+
+
+def _seen_counts(judged: Judged, seen: Attempts) -> dict[str, int]:
+    """Return the attempts and errors of the seen subjects, and of the others in the test part."""
+    counts: dict[str, int] = {}
+    found = []
+    for attempts in (seen, judged.test):
+        errors = judged.chosen.counts(attempts) if judged.chosen.defined else (0, 0)
+        found.append((*errors, attempts.genuine_attempts, attempts.impostor_attempts))
+    names = ("fa", "fr", "genuine_attempts", "impostor_attempts")
+    for name, one, every in zip(names, *found, strict=True):
+        counts |= {f"{name}_seen": one, f"{name}_unseen": every - one}
+    return counts
 
 
 def judge_parts(train: FoldSide, test: FoldSide, options: FoldOptions) -> Judged:

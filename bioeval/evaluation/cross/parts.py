@@ -134,6 +134,7 @@ class FoldSide:
     """One part of the scores; without probes or without a gallery it has no scores.
 
     Blocks of a part of at most `MOST_LISTED` cells are kept, so that every task finds them read.
+    `seen` flags the probes whose subjects are in the training part, too.
     """
 
     def __init__(
@@ -141,12 +142,27 @@ class FoldSide:
         scores: Scores | None,
         claims: DrawnClaims | None = None,
         about: Provenance | None = None,
+        seen: np.ndarray | None = None,
     ):
-        self.scores, self.claims = scores, claims
+        self.scores, self.claims, self._about, self._seen = scores, claims, about, seen
         if scores is not None:
             self.reader = _PartReader(scores)
             if about is not None:  # what it is made of is the whole's, and costs to find out
                 self.reader.about = about
+
+    @cached_property
+    def seen(self) -> FoldSide | None:
+        """The probes of subjects who are in the training part, too; None where none may be."""
+        if self._seen is None or self.scores is None:
+            return None
+        claims = self.claims
+        if claims is not None:
+            made = self._seen[claims.probe]
+            row = (np.cumsum(self._seen) - 1)[claims.probe[made]]
+            claims = DrawnClaims(row, claims.subject[made], claims.enrolled[made])
+        rows = np.flatnonzero(self._seen)
+        part = self.scores.select(probes=rows) if len(rows) else None
+        return FoldSide(part, claims, self._about)
 
     @property
     def listed(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
-from bioeval.base.scalars import AVERAGED, FAR_UNENROLLED, RATES_OF
+from bioeval.base.scalars import AVERAGED, FAR_UNENROLLED, RATES_OF, SEEN
 from bioeval.evaluation.cross.options import FoldOptions, task_in_words
 from bioeval.evaluation.cross.variables import CROSS
 from bioeval.partition import Experiment
@@ -194,6 +194,8 @@ def _ratios(
         scalars = () if closed else RATES_OF["folds"]
         if f"{prefix}unenrolled_attempts" in counts:
             scalars = (*scalars, FAR_UNENROLLED)
+        if f"{prefix}fr_seen" in counts:
+            scalars = (*scalars, *SEEN)
         for scalar in scalars:
             if scalar.quotient:
                 above, below = (

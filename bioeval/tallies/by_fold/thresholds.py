@@ -80,10 +80,10 @@ def judge_two(train: Scores, test: Scores, rule: Rule, templates: str, fusion: s
     and of subjects who are in both parts and fused there.
     """
     judged = judge_all(train, rule, templates, fusion)
-    return replace(judged, test=_counted_at(judged.chosen.threshold, test, templates, fusion))
+    return replace(judged, test=counted_at(judged.chosen.threshold, test, templates, fusion))
 
 
-def _counted_at(threshold: float, scores: Scores, templates: str, fusion: str) -> Attempts:
+def counted_at(threshold: float, scores: Scores, templates: str, fusion: str) -> Attempts:
     """Return the numbers of attempts and errors of some scores at one threshold."""
     reader = BlockReader(scores)
     job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
