@@ -59,12 +59,12 @@ def tree(path: Path) -> ast.Module:
 
 
 def test_modules_lines_and_tokens():
-    figure("modules", len(MODULES), 417)
-    figure("lines", sum(map(lines, MODULES)), 87_900)
-    figure("tokens of code", sum(map(tokens, MODULES)), 600_000)
+    figure("modules", len(MODULES), 421)
+    figure("lines", sum(map(lines, MODULES)), 89_200)
+    figure("tokens of code", sum(map(tokens, MODULES)), 610_500)
 
 
-@pytest.mark.parametrize(("call", "bound"), [("verification", 12_100), ("evaluate", 18_000)])
+@pytest.mark.parametrize(("call", "bound"), [("verification", 12_120), ("evaluate", 18_000)])
 def test_a_call_loads_few_lines(call, bound):
     code = f"{DATA}be.{call}(scores)\nimport sys\nprint(*[m for m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

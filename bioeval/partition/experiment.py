@@ -112,7 +112,7 @@ class Experiment(Division[ExperimentParts]):
     >>> experiment = Experiment(train=1 / 3, by="sample", unseen=1, random_state=0)
     >>> parts = next(experiment.split(y=subject))
     >>> print(subject[parts.train])
-    ['ann' 'bob' 'cem' 'dan' 'fay']
+    ['ann' 'bob' 'dan' 'eve' 'fay']
     """
 
     def __init__(

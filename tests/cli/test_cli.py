@@ -856,6 +856,7 @@ def test_each_option_bears_the_name_of_an_argument():
         "compare": [be.load, be.compare],
         "threshold": [be.load, be.study_threshold, be.check_claim],
         "gallery-size": [be.load, be.gallery_size],
+        "gallery-templates": [be.load, be.gallery_templates],
         "gom": [be.load, be.gom],
         "zoo": [be.load, be.zoo],
         "over-time": [be.load, be.over_time],

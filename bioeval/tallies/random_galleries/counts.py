@@ -168,13 +168,21 @@ _NUMBERS = (
 class GalleryJob:
     """Sums over probes of the chances over all galleries of `size` templates of each subject.
 
-    Without thresholds (increasing distances), only ranks are counted.
+    Without thresholds (increasing distances), only ranks are counted. `starts` are those of the
+    blocks, unless they are the reader's.
     """
 
     form = "galleries"
 
     def __init__(
-        self, reader: BlockReader, *, size: int, ties: str, thresholds: np.ndarray, ranks: int
+        self,
+        reader: BlockReader,
+        *,
+        size: int,
+        ties: str,
+        thresholds: np.ndarray,
+        ranks: int,
+        starts: np.ndarray | None = None,
     ):
         require_choice("ties", ties, TIES)
         self.reader, self.size, self.ties, self.ranks = reader, size, ties, ranks
@@ -191,7 +199,8 @@ class GalleryJob:
         )
         self.grid = within_chances.Grid(thresholds, *guide_to(thresholds))
         self.rules = _rules(len(reader.gallery.subjects) if ties == "expected" else 0)
-        self.steps = _steps(int(np.diff(reader.gallery.starts).max()), size)
+        starts = reader.gallery.starts if starts is None else starts
+        self.steps = _steps(int(np.diff(starts).max()), size)
 
     def fresh(self) -> Self:
         """Return the same job before it has counted anything."""

@@ -22,6 +22,7 @@ _OTHERS = {
     "label_error": "worst_pairs",
     "garbe": "groups",
     "extrapolated": "gallery_size",
+    "open_set_far": "gallery_templates",
 }
 
 #: Tasks of an evaluation, by their name in the attributes of a dataset.
