@@ -238,6 +238,13 @@ class Experiment(Division[ExperimentParts]):
     def _splits(self, samples: SplitInput) -> Iterator[ExperimentParts]:
         seed = seed_sequence(self.random_state)
         apart = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
+        given = self.gallery_templates
+        if isinstance(given, Mapping) and [*given] == ["quality"] and not samples.has("quality"):
+            raise DataError(
+                f"{samples.who}: {Argument('gallery_templates')} is {given!r} without a number, "
+                "and there is no metadata column 'quality'; say how many of the best templates "
+                f"are enrolled: {{'quality': {given['quality']!r}, 'number': 2}}"
+            )
         for repeat, (train, validation, test) in enumerate(self._parts(samples, seed)):
             chosen, share = validation if len(validation) else train, self._share
             where = samples.at(test)

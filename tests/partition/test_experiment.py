@@ -353,5 +353,10 @@ def test_columns_that_give_no_strata():
     ):
         with pytest.raises(DataError, match=words):
             Experiment(0.5, stratify="q").split(y=subject, meta={"q": column})
+    with pytest.raises(DataError, match="without a number, .* {'quality': 'q', 'number': 2}"):
+        Experiment(0.5, None, {"quality": "q"}).split(y=subject, meta={"q": range(8)})
+    by_name = Experiment(0.5, None, {"quality": "good"}, random_state=0)
+    named = {"quality": ["good", "bad"] * 4}
+    assert len(next(by_name.split(y=subject, meta=named)).gallery) == 2
     with pytest.raises(DataError, match="expected one of 'q'. Did you mean 'q'"):
         Experiment(0.5, stratify="Q").split(y=subject, meta={"q": range(8)})
