@@ -149,7 +149,10 @@ class _Request:
             )
         )  # fmt: skip
         claims = ExpectedClaims(ChoiceCells(choices), grid, draws)
-        jobs = [GalleryJob(reader, size=1, starts=choices.starts, **ranking)] if ranking else []
+        jobs = []
+        if ranking:
+            alike = {"starts": choices.starts, "in_order": choices.in_order, **ranking}
+            jobs.append(GalleryJob(reader, size=1, **alike))
         return _Part([size], claims, jobs, choices)
 
 

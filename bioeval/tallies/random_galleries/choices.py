@@ -34,9 +34,12 @@ def are_few(reader: BlockReader, size: int) -> bool:
 class EveryChoice:
     """Blocks of the fused scores of every choice of `size` templates of each subject.
 
-    Of a subject with fewer templates there is one choice, of all that it has. Where fewer are
-    usable, NaN takes the places of choices that are missing. `starts` are those of the choices.
+    Of a subject with fewer templates there is one choice, of all that it has. The scores of a
+    subject increase; where fewer templates are usable, NaN takes the last places. `starts` are
+    those of the choices.
     """
+
+    in_order = True
 
     def __init__(self, reader: BlockReader, size: int, fusion: str, *, by_row: bool = False):
         self.reader, self.size, self.fusion, self.by_row = reader, size, fusion, by_row
@@ -88,28 +91,32 @@ class EveryChoice:
                 if len(rows) and len(templates):
                     choices = templates[self._of(len(templates))]
                     to = slice(self.starts[g], self.starts[g] + len(choices))
-                    fused[rows, to], place[rows, to] = self._scores(values[rows], choices, block)
+                    made = self._scores(values[rows], choices)
+                    if not self.by_row:  # columns have no meaning
+                        fused[rows, to] = np.sort(made.values.reshape(len(rows), -1), axis=1)
+                        continue
+                    row, columns = rows[0], block.columns[0][choices]
+                    order = np.argsort(made.values[:, 0], kind="stable")
+                    fused[row, to] = made.values[order, 0]
+                    place[row, to] = columns[order, made.columns[order, 0]]
         return fused, place
 
-    def _scores(
-        self, values: np.ndarray, choices: np.ndarray, block: Block
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the fused scores of choices in some rows, and their columns."""
-        each = np.ascontiguousarray(values[:, choices]).reshape(-1, choices.shape[1])
-        found = _rows(each, np.arange(choices.shape[1])[None], np.array([0, choices.shape[1]]))
-        made = found.fused(self.fusion)
-        shape = len(values), len(choices)
-        position = made.columns.reshape(shape)
-        columns = block.columns[0][choices]
-        return made.values.reshape(shape), columns[np.arange(len(choices)), position]
+    def _scores(self, values: np.ndarray, choices: np.ndarray) -> Block:
+        """Return the fused scores of choices in some rows, one below the other."""
+        size = choices.shape[1]
+        each = np.ascontiguousarray(values[:, choices]).reshape(-1, size)
+        return _rows(each, np.arange(size)[None], np.array([0, size])).fused(self.fusion)
 
 
 class DrawnChoices(EveryChoice):
     """Blocks of the fused scores of some choices of each subject, drawn for each probe anew.
 
     The templates of a subject are put into a random order for each draw, of which the first are
-    enrolled: other numbers of templates are of the same orders.
+    enrolled: other numbers of templates are of the same orders. Scores are in the order of the
+    draws.
     """
+
+    in_order = False
 
     def __init__(
         self,

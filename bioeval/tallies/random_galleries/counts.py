@@ -169,7 +169,7 @@ class GalleryJob:
     """Sums over probes of the chances over all galleries of `size` templates of each subject.
 
     Without thresholds (increasing distances), only ranks are counted. `starts` are those of the
-    blocks, unless they are the reader's.
+    blocks, unless they are the reader's; `in_order` says that the scores of a group increase.
     """
 
     form = "galleries"
@@ -183,9 +183,11 @@ class GalleryJob:
         thresholds: np.ndarray,
         ranks: int,
         starts: np.ndarray | None = None,
+        in_order: bool = False,
     ):
         require_choice("ties", ties, TIES)
         self.reader, self.size, self.ties, self.ranks = reader, size, ties, ranks
+        self.in_order = in_order
         self.thresholds = thresholds
         count = len(thresholds)
         self.tally = GalleryTally(
@@ -253,7 +255,7 @@ class GalleryJob:
             tied=np.empty(first[-1]),
             chance=np.empty((first[-1], self.ranks)),
         )
-        draw = rank_chances.Draw(self.size, POLICY[self.ties], TINY)
+        draw = rank_chances.Draw(self.size, POLICY[self.ties], TINY, self.in_order)
         rank_chances.rank_chances(probes, usable, draw, self.rules, ranks)
         tally, usable = self.tally, ~np.isnan(ranks.distance)
         tally.fewer_mates += fewer_mates(probes, enrolled, self.size)
