@@ -33,6 +33,7 @@ from bioeval.evaluation.extrapolated_far import extrapolate_far as extrapolate_f
 from bioeval.evaluation.fusion import Fusion as Fusion, fuse as fuse
 from bioeval.evaluation.gallery_parts import BestMates as BestMates, best_mates as best_mates
 from bioeval.evaluation.gallery_size import gallery_size as gallery_size
+from bioeval.evaluation.gallery_templates import gallery_templates as gallery_templates
 from bioeval.evaluation.groups import by_group as by_group
 from bioeval.evaluation.identification import (
     closed_set as closed_set,

@@ -50,13 +50,56 @@ def number_of_galleries(row: Sequence[naive.Cell], size: int) -> int:
     return math.prod(math.comb(len(g), min(size, len(g))) for g in groups)
 
 
-def listed(gallery: Sequence[Sequence[naive.Cell]]) -> list[naive.Candidate]:
-    """The candidate list: each subject once, at its nearest drawn template."""
+def listed(gallery: Sequence[Sequence[naive.Cell]], fusion: str = "min") -> list[naive.Candidate]:
+    """The candidate list: each subject once, at the fused score of its drawn templates."""
     found = []
     for group in gallery:
         best = min(group, key=lambda cell: (cell.distance, cell.column))
-        found.append(naive.Candidate(best.distance, best.column, best.mate, best.subject))
+        fused = naive.fuse([cell.distance for cell in group], fusion)
+        if fused is not None:
+            found.append(naive.Candidate(fused, best.column, best.mate, best.subject))
     return found
+
+
+def claims(
+    values: Any,
+    probe_labels: Any = None,
+    gallery_labels: Any = None,
+    *,
+    size: int,
+    fusion: str = "min",
+    **options: Any,
+) -> tuple[list[tuple[Fraction, Any]], list[tuple[Fraction, Any]]]:
+    """Genuine and impostor claims: the fused score of every choice of templates, with its chance.
+
+    Scores are distances.
+    """
+    data = naive.read(values, probe_labels, gallery_labels, **options)
+    genuine, impostor = [], []
+    for row in data.rows:
+        for (mate, _), group in naive.groups(row).items():
+            chosen = list(itertools.combinations(group, min(size, len(group))))
+            for cells in chosen:
+                score = naive.fuse([cell.distance for cell in cells], fusion)
+                if score is not None:
+                    (genuine if mate else impostor).append((Fraction(1, len(chosen)), score))
+    return genuine, impostor
+
+
+def claimed_points(genuine: Sequence[Any], impostor: Sequence[Any]) -> list[naive.Point]:
+    """The points of the expected curve: reject-all, then one for each score, as distances."""
+    scores = sorted({score for _, score in [*genuine, *impostor]})
+    attempts = [sum(chance for chance, _ in claimed) for claimed in (genuine, impostor)]
+    if not all(attempts):
+        return []
+    points = [naive.Point(naive.reject_all(scores, "distance"), Fraction(0), Fraction(1))]
+    for t in scores:
+        ga, fa = (
+            sum(chance for chance, score in claimed if score <= t) / number
+            for claimed, number in zip((genuine, impostor), attempts, strict=True)
+        )
+        points.append(naive.Point(t, fa, 1 - ga))
+    return points
 
 
 def expected(
@@ -69,6 +112,7 @@ def expected(
     max_rank: int | None = None,
     ties: str = "pessimistic",
     impostors: str = "auto",
+    fusion: str = "min",
     **options: Any,
 ) -> Expected:
     """Open- and closed-set identification, each probe averaged over all of its galleries."""
@@ -98,7 +142,7 @@ def expected(
         impostor += plays
         share = Fraction(1, number_of_galleries(row, size))
         for gallery in galleries(row, size):
-            found = listed(gallery)
+            found = listed(gallery, fusion)
             d, rank, is_tied = naive.place(found, ties)
             tied += share * is_tied
             for k in range(1, k_max + 1):

@@ -441,6 +441,24 @@ FAR_UNENROLLED = Scalar(
     results=("folds",),
 )
 
+#: Of a test part with subjects who are also in the training part, and others.
+SEEN = tuple(
+    Scalar(
+        f"{name.upper()} of probes of subjects who are {also} in the training part",
+        iso=iso,
+        name=f"{name}_{which}",
+        quotient=((f"{error}_{which}",), (f"{kind}_attempts_{which}",)),
+        label=f"{name.upper()}, {which} subjects",
+        decimals="genuine" if name == "frr" else "impostor",
+        results=("folds",),
+    )
+    for name, iso, error, kind in (
+        ("frr", "FNMR", "fr", "genuine"),
+        ("far", "FMR", "fa", "impostor"),
+    )
+    for which, also in (("seen", "also"), ("unseen", "not"))
+)
+
 #: Of log-likelihood ratios that are learnt in folds.
 CALIBRATION_POINTS = (
     Scalar(
@@ -561,6 +579,7 @@ AVERAGED = {
         (
             *RATES_OF["folds"],
             FAR_UNENROLLED,
+            *SEEN,
             DIR,
             CMS,
             *(scalar for points in POINTS_OF.values() for scalar in points),

@@ -58,6 +58,7 @@ COORDINATES = {
     "localisation_threshold": Name("localisation threshold alpha: smallest IoU of a match"),
     "measure": Name("measure that two systems are compared by"),
     "gallery_size": Name("subjects in the gallery", "subjects", "gallery size N"),
+    "gallery_templates": Name("templates of each subject in the gallery", "templates"),
     "recall_level": Name("recall level"),
     "validation_size": Name("subjects of the part that the whole was predicted from", "subjects"),
     "unenrolled_share": Name("proportion of the probes that are not enrolled"),

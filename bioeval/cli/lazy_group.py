@@ -26,6 +26,7 @@ COMMANDS = {
     "gom": "Compare systems of open-world re-identification by GOM.",
     "zoo": "Evaluate by subject: who fails, and do goats, wolves and lambs exist?",
     "gallery-size": "Evaluate identification against the size of the gallery.",
+    "gallery-templates": "Evaluate all tasks against the templates of each subject.",
     "over-time": "Evaluate rates over time, and the ageing of templates.",
     "workload": "False alarms and rejected people a day.",
     "sample-size": "How many subjects and templates a test needs.",

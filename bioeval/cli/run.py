@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 PARTS = (
     *("train", "validation", "gallery_templates", "unenrolled", "enrolled", "probe_templates"),
-    *("too_few", "repeats"),
+    *("too_few", "unit", "unseen", "stratify", "repeats"),
 )
 
 #: Options of the whole experiment.
@@ -48,8 +48,8 @@ experiment_options = option_group(
     click.option(
         "--train",
         type=SIZE,
-        help="Divide by subject: proportion or number of subjects for choosing the threshold; "
-        "the others are tested. Options not given are those of course-experiment.",
+        help="Proportion or number of subjects for choosing the threshold; the others are tested. "
+        "Options not given are those of course-experiment.",
     ),
     click.option(
         "--validation", type=SIZE, help="Subjects for choosing the threshold, beside --train."
@@ -58,6 +58,22 @@ experiment_options = option_group(
         "--gallery-templates",
         type=GALLERY,
         help="Templates of each subject that are enrolled: number, proportion, or session=1.",
+    ),
+    click.option(
+        "--gallery-quality",
+        metavar="COLUMN",
+        help="Enrol the templates with the largest values in this metadata column, none at random.",
+    ),
+    click.option(
+        "--by",
+        type=click.Choice(["subject", "sample"]),
+        help="Divide subjects, or the templates of each: --train is of these.  [subject]",
+    ),
+    click.option("--unseen", type=SIZE, help="With --by sample: subjects who are only tested."),
+    click.option(
+        "--stratify",
+        metavar="COLUMN",
+        help="Train on the same proportions of this metadata column; numbers by quartiles.",
     ),
     click.option("--unenrolled", type=SIZE, help="Test subjects who are not enrolled."),
     click.option(
@@ -100,8 +116,9 @@ experiment_options = option_group(
 
 def take_experiment(options: dict[str, Any]) -> dict[str, Any]:
     """Remove the experiment's options that were given from a command's, with their seed."""
-    names = (*PARTS, "target", "assure", "claims", "attempts")
-    given = {name: options.pop(name) for name in names}
+    others = ("gallery_quality", "target", "assure", "claims", "attempts")
+    options["unit"] = options.pop("by")
+    given = {name: options.pop(name) for name in (*PARTS, *others)}
     assurance = options.pop("assurance")
     if given["assure"] is not None:
         given["assurance"] = assurance
@@ -112,7 +129,7 @@ def take_experiment(options: dict[str, Any]) -> dict[str, Any]:
 
 def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> str | Protocol:
     """Return the protocol with its values replaced by the options that were given."""
-    parts = {name: given[name] for name in PARTS if name in given}
+    parts = {name: given[name] for name in (*PARTS, "gallery_quality") if name in given}
     source = click.get_current_context().get_parameter_source("random_state")
     seeded = source is ParameterSource.COMMANDLINE
     if not given and not seeded:
@@ -126,7 +143,7 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
     card = for_layout(scores.layout, name)
     drawn = card.partition
     if parts and (drawn is None or drawn.by != "experiment"):
-        option = f"--{next(iter(parts)).replace('_', '-')}"
+        option = f"--{'by' if 'unit' in parts else next(iter(parts)).replace('_', '-')}"
         raise click.UsageError(
             f"{option} is of an experiment, which protocol {card.name} is not; give --protocol "
             "course-experiment, or none"
@@ -136,6 +153,15 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
     for one, other in (("enrolled", "unenrolled"), ("unenrolled", "enrolled")):
         if one in parts:
             parts.setdefault(other, None)
+    if drawn is not None and "gallery_quality" in parts:
+        column, number = parts.pop("gallery_quality"), drawn.gallery_templates
+        number = parts.get("gallery_templates", number)
+        if not isinstance(number, int | float):
+            raise click.UsageError(
+                "--gallery-quality needs the number of templates that are enrolled, such as "
+                f"--gallery-templates 2; found {number!r}"
+            )
+        parts["gallery_templates"] = {"quality": column, "number": number}
     if drawn is not None and parts:
         card = replace(card, partition=replace(drawn, **parts))
     if "target" in given:
@@ -272,6 +298,8 @@ def command(
       bioeval run pairs.csv --json
       bioeval run scores.npz --protocol course-kfold
       bioeval run scores.npz --train 0.5 --gallery-templates 2 --unenrolled 0.3 --repeats 100
+      bioeval run scores.npz --train 0.5 --by sample --unseen 0.3
+      bioeval run scores.npz --train 0.5 --gallery-templates 2 --gallery-quality sharpness
       bioeval run scores.npz --claims genuine=0.1
       bioeval run features.mat
       bioeval run features.npz --embeddings x --labels images.txt --names-of market1501

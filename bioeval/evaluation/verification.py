@@ -38,6 +38,8 @@ def verification(
     far_targets: Sequence[float] = FAR_TARGETS,
     costs: Sequence[tuple[float, float, float]] = COSTS,
     auc: bool = True,
+    gallery: str | int = "all",
+    sampling: str | int = "exact",
     interval: str | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
@@ -80,6 +82,13 @@ def verification(
     auc : bool
         Whether to also find AUC, d', the EER on the hull and the least costs. They take every
         impostor score, not only those near an operating point, and cost more than all the rest.
+    gallery : {"all", "single"} or int
+        With ``templates="multi"``: the number of templates of each subject that are enrolled, drawn
+        for each probe anew (all, where a subject has fewer). Rates are means over all such
+        galleries, counts expected counts, and operating points those of the mean curves, of which
+        there are EER and FRR at the FAR targets; see :func:`gallery_templates`.
+    sampling : {"exact"} or int
+        As for :func:`gallery_templates`; drawn galleries add ``frr_se far_se``.
     interval : None or str
         Method of the confidence intervals; none by default, since they take another sweep over
         the scores. ``"subject-bootstrap"`` resamples subjects and is recommended (``...-bca`` and
@@ -154,6 +163,14 @@ def verification(
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
     targets, weights = check_far_targets(far_targets), check_costs(costs)
+    if gallery != "all" or sampling != "exact":
+        from bioeval.evaluation.gallery_templates import drawn_verification
+
+        others = {"claims": claims, "attempts": attempts, "interval": interval}
+        return drawn_verification(
+            scores, gallery, sampling, random_state, templates, others, fusion=fusion,
+            thresholds=thresholds, far_targets=targets, progress=progress,
+        )  # fmt: skip
     if limits is not None and limits.needs_all_pairs:
         refuse_engine()  # before anything is counted
     reader = BlockReader(scores)

@@ -26,6 +26,7 @@ class Draw(NamedTuple):
     size: int  # templates drawn of each subject; all, if it has fewer
     policy: int  # the tie policy
     tiny: float  # chances below this are dropped from either end of a distribution
+    in_order: bool  # whether the usable scores of each group increase, before those that are not
 
 
 class Rules(NamedTuple):
@@ -216,6 +217,33 @@ def closer_of_each(row, starts, x, closer):
 
 
 @register_jitable
+def cells_below(cells, x, equal):
+    """Count the cells below `x`, or up to it, of increasing ones."""
+    low = 0
+    high = len(cells)
+    while low < high:
+        middle = (low + high) // 2
+        if cells[middle] < x or (equal and cells[middle] == x):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@register_jitable
+def closer_in_order(row, starts, usable, x, closer):
+    """Do the same for increasing cells; return the sum, and the number equal to `x`."""
+    below = 0
+    same = 0
+    for g in range(len(usable)):
+        cells = row[starts[g] : starts[g] + usable[g]]
+        closer[g] = cells_below(cells, x, False)
+        below += closer[g]
+        same += cells_below(cells, x, True) - closer[g]
+    return below, same
+
+
+@register_jitable
 def usable_mates(row, block, i, distance, where):
     """Write the mates of a row, nearest first and ties in gallery order; return their number."""
     count = 0
@@ -378,17 +406,21 @@ def rank_row(row, block, i, usable, draw, rules, ranks):
     for a in range(used):
         x = distance[a]
         mate[a] = x
-        left, left_same = closer_and_same(row[:start], x)
-        right, right_same = closer_and_same(row[stop:], x)
-        ties = left_same + right_same
+        if draw.in_order:
+            below, ties = closer_in_order(row, block.starts, usable, x, closer)
+        else:
+            left, left_same = closer_and_same(row[:start], x)
+            right, right_same = closer_and_same(row[stop:], x)
+            below, ties = left + right, left_same + right_same
         # A subject is closer with at least the chance of one template to be the one drawn.
-        beyond = largest > 0 and out_of_reach((left + right) / largest, others, limit, draw.tiny)
+        beyond = largest > 0 and out_of_reach(below / largest, others, limit, draw.tiny)
         if beyond and ties == 0:
             continue
-        if left + right + ties == 0:
+        if below + ties == 0:
             chance[a, 0] = weight[a]
             continue
-        closer_of_each(row, block.starts, x, closer)
+        if not draw.in_order:
+            closer_of_each(row, block.starts, x, closer)
         kinds, shift, loose, untied = 0, 0, 0, 1.0
         if alike > 0 and ties == 0:
             closer[own] = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from bioeval.base.errors import Argument, DataError, nearest_name, require_choic
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import Splitter, require_seed
-from bioeval.partition.samples import LabelCodes, SplitInput
+from bioeval.partition.samples import SplitInput, place_in_subject
 
 TOO_FEW = ("raise", "enrol", "probe", "drop")
 
@@ -165,7 +164,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         probe = ~(gallery if self.enrol is None else may)
         if self.n_probe is not None:
             order = shuffling.permutation(draws, samples.n)
-            probe &= _place_in_subject(who, probe, order) < self.n_probe
+            probe &= place_in_subject(who, probe, order) < self.n_probe
         gallery[few[who.codes]] = self.too_few == "enrol"
         probe[few[who.codes]] = self.too_few == "probe"
         return gallery & here, probe & here
@@ -231,7 +230,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         elif self._random_gallery:
             # By subject, so that only the order of a subject's own templates has an influence.
             rank[np.argsort(codes, kind="stable")] = shuffling.permutation(draws, samples.n)
-        return _place_in_subject(samples.subjects, may, rank)
+        return place_in_subject(samples.subjects, may, rank)
 
     def _refuse(
         self, samples: SplitInput, few: np.ndarray, wanted: np.ndarray, candidates: np.ndarray
@@ -384,24 +383,11 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         return number
 
 
-def _place_in_subject(who: LabelCodes, chosen: np.ndarray, rank: np.ndarray) -> np.ndarray:
-    """Return the place of each chosen sample within its subject, by rank; 0 for others."""
-    index = np.flatnonzero(chosen)
-    order = index[np.lexsort((rank[index], who.codes[index]))]
-    counts = np.bincount(who.codes[order], minlength=len(who))
-    place = np.zeros(len(chosen), dtype=np.int64)
-    place[order] = np.arange(len(order)) - (np.cumsum(counts) - counts)[who.codes[order]]
-    return place
-
-
 def _as_quality(samples: SplitInput, name: str) -> np.ndarray:
-    column = samples.column(name)
-    if column.dtype.kind == "O":
-        with contextlib.suppress(TypeError, ValueError):
-            column = column.astype(np.float64)
-    if column.dtype.kind not in "biuf":
-        raise DataError(f"{samples.who}: meta[{name!r}] has dtype {column.dtype}; expected numbers")
-    values = column.astype(np.float64)
+    values = samples.numbers(name)
+    if values is None:
+        found = samples.column(name).dtype
+        raise DataError(f"{samples.who}: meta[{name!r}] has dtype {found}; expected numbers")
     missing = np.isnan(values)
     if missing.any():
         raise DataError(

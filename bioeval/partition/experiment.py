@@ -9,13 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import Division, require_seed
 from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit
+from bioeval.partition.folds import require_column
+from bioeval.partition.sample_parts import SampleSizes, parts_by_sample
 from bioeval.partition.samples import SplitInput
-from bioeval.partition.shuffle_splits import check_sizes, drawn_parts
+from bioeval.partition.shuffle_splits import UNITS, ThreeParts, check_sizes, drawn_parts
 
 
 class ExperimentParts(NamedTuple):
@@ -36,7 +38,7 @@ class ExperimentParts(NamedTuple):
 
 
 class Experiment(Division[ExperimentParts]):
-    """Training and test by subject, gallery and probes by sample, PG and PN by subject.
+    """Training and test by subject or sample, gallery and probes by sample, PG and PN by subject.
 
     For :func:`bioeval.cross_evaluate`, which chooses a threshold on the validation part (or the
     training part) and judges it on the test part, and for :func:`bioeval.repeat`, which evaluates
@@ -47,12 +49,15 @@ class Experiment(Division[ExperimentParts]):
     ----------
     train, validation : float, int or None
         A proportion of the subjects in (0, 1), rounded down for training and up for validation, or
-        their number. None or 0: there is no such part. All other subjects are tested.
+        their number. None or 0: there is no such part. All other subjects are tested. With
+        ``by="sample"`` of the templates of each seen subject.
     gallery_templates : int, float, mapping or None
         Templates that each enrolled subject has in the gallery: their number, or a proportion of
-        the subject's templates in (0, 1); or the metadata of those that are enrolled, such as
-        ``{"session": 1}`` (see `enrol` of :class:`ProbeGallerySplit`). The others probe. None: the
-        templates of a part are all compared with each other.
+        the subject's templates in (0, 1); ``{"quality": "sharpness", "number": 2}`` enrols the
+        templates with the largest values in this metadata column, the earlier of two equals; other
+        mappings are the metadata of those that are enrolled, such as ``{"session": 1}`` (see
+        `enrol` of :class:`ProbeGallerySplit`). The others probe. None: the templates of a part are
+        all compared with each other.
     unenrolled : float, int or None
         The proportion of the test subjects in (0, 1) that are not enrolled, rounded up, or their
         number: all their templates probe (PN). The same proportion is left unenrolled where the
@@ -66,6 +71,18 @@ class Experiment(Division[ExperimentParts]):
     probe_templates : int or None
         At most this number of templates of each enrolled subject probe, drawn at random; the others
         are left out. None: all that are not enrolled.
+    by : {"subject", "sample"}
+        What training, validation and test divide. By subject, the test subjects are new. By
+        sample, seen subjects have templates in training and other templates in the test: at least
+        one in each, so that a subject with one template is only tested.
+    unseen : float, int or None
+        With ``by="sample"``, the subjects who are only tested, beside those with one template: a
+        proportion of the others in (0, 1), rounded up, or their number.
+    stratify : str, optional
+        A metadata column whose values training has in the same proportions as all templates. A
+        column of numbers is divided at its quartiles (a number on one is in the upper part). By
+        sample each stratum is met within one template. By subject each subject counts where its
+        median lies (of names: its commonest, the first in order of equals), within one subject.
     repeats : int
         How often all this is drawn.
     random_state : int, None, numpy.random.SeedSequence, Generator or RandomState
@@ -89,9 +106,14 @@ class Experiment(Division[ExperimentParts]):
     ...     print(np.unique(subject[parts.train]), enrolled, np.setdiff1d(probes, enrolled))
     ['bob' 'eve'] ['cem' 'dan' 'fay'] ['ann']
     ['bob' 'cem'] ['ann' 'dan' 'eve'] ['fay']
-    """
 
-    by_subject = True
+    One template in three of each seen subject trains, and one subject is only tested:
+
+    >>> experiment = Experiment(train=1 / 3, by="sample", unseen=1, random_state=0)
+    >>> parts = next(experiment.split(y=subject))
+    >>> print(subject[parts.train])
+    ['ann' 'bob' 'dan' 'eve' 'fay']
+    """
 
     def __init__(
         self,
@@ -103,6 +125,9 @@ class Experiment(Division[ExperimentParts]):
         too_few: str = "raise",
         enrolled: float | int | None = None,
         probe_templates: int | None = None,
+        by: str = "subject",
+        unseen: float | int | None = None,
+        stratify: str | None = None,
         repeats: int = 1,
         random_state: RandomState = None,
     ):
@@ -111,7 +136,11 @@ class Experiment(Division[ExperimentParts]):
         self.train, self.validation = train, validation
         self.gallery_templates, self.unenrolled = gallery_templates, unenrolled
         self.too_few, self.repeats, self.random_state = too_few, repeats, random_state
+        self.by, self.unseen, self.stratify = by, unseen, stratify
         check_sizes(who, self._sizes)
+        require_choice(f"{who}: by", by, UNITS)
+        require_column(who, stratify)
+        self._require_training()
         self._galleries = self._gallery_split()
         for name in ("unenrolled", "enrolled", "probe_templates"):
             size = getattr(self, name)
@@ -130,11 +159,34 @@ class Experiment(Division[ExperimentParts]):
         require_integer(f"{who}: repeats", repeats, low=1, high=MOST_DRAWS)
         require_seed(random_state)
 
+    def _require_training(self) -> None:
+        """Raise unless there is a part for what divides it or is compared with it."""
+        who = type(self).__name__
+        if not _absent(self.unseen):
+            shuffling.as_size(who, "unseen", self.unseen)
+            if self.by_subject:
+                raise DataError(
+                    f"{who}: {Argument('unseen')} is {self.unseen!r}, but a division by subject "
+                    f"tests new subjects alone; give {Argument('by', 'sample')} with it"
+                )
+        needed = {"by": None if self.by_subject else self.by, "stratify": self.stratify}
+        for name, given in needed.items():
+            if given is not None and not self.chooses:
+                raise DataError(
+                    f"{who}: {Argument(name)} is {given!r} without {Argument('train')} or "
+                    f"{Argument('validation')}; say how large these parts are, such as "
+                    f"{Argument('train', 0.5)}"
+                )
+
     def _gallery_split(self) -> ProbeGallerySplit | None:
         given = self.gallery_templates
         if given is None:
             return None
         how: dict[str, Any] = {"too_few": self.too_few, "n_probe": self.probe_templates}
+        if isinstance(given, Mapping) and set(given) == {"quality", "number"}:
+            number = given["number"]
+            shuffling.as_size(type(self).__name__, "number in gallery_templates", number)
+            return ProbeGallerySplit(number, quality=given["quality"], **how)
         if isinstance(given, Mapping):
             return ProbeGallerySplit(enrol=given, **how)
         shuffling.as_size(type(self).__name__, "gallery_templates", given)
@@ -156,6 +208,11 @@ class Experiment(Division[ExperimentParts]):
     def _share(self) -> float | int | None:
         size = self.unenrolled
         return None if _absent(size) else shuffling.as_size("Experiment", "unenrolled", size)
+
+    @property
+    def by_subject(self) -> bool:
+        """Whether whole subjects are divided into training, validation and test."""
+        return self.by == "subject"
 
     @property
     def chooses(self) -> bool:
@@ -181,15 +238,15 @@ class Experiment(Division[ExperimentParts]):
     def _splits(self, samples: SplitInput) -> Iterator[ExperimentParts]:
         seed = seed_sequence(self.random_state)
         apart = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 1))
-        sizes, nothing = self._sizes, np.empty(0, dtype=np.int64)
-        drawn: Iterator[list[np.ndarray]] = itertools.repeat([np.arange(samples.n)], self.repeats)
-        if self.chooses:
-            drawn = drawn_parts(samples, "subject", sizes, None, seed, self.repeats)
-        for repeat, found in enumerate(drawn):
-            part = dict(zip(reversed(sizes), found, strict=True))
-            train, validation = (part.get(f"{x}_size", nothing) for x in ("train", "validation"))
-            chosen = validation if len(validation) else train
-            test, share = part["test_size"], self._share
+        given = self.gallery_templates
+        if isinstance(given, Mapping) and [*given] == ["quality"] and not samples.has("quality"):
+            raise DataError(
+                f"{samples.who}: {Argument('gallery_templates')} is {given!r} without a number, "
+                "and there is no metadata column 'quality'; say how many of the best templates "
+                f"are enrolled: {{'quality': {given['quality']!r}, 'number': 2}}"
+            )
+        for repeat, (train, validation, test) in enumerate(self._parts(samples, seed)):
+            chosen, share = validation if len(validation) else train, self._share
             where = samples.at(test)
             judged = self._divided(where, test, share, self._split_of(self.enrolled), seed, repeat)
             if isinstance(share, int):
@@ -201,6 +258,26 @@ class Experiment(Division[ExperimentParts]):
                 inside = self._split_of(self._enrolled_share(samples.at(test)))
                 other = self._divided(where, chosen, share, inside, apart, repeat)
             yield ExperimentParts(train, validation, *judged, *other)
+
+    def _parts(self, samples: SplitInput, seed: np.random.SeedSequence) -> Iterator[ThreeParts]:
+        """Yield training, validation and test of each repeat."""
+        nothing = np.empty(0, dtype=np.int64)
+        if not self.chooses:
+            whole = ThreeParts(nothing, nothing, np.arange(samples.n))
+            yield from itertools.repeat(whole, self.repeats)
+        elif not self.by_subject:
+            given = (None if _absent(x) else x for x in (self.train, self.validation, self.unseen))
+            sizes = SampleSizes(*given)
+            yield from parts_by_sample(samples, sizes, self.stratify, seed, self.repeats)
+        else:
+            strata, by_part = None, self._sizes
+            if self.stratify is not None:  # training first, whose strata are promised
+                strata = samples.binned_subjects(self.stratify)
+                by_part = dict(reversed(by_part.items()))
+            for found in drawn_parts(samples, "subject", by_part, strata, seed, self.repeats):
+                part = dict(zip(reversed(by_part), found, strict=True))
+                names = ("train_size", "validation_size", "test_size")
+                yield ThreeParts(*(part.get(name, nothing) for name in names))
 
     def _enrolled_share(self, test: SplitInput) -> float | int | None:
         """Return the proportion of test subjects enrolled, of those with templates enough."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
@@ -149,6 +150,10 @@ class SplitInput:
             raise DataError(f"{self.who}: {bad_choice('the metadata column', name, columns)}")
         return columns[name]
 
+    def has(self, name: str) -> bool:
+        """Whether there is a metadata column of the name."""
+        return name in self._columns
+
     def labelled(self, name: str) -> LabelCodes:
         """Return a metadata column as labels; none may be missing."""
         column = self.column(name)
@@ -166,6 +171,50 @@ class SplitInput:
         if meta is not None and not isinstance(meta, Mapping) and hasattr(meta, "keys"):
             meta = {name: meta[name] for name in meta.keys()}  # noqa: SIM118 (a data frame)
         return as_meta(meta, self.n, "meta")
+
+    def numbers(self, name: str) -> np.ndarray | None:
+        """Return a metadata column in float64; None where it holds something else."""
+        column = self.column(name)
+        if column.dtype.kind == "O":
+            with contextlib.suppress(TypeError, ValueError):
+                column = column.astype(np.float64)
+        return column.astype(np.float64) if column.dtype.kind in "biuf" else None
+
+    def binned_strata(self, name: str) -> np.ndarray:
+        """Return the stratum of each sample: its name, or the quarter in which its number lies.
+
+        The quarters are those of all samples; a number on a quartile is in the upper one.
+        """
+        numbers = self._finite(name)
+        return self.labelled(name).codes if numbers is None else _quarter(numbers, numbers)
+
+    def binned_subjects(self, name: str) -> np.ndarray:
+        """Return the stratum of each subject: its commonest name, or the quarter of its median.
+
+        Of equally common names the first in canonical order counts.
+        """
+        who, numbers = self.subjects, self._finite(name)
+        if numbers is None:
+            names = self.labelled(name)
+            pair, times = np.unique(who.codes * len(names) + names.codes, return_counts=True)
+            subject, code = np.divmod(pair, len(names))
+            order = np.lexsort((code, -times, subject))
+            return code[order[np.unique(subject[order], return_index=True)[1]]]
+        grouped = np.split(
+            numbers[np.argsort(who.codes, kind="stable")], np.cumsum(who.counts)[:-1]
+        )
+        return _quarter(numbers, np.array([np.median(one) for one in grouped]))
+
+    def _finite(self, name: str) -> np.ndarray | None:
+        named = self.column(name).dtype.kind == "b"
+        numbers = None if named else self.numbers(name)
+        wrong: Any = [] if numbers is None else np.flatnonzero(~np.isfinite(numbers))
+        if len(wrong):
+            raise DataError(
+                f"{self.who}: meta[{name!r}] has {len(wrong)} missing or infinite values, the "
+                f"first at position {wrong[0]}; strata need a number for every template"
+            )
+        return numbers
 
     def strata(self, stratify: str | None) -> np.ndarray | None:
         """Return the stratum of each sample: its subject, or its value of a column."""
@@ -205,6 +254,20 @@ def _of_scores(who: str, scores: Scores, y: Any, groups: Any, meta: Any) -> tupl
     if y is None and groups is None and scores.labelled:
         y = scores.probe_labels
     return y, groups, scores.probe_meta if meta is None else meta
+
+
+def place_in_subject(who: LabelCodes, chosen: np.ndarray, rank: np.ndarray) -> np.ndarray:
+    """Return the place of each chosen sample within its subject, by rank; 0 for others."""
+    index = np.flatnonzero(chosen)
+    order = index[np.lexsort((rank[index], who.codes[index]))]
+    counts = np.bincount(who.codes[order], minlength=len(who))
+    place = np.zeros(len(chosen), dtype=np.int64)
+    place[order] = np.arange(len(order)) - (np.cumsum(counts) - counts)[who.codes[order]]
+    return place
+
+
+def _quarter(every: np.ndarray, values: np.ndarray) -> np.ndarray:
+    return np.searchsorted(np.quantile(every, (0.25, 0.5, 0.75)), values, "right")
 
 
 def _length(who: str, name: str, value: Any) -> int:

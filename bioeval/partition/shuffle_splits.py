@@ -54,7 +54,8 @@ class _Shuffle(Splitter[TrainTest]):
             test = _DEFAULT_TEST
         sizes = {"test_size": test, "train_size": self.train_size}
         seed = seed_sequence(self.random_state)
-        for parts in drawn_parts(samples, self._unit, sizes, self.stratify, seed, self.n_splits):
+        strata = _strata(samples, self._unit, self.stratify)
+        for parts in drawn_parts(samples, self._unit, sizes, strata, seed, self.n_splits):
             yield parts[0], parts[1]
 
 
@@ -193,7 +194,8 @@ class TrainValidationTest(Division[ThreeParts]):
 
     def _splits(self, samples: SplitInput) -> Iterator[ThreeParts]:
         sizes, seed = self._sizes, seed_sequence(self.random_state)
-        for parts in drawn_parts(samples, self.unit, sizes, self.stratify, seed, self.n_splits):
+        strata = _strata(samples, self.unit, self.stratify)
+        for parts in drawn_parts(samples, self.unit, sizes, strata, seed, self.n_splits):
             yield ThreeParts(*parts)
 
 
@@ -206,20 +208,22 @@ def check_sizes(who: str, sizes: Mapping[str, Any]) -> None:
         raise DataError(f"{who}: {listed}: the shares are {shares:g} together; expected at most 1")
 
 
+def _strata(samples: SplitInput, unit: str, stratify: str | None) -> np.ndarray | None:
+    by_subject = unit == "subject"
+    return samples.subject_strata(stratify) if by_subject else samples.strata(stratify)
+
+
 def drawn_parts(
     samples: SplitInput,
     unit: str,
     sizes: Mapping[str, Any],
-    stratify: str | None,
+    strata: np.ndarray | None,
     seed: np.random.SeedSequence,
     repeats: int,
 ) -> Iterator[list[np.ndarray]]:
     """Yield the parts of the samples for each repeat, in reverse order of the sizes."""
     by_subject = unit == "subject"
-    if by_subject:
-        total, strata = len(samples.subjects), samples.subject_strata(stratify)
-    else:
-        total, strata = samples.n, samples.strata(stratify)
+    total = len(samples.subjects) if by_subject else samples.n
     counts = _count_units(samples.who, sizes, total, f"{unit}s")
     purpose = shuffling.SUBJECT_PARTS if by_subject else shuffling.SAMPLE_PARTS
     for repeat in range(repeats):

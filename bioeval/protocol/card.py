@@ -68,7 +68,7 @@ _FOLDS = {"n_splits": "folds", "n_repeats": "repeats", "random_state": "seed"}
 #: The parts of an experiment, which are arguments and fields of the same name.
 EXPERIMENT = (
     *("train", "validation", "gallery_templates", "unenrolled", "enrolled", "probe_templates"),
-    "too_few",
+    *("too_few", "unseen", "stratify"),
 )
 
 #: The kinds of partition: a new splitter has its card side here.
@@ -105,11 +105,13 @@ PARTITIONS = {
     ),
     "experiment": PartitionKind(
         doc="the lecture's whole experiment, drawn anew in each repeat: training, validation and "
-        "test by subject; gallery and probes by template; enrolled and unenrolled by subject",
+        "test by subject, or by sample; gallery and probes by template; enrolled and unenrolled by "
+        "subject",
         layouts=(SQUARE,),
         splitter="Experiment",
         arguments={
-            **{name: name for name in EXPERIMENT}, "repeats": "repeats", "random_state": "seed",
+            **{name: name for name in EXPERIMENT}, "by": "unit", "repeats": "repeats",
+            "random_state": "seed",
         },
     ),
 }  # fmt: skip
@@ -145,7 +147,9 @@ class Partition(Section):
         default=0.5,
     )
     stratify: str | None = card_field(
-        "a metadata column of subjects, whose values every fold gets in the same proportion",
+        "a metadata column of subjects, whose values every fold gets in the same proportion; with "
+        "an experiment the training part, where numbers are divided at their quartiles and a "
+        "subject may have several",
         layouts=SEARCHABLE,
         default=None,
     )
@@ -163,9 +167,11 @@ class Partition(Section):
     )
     gallery_templates: Size | None = _of_experiment(
         "with an experiment: the templates of each subject that are enrolled; or their metadata, "
-        'as "session=1"; without it all templates of a part are compared with each other',
+        'as "session=1"; or a number of the best by a metadata column of quality, the largest '
+        "value being the best; without it all templates of a part are compared with each other",
         pattern="[^=]+=[^=]+",
-        pattern_words="or metadata such as session=1",
+        pattern_words='or metadata such as session=1 or { quality = "sharpness", number = 2 }',
+        table={"quality": "text", "number": "size"},
     )
     unenrolled: Size | None = _of_experiment(
         "with an experiment: the test subjects that are not enrolled, all of whose templates probe",
@@ -178,6 +184,20 @@ class Partition(Section):
         "with an experiment: at most so many other templates of an enrolled subject probe, drawn "
         "at random (left out: all of them)",
         interval=NumberRange(1),
+    )
+    unit: str = card_field(
+        "with an experiment: what training, validation and test divide",
+        choices={
+            "subject": "subjects: those tested are new",
+            "sample": "templates of each subject: train and validation are of these, and FRR and "
+            "FAR are given for subjects who are seen in training and for others beside each other",
+        },
+        layouts=(SQUARE,),
+        default="subject",
+    )
+    unseen: Size | None = _of_experiment(
+        'with an experiment of unit "sample": the subjects who are only tested, of those with two '
+        "templates or more",
     )
     too_few: str = card_field(
         "with an experiment: what becomes of a subject that has too few templates to be enrolled "

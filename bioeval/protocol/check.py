@@ -255,12 +255,22 @@ def _check_experiment(values: Mapping[str, Values], problems: Problems) -> None:
                 f"{name} = {shorten(given[name])} needs gallery_templates, the templates that the "
                 "enrolled subjects have in the gallery",
             )
+    by_sample = given.get("unit") == "sample"
+    if given.get("unseen") and not by_sample:
+        problems.add_unused("partition", "unseen", given["unseen"], 'without unit = "sample"')
+    parts = given.get("train") or given.get("validation")
+    for name, needs in (("unit", by_sample), ("stratify", given.get("stratify"))):
+        if needs and not parts:
+            problems.add(
+                ("partition", name),
+                f"{name} = {shorten(given[name])} needs train or validation, the parts that it "
+                "divides",
+            )
     if given.get("enrolled") and given.get("unenrolled"):
         problems.add_unused("partition", "unenrolled", given["unenrolled"], "beside enrolled")
     rule = values.get("threshold", {}).get("rule", "eer")
-    chooses = given.get("train") or given.get("validation")
     if (
-        not chooses
+        not parts
         and rule not in ("fixed", "none")
         and any(x in values for x in ("verification", "open_set"))
     ):
@@ -390,6 +400,11 @@ def _check_value(field: Field, value: object, layout: str | None) -> object:
 def _check_item(field: Field, value: object, layout: str | None, expected: str) -> object:
     if field.kind == "text" or (field.kind == "size" and field.pattern and isinstance(value, str)):
         return _check_text(field, value, layout, expected)
+    if isinstance(value, dict) and field.table:
+        if set(value) != set(field.table):
+            raise _UnexpectedValue(expected)
+        kinds = {key: Field(kind, field.doc) for key, kind in field.table.items()}
+        return {key: _check_item(kinds[key], item, layout, expected) for key, item in value.items()}
     kind = int if field.kind == "integer" else int | float
     if isinstance(value, bool) or not isinstance(value, kind) or value != value:
         raise _UnexpectedValue(expected)

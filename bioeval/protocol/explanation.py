@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from bioeval.protocol.card import LAYOUTS, Protocol, Source
 from bioeval.protocol.fields import Section, Task, fields_of
+from bioeval.protocol.toml import write
 
 WIDTH = 92
 _LABEL = 18
@@ -94,6 +95,7 @@ def _fields(section: Section, layout: str, wrap: _Wrap) -> list[str]:
             text = f"{value}: {choice.doc}"
         else:
             listed = (", ".join(map(str, value)) or "none") if isinstance(value, tuple) else value
+            listed = write(listed) if isinstance(listed, dict) else listed
             text = f"{listed}: {field.doc}"
         lines += wrap(text, key, 2)
     return lines

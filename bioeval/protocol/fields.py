@@ -69,6 +69,7 @@ class Field:
     interval: NumberRange | None = None
     pattern: str | None = None  # the accepted form of a text, a regular expression
     pattern_words: str = ""  # the same in words
+    table: Mapping[str, str] = field(default_factory=dict)  # kinds of the keys of an inline table
     default: object = None  # where a card leaves the field out; None: nothing is fixed
     required: bool = False
     distinct: bool = False  # values of a list: whether they must differ,

@@ -129,14 +129,7 @@ def open_set_expected(
     found = expected_ranks(tally)
     identified, every = found[:-1], found[-1]
     within = tally.within
-    accepted, impostor = {
-        "leave-subject-out": (within[ENROLLED], tally.impostors_enrolled),
-        "unenrolled": (within[UNENROLLED], tally.impostors_unenrolled),
-        "both": (
-            within[ENROLLED].merge(within[UNENROLLED]),
-            tally.impostors_enrolled + tally.impostors_unenrolled,
-        ),
-    }[role]
+    accepted, impostor = expected_accepts(tally, role)
     counts = OpenSetCounts(
         attempts=OpenSetAttempts(
             genuine=tally.genuine,
@@ -149,7 +142,7 @@ def open_set_expected(
         thresholds=tally.thresholds,
         detected=tally.di[:-1].accumulated(axis=0).values(),
         identified=identified,
-        accepted=np.minimum(accepted.values(), impostor),
+        accepted=accepted,
         targets_within=within[TARGET].values(),
         own_within=within[OWN].values(),
         non_targets_within=within[UNENROLLED].values(),
@@ -162,6 +155,20 @@ def open_set_expected(
     notes = [note] if note else []
     result = open_set_result(counts, points, targets, about, options, notes, [NO_POINTS])
     return with_fewer_mates(result, tally.fewer_mates, tally.genuine, tally.size)
+
+
+def expected_accepts(tally: GalleryTally, role: str) -> tuple[np.ndarray, int]:
+    """Return the expected number of impostor searches accepted within each threshold, of all."""
+    within = tally.within
+    accepted, impostor = {
+        "leave-subject-out": (within[ENROLLED], tally.impostors_enrolled),
+        "unenrolled": (within[UNENROLLED], tally.impostors_unenrolled),
+        "both": (
+            within[ENROLLED].merge(within[UNENROLLED]),
+            tally.impostors_enrolled + tally.impostors_unenrolled,
+        ),
+    }[role]
+    return np.minimum(accepted.values(), impostor), impostor
 
 
 def with_fewer_mates(dataset: xr.Dataset, fewer: int, genuine: int, size: int) -> xr.Dataset:

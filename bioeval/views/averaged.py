@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.scalars import AVERAGED, OPEN_SET_EER, POINTS_OF, Scalar
+from bioeval.base.scalars import AVERAGED, OPEN_SET_EER, POINTS_OF, SEEN, Scalar
 from bioeval.tallies.points import per_cent
 from bioeval.views.terms import term_translator
 
@@ -35,7 +35,10 @@ def once(found: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
 POINTS = tuple(dict.fromkeys(scalar.name for points in POINTS_OF.values() for scalar in points))
 
 # The others follow, in the order of the registry.
-_FIRST = ("accuracy", "far", "far_unenrolled", "frr", "hter", "dir", "cms")
+_FIRST = (
+    *("accuracy", "far", "far_unenrolled", "frr", "hter", "dir", "cms"),
+    *(scalar.name for scalar in SEEN),
+)
 
 # Ranks that are shown where there are many.
 _RANKS = (1, 5, 10)

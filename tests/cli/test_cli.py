@@ -856,6 +856,7 @@ def test_each_option_bears_the_name_of_an_argument():
         "compare": [be.load, be.compare],
         "threshold": [be.load, be.study_threshold, be.check_claim],
         "gallery-size": [be.load, be.gallery_size],
+        "gallery-templates": [be.load, be.gallery_templates],
         "gom": [be.load, be.gom],
         "zoo": [be.load, be.zoo],
         "over-time": [be.load, be.over_time],
@@ -885,7 +886,7 @@ def test_each_option_bears_the_name_of_an_argument():
         "workers",
         "scheduler",
     }
-    own |= {"task", "listed", "dry_run", "extrapolate", "claim"}
+    own |= {"gallery_quality", "task", "listed", "dry_run", "extrapolate", "claim"}
     for name, called in functions.items():
         options = {p.name for p in command_of(name).params if p.param_type_name == "option"}
         known = {arg for function in called for arg in signature(function).parameters}
@@ -935,6 +936,13 @@ def test_the_whole_experiment_in_one_command(tmp_path, capsys):
     ("options", "words"),
     [
         (["--train", 0.5, "--protocol", "course-kfold"], "--train is of an experiment"),
+        (["--by", "sample", "--protocol", "course-kfold"], "--by is of an experiment"),
+        (["--unseen", 0.3], "--unseen is 0.3, but a division by subject tests new subjects"),
+        (["--unseen", 0.3], "give --by sample with it"),
+        (["--by", "sample", "--unseen", 9], "--unseen is 9, which is 9 subjects: only"),
+        (["--stratify", "sex"], "the metadata column 'sex'"),
+        (["--gallery-templates", "a=1", "--gallery-quality", "q"], "--gallery-quality needs the"),
+        (["--gallery-quality", "q"], "the metadata column 'q'"),
         (["--train", "half"], "'half'; expected a proportion (0.3), or a whole number (20)"),
         (["--train", 4], "the sizes ask for test 0, train 4 of 4 subjects"),
         (["--gallery-templates", "session=1"], "the metadata column is 'session'"),
@@ -949,6 +957,28 @@ def test_the_whole_experiment_in_one_command(tmp_path, capsys):
 def test_experiments_that_cannot_be(scores, capsys, options, words):
     assert run("run", scores, *options) == 2
     assert words in one_line(capsys.readouterr().err)
+
+
+def test_training_by_sample_in_one_command(capsys):
+    whole = be.simulate(12, 6, random_state=1)
+    light = np.random.default_rng(0).random(72).round(2)
+    scores = be.Scores(np.asarray(whole.values), whole.probe_labels, probe_meta={"light": light})
+    be.save(scores, "all.npz")
+    given = ["--train", 0.5, "--by", "sample", "--unseen", 3, "--stratify", "light"]
+    given += ["--gallery-templates", 1, "--gallery-quality", "light", "--unenrolled", 0]
+    assert run("run", "all.npz", *given, "--repeats", 2, "--json") == 0
+    found = json.loads(capsys.readouterr().out)["tasks"]["folds/verification/single"]
+    experiment = be.partition.Experiment(
+        0.5, None, {"quality": "light", "number": 1}, by="sample", unseen=3, stratify="light",
+        repeats=2, random_state=0,
+    )  # fmt: skip
+    expected = be.cross_evaluate(scores, experiment, interval="quantile")
+    for name in ("frr_seen_mean", "frr_unseen_mean", "far_seen_mean", "far_unseen_mean"):
+        assert found[name] == expected[name].item()
+    assert run("run", "all.npz", *given, "--repeats", 2) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "FRR, seen subjects, %" in said and "FAR, unseen subjects, %" in said
+    assert "only the threshold is fitted on the training part" in said
 
 
 def test_claims_drawn_on_the_command_line(capsys):
@@ -974,6 +1004,7 @@ def test_folds_are_named_as_the_option(scores, capsys):
 def test_choices_are_those_of_the_library():
     from bioeval.cli.run import command
     from bioeval.partition.enrolment import TOO_FEW
+    from bioeval.partition.shuffle_splits import UNITS
     from bioeval.scores.formats.options import MISSING, READ_AS
     from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
     from bioeval.scores.listed_templates import KEEP
@@ -987,6 +1018,7 @@ def test_choices_are_those_of_the_library():
     assert choices.pop("interval") == METHODS
     assert choices.pop("terms") == TERMS
     assert choices.pop("too_few") == TOO_FEW
+    assert choices.pop("by") == UNITS
     assert choices.pop("as_") == READ_AS
     assert choices.pop("keep") == KEEP
     assert choices.pop("band") == BANDS

@@ -57,6 +57,7 @@ COMMANDS = {
     "epc": "--dev a.npz --test b.npz",
     "error-discard": "a.npz --quality quality --meta quality=quality --threshold eer",
     "gallery-size": "a.npz",
+    "gallery-templates": "a.npz",
     "groups": "a.npz --by group --meta group=group",
     "over-time": "a.npz --meta seen_at=seen_at --bins 1",
     "threshold": "a.npz",

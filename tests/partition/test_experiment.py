@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -194,3 +195,168 @@ def test_data_that_cannot_be_divided_so():
     ):
         with pytest.raises(DataError, match=words):
             experiment.split(y=subject)
+
+
+# ------------------------------------------------------------------------ training by sample
+
+
+def share_of(size, n, up):
+    """A size in templates, by its decimal value."""
+    if isinstance(size, int):
+        return size
+    exact = Fraction(str(size)) * n
+    return math.ceil(exact) if up else math.floor(exact)
+
+
+@given(
+    sizes=st.lists(st.integers(1, 6), min_size=6, max_size=12),
+    train=st.sampled_from((None, 0.5, 0.2, 0.7, 2)),
+    validation=st.sampled_from((None, 0.3, 1)),
+    unseen=st.sampled_from((None, 0, 0.3, 2)),
+    seed=st.integers(0, 2**31),
+)
+def test_training_by_sample(sizes, train, validation, unseen, seed):
+    rng = np.random.default_rng(seed)
+    subject = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    able = sum(size > 1 for size in sizes)
+    given_ = {"by": "sample", "unseen": unseen, "random_state": seed}
+    if not train and not validation:
+        with pytest.raises(DataError, match="is 'sample' without train or validation"):
+            Experiment(train, validation, **given_)
+        return
+    out = share_of(unseen or 0, able, up=True)
+    experiment = Experiment(train, validation, repeats=2, **given_)
+    if out >= able:
+        with pytest.raises(DataError, match=f"only {able} of {len(sizes)} subjects have two"):
+            experiment.split(y=subject)
+        return
+    for parts in experiment.split(y=subject):
+        test = np.union1d(parts.gallery, parts.probe)
+        every = np.concatenate([parts.train, parts.validation, test])
+        assert sorted(every) == list(range(len(subject)))  # each template in one part
+        seen = set(subject[parts.train]) | set(subject[parts.validation])
+        assert len(seen) == able - out
+        for k, n in enumerate(sizes):
+            trained, held = ((subject[x] == k).sum() for x in (parts.train, parts.validation))
+            if k not in seen:
+                assert (trained, held) == (0, 0)
+                continue
+            wanted = min(max(share_of(train, n, up=False), 1), n - 1) if train else 0
+            rest = min(share_of(validation, n, up=True), n - 1 - wanted) if validation else 0
+            assert (trained, held) == (wanted, rest)
+
+
+def quarters(values):
+    """The quarter of each number: how many quartiles, by numpy's linear rule, are not above it."""
+    cuts = [np.quantile(values, q) for q in (0.25, 0.5, 0.75)]
+    return lambda v: sum(cut <= v for cut in cuts)
+
+
+@given(
+    sizes=st.lists(st.integers(1, 5), min_size=8, max_size=14),
+    names=st.booleans(),
+    by=st.sampled_from(("subject", "sample")),
+    train=st.sampled_from((0.5, 0.3, 0.7)),
+    seed=st.integers(0, 2**31),
+)
+def test_training_has_the_strata_of_all(sizes, names, by, train, seed):
+    rng = np.random.default_rng(seed)
+    subject = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    column = (
+        rng.choice(["a", "b", "c"], len(subject)) if names else rng.integers(0, 9, len(subject))
+    )
+    place = (lambda v: v) if names else quarters(column)
+    experiment = Experiment(train, by=by, stratify="column", repeats=2, random_state=seed)
+    try:
+        splits = list(experiment.split(y=subject, meta={"column": column}))
+    except DataError as error:
+        assert by == "sample"
+        assert "allow no such choice" in str(error) or "two templates or more" in str(error)
+        return
+    if by == "sample":
+        unit = {i: place(v) for i, v in enumerate(column)}
+    else:
+        unit = {}
+        for k in range(len(sizes)):
+            own = column[subject == k].tolist()
+            commonest = max(sorted(set(own)), key=own.count)
+            unit[k] = commonest if names else place(np.median(own))
+    for parts in splits:
+        trained = parts.train.tolist() if by == "sample" else set(subject[parts.train].tolist())
+        for stratum in set(unit.values()):
+            whole = sum(x == stratum for x in unit.values())
+            found = sum(unit[x] == stratum for x in trained)
+            assert abs(found - Fraction(len(trained) * whole, len(unit))) < 1
+
+
+def test_strata_of_six_people():
+    """Ann, bob and cem are photographed sharply, dan, eve and fay not: as many of both train."""
+    subject = np.repeat(["ann", "bob", "cem", "dan", "eve", "fay"], 2)
+    sharpness = np.array([0.9, 0.9, 0.8, 0.8, 0.9, 0.7, 0.3, 0.1, 0.2, 0.2, 0.1, 0.3])
+    for seed in range(10):
+        experiment = Experiment(4, stratify="sharpness", random_state=seed)
+        (parts,) = experiment.split(y=subject, meta={"sharpness": sharpness})
+        assert (np.unique(subject[parts.train]) < "d").sum() == 2
+
+
+def test_strata_that_no_training_part_can_have():
+    """Only h can train, with four of one day and four nights: at least three nights of twelve."""
+    subject, light = [*"abcdefg", *"hhhhh"], ["day"] * 8 + ["night"] * 4
+    experiment = Experiment(4, by="sample", stratify="light", random_state=0)
+    words = "'night' in meta\\['light'\\] has 4 of 12 templates, .* of 4, needs 1 to 2 of them"
+    with pytest.raises(DataError, match=words):
+        experiment.split(y=subject, meta={"light": light})
+
+
+def test_the_best_templates_of_each_part_are_enrolled():
+    subject = np.repeat(list("abcdef"), 4)
+    sharpness = np.array([1, 3, 3, 2] * 6)
+    best = {"quality": "sharpness", "number": 2}
+    experiment = Experiment(0.5, None, best, repeats=3, random_state=1)
+    for parts in experiment.split(y=subject, meta={"sharpness": sharpness}):
+        for gallery, probe in (
+            (parts.gallery, parts.probe),
+            (parts.threshold_gallery, parts.threshold_probe),
+        ):
+            assert set(gallery % 4) == {1, 2}
+            assert set(probe % 4) == {0, 3}
+    by_sample = Experiment(2, None, {**best, "number": 1}, by="sample", random_state=4)
+    for parts in by_sample.split(y=subject, meta={"sharpness": sharpness}):
+        for one in parts.gallery:
+            own = [i for i in np.union1d(parts.gallery, parts.probe) if subject[i] == subject[one]]
+            assert one == max(own, key=lambda i: (sharpness[i], -i))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"train": 0.5, "by": "template"}, "by is 'template'; expected one of 'subject', 'sample'"),
+        ({"train": 0.5, "unseen": 0.3}, 'unseen is 0.3, but .* give by="sample" with it'),
+        ({"train": 0.5, "by": "sample", "unseen": 1.5}, "unseen is 1.5"),
+        ({"by": "sample"}, "by is 'sample' without train or validation"),
+        ({"stratify": "sex"}, "stratify is 'sex' without train or validation"),
+        ({"train": 0.5, "stratify": 3}, "stratify is 3; expected None or the name"),
+        ({"gallery_templates": {"quality": "q", "number": 0}}, "number in gallery_templates is 0"),
+        ({"gallery_templates": {"quality": 3, "number": 1}}, "quality is int; expected the name"),
+    ],
+)
+def test_arguments_of_parts_that_cannot_be(given, words):
+    with pytest.raises(DataError, match=words):
+        Experiment(**given)
+
+
+def test_columns_that_give_no_strata():
+    subject = np.repeat(list("abcd"), 2)
+    for column, words in (
+        ([1.0, np.nan] * 4, "4 missing or infinite values, the first at position 1"),
+        ([None, "x"] * 4, "missing values"),
+    ):
+        with pytest.raises(DataError, match=words):
+            Experiment(0.5, stratify="q").split(y=subject, meta={"q": column})
+    with pytest.raises(DataError, match="without a number, .* {'quality': 'q', 'number': 2}"):
+        Experiment(0.5, None, {"quality": "q"}).split(y=subject, meta={"q": range(8)})
+    by_name = Experiment(0.5, None, {"quality": "good"}, random_state=0)
+    named = {"quality": ["good", "bad"] * 4}
+    assert len(next(by_name.split(y=subject, meta=named)).gallery) == 2
+    with pytest.raises(DataError, match="expected one of 'q'. Did you mean 'q'"):
+        Experiment(0.5, stratify="Q").split(y=subject, meta={"q": range(8)})

@@ -759,6 +759,18 @@ def test_an_experiment_reads_back_as_it_is_written():
     assert "session=1,2" in protocol.explain(card) and "test_size" not in protocol.explain(card)
 
 
+def test_an_experiment_by_sample_reads_back_as_it_is_written():
+    parts = (
+        'train = 0.5\nunit = "sample"\nunseen = 0.3\nstratify = "light"\n'
+        'gallery_templates = { quality = "sharpness", number = 2 }\n'
+    )
+    card = protocol.parse(EXPERIMENT + parts)
+    assert card.partition.gallery_templates == {"quality": "sharpness", "number": 2}
+    assert protocol.parse(card.to_toml()) == card
+    said = " ".join(protocol.explain(card).split())
+    assert '{ quality = "sharpness", number = 2 }: with an experiment' in said
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -771,6 +783,14 @@ def test_an_experiment_reads_back_as_it_is_written():
         ("train = 0.5\nfolds = 3", 'folds = 3 has no meaning with by = "experiment"'),
         ('train = 0.5\ntoo_few = "keep"', 'too_few = "keep"'),
         ("train = 0.5\n[claims]\ngenuine = 2", "genuine = 2; expected a number >= 0 and <= 1"),
+        ("train = 0.5\nunseen = 3", 'unseen = 3 has no meaning without unit = "sample"'),
+        ('unit = "sample"', 'unit = "sample" needs train or validation'),
+        ('gallery_templates = 1\nstratify = "sex"', 'stratify = "sex" needs train or validation'),
+        (
+            "train = 2\ngallery_templates = { quality = 1, number = 1 }",
+            "{ quality = 1, number = 1 }; ",
+        ),
+        ('train = 2\ngallery_templates = { quality = "q" }', 'or { quality = "sharpness", number'),
     ],
 )
 def test_experiments_that_a_card_cannot_say(text, words):

@@ -18,8 +18,15 @@ from bioeval.partition import ClaimSampler
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.by_fold.thresholds import Judged, judge_all, judge_listed, judge_two
+from bioeval.tallies.by_fold.thresholds import (
+    Judged,
+    counted_at,
+    judge_all,
+    judge_listed,
+    judge_two,
+)
 from bioeval.tallies.index_sets import IndexSet
+from bioeval.tallies.threshold_search import Attempts
 
 Folds = dict[tuple[int, int], Fold]
 
@@ -39,7 +46,7 @@ def evaluate_by_parts(
     counted = counted_parts(sides.scores, every, tasks)
     for done, place in enumerate(plan.places, 1):
         split = plan.split(*place)
-        train, test = parts_of(sides.scores, counted, sampler, done - 1, about)
+        train, test = parts_of(sides.scores, counted, sampler, done - 1, about, split.seen)
         for options, folds in zip(tasks, found, strict=True):
             folds[place] = fold_of(train, test, sides.sizes(split), options)
         if progress is not None:
@@ -53,15 +60,19 @@ def parts_of(
     sampler: ClaimSampler | None,
     number: int,
     about: Provenance,
+    seen: np.ndarray | None,
 ) -> tuple[FoldSide, FoldSide]:
-    """Return the next training part and test part, with claims drawn for each."""
+    """Return the next training part and test part, with claims drawn for each.
+
+    `seen` flags the probes of the test part whose subjects are in the training part, too.
+    """
     parts = []
     for which, (_, chosen, attempts) in enumerate(itertools.islice(counted, 2)):
         view = scores.select(*chosen) if all(map(len, chosen)) else None
         claims = None
         if sampler is not None and view is not None:
             claims = sampler.draw(view, number, part=which)
-        parts.append(FoldSide(view, claims, about, attempts))
+        parts.append(FoldSide(view, claims, about, attempts, seen=seen if which else None))
     return parts[0], parts[1]
 
 
@@ -82,6 +93,9 @@ def _verified(
             unenrolled_probes = part.unenrolled_probes
             made.counts[f"{prefix}fa_unenrolled"] = judged.chosen.counts(unenrolled_probes)[0]
             made.counts[f"{prefix}unenrolled_attempts"] = unenrolled_probes.impostor_attempts
+    if test.seen is not None:
+        among = attempts_at(test.seen, judged.chosen.threshold, options)
+        made.counts |= _seen_counts(judged, among)
     if options.far_targets is not None:
         listed = judged.test if train.listed and test.listed else None
         made.points = test.points(options, listed)
@@ -98,6 +112,8 @@ def _identified(
     else:
         judged = judge_listed(trained.attempts(), tested.attempts(), options.distance_rule)
         made, threshold = Fold.of_judged(judged, *sizes), judged.chosen.threshold
+        if test.seen is not None:
+            made.counts |= _seen_counts(judged, test.seen.searched(options).attempts())
     made.galleries = trained.gallery, tested.gallery
     for prefix, part in (("", tested), ("train_", trained)):
         if closed:
@@ -107,6 +123,27 @@ def _identified(
     if options.far_targets is not None:
         made.points = tested.points(options)
     return made
+
+
+def attempts_at(part: FoldSide, threshold: float, options: FoldOptions) -> Attempts:
+    """Return the attempts of verification of a part, which may be counted at one threshold."""
+    if part.listed:
+        return part.attempts(options)
+    assert part.scores is not None  # a part without scores is listed
+    return counted_at(threshold, part.scores, options.templates, options.fusion)
+
+
+def _seen_counts(judged: Judged, seen: Attempts) -> dict[str, int]:
+    """Return the attempts and errors of the seen subjects, and of the others in the test part."""
+    counts: dict[str, int] = {}
+    found = []
+    for attempts in (seen, judged.test):
+        errors = judged.chosen.counts(attempts) if judged.chosen.defined else (0, 0)
+        found.append((*errors, attempts.genuine_attempts, attempts.impostor_attempts))
+    names = ("fa", "fr", "genuine_attempts", "impostor_attempts")
+    for name, one, every in zip(names, *found, strict=True):
+        counts |= {f"{name}_seen": one, f"{name}_unseen": every - one}
+    return counts
 
 
 def judge_parts(train: FoldSide, test: FoldSide, options: FoldOptions) -> Judged:

@@ -159,7 +159,10 @@ def cross_evaluate(
         an experiment with galleries, where pairs are excluded, ``reduced_galleries``: the probes
         with fewer templates of their subject to be compared with than are enrolled; of
         drawn claims those by probes who are not enrolled, ``far_unenrolled``, ``fa_unenrolled``
-        and ``unenrolled_attempts``, which are not in ``far``. Over
+        and ``unenrolled_attempts``, which are not in ``far``; of an experiment by sample
+        ``frr_seen frr_unseen far_seen far_unseen``, by whether the probe's subject is in the
+        training part, too (the attribute ``seen`` says what is fitted there), with their counts.
+        Over
         the folds of all repeats, for each rate: ``<rate>_mean``, ``<rate>_sd``, ``<rate>_pooled``
         (counts summed), ``<rate>_low`` and ``<rate>_high`` (the interval) and ``<rate>_folds``, the
         number of folds in which it is defined. With `assure`, ``assured_threshold``,
@@ -246,6 +249,7 @@ def cross_evaluate(
     made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)
     made.attrs["sizes_are_of"] = "subjects"
     note_subjects_in_both([made], system.plan, system, splitter)
+    _note_seen(made, options, estimator)
     return made
 
 
@@ -268,6 +272,7 @@ def _evaluate_transformed(
     unknown = are_pairs(system.first) and not system.first.knows_subjects
     made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
     note_subjects_in_both([made], system.plan, system.sides[0], splitter)
+    _note_seen(made, options, estimator)
     return made
 
 
@@ -324,6 +329,7 @@ def evaluate_tasks(
                 for place in plan.places:
                     left.add(place, sides.between(*plan.split(*place).sides[1]))
                 made = left.added_to(made, CROSS)
+        _note_seen(made, options)
         datasets.append(made)
     note_subjects_in_both(datasets, plan, sides, splitter)
     return datasets
@@ -348,17 +354,36 @@ def note_subjects_in_both(
         dataset.attrs["subjects_in_both_parts"] = max(numbers)
     if not max(numbers):
         return
-    folds = f"{sum(n > 0 for n in numbers):,} of {counted(len(numbers), 'folds')}"
-    said = (
+    unit = "repeats" if isinstance(splitter, Experiment) else "folds"
+    folds = f"{sum(n > 0 for n in numbers):,} of {counted(len(numbers), unit)}"
+    found = (
         f"up to {counted(max(numbers), 'subjects')} of a test part are in its training part, too "
-        f"(in {folds}): the rates are not those of new people. Divide by subject, as SubjectKFold "
-        "does"
+        f"(in {folds}): the rates are not those of new people"
     )
+    said = f"{found}. Divide by subject, as SubjectKFold does"
     for dataset in made:
         before = str(dataset.attrs["warnings"])
+        if isinstance(splitter, Experiment):
+            said = f"{found}{'; FRR and FAR of unseen subjects are' * ('frr_seen' in dataset)}"
         dataset.attrs["warnings"] = "\n".join(filter(None, (said, before)))
-    if not isinstance(splitter, Splitter | TrainValidationTest):
+    if not isinstance(splitter, Splitter | TrainValidationTest | Experiment):
         warnings.warn(said, BioevalWarning, stacklevel=2)
+
+
+def _note_seen(made: xr.Dataset, options: FoldOptions, estimator: Any = None) -> None:
+    """Record what can make the rates of seen and of unseen subjects differ, where both are."""
+    if "frr_seen" not in made:
+        return
+    chosen = options.rule.name not in ("fixed", NO_RULE.name)
+    fitted = [] if estimator is None else [type(estimator).__name__]
+    fitted += ["the threshold"] * chosen
+    parts = " and ".join(fitted) or "nothing"
+    made.attrs["seen"] = (
+        f"{'only ' * (len(fitted) == 1)}{parts} {'are' if len(fitted) > 1 else 'is'} fitted on the "
+        "training part"
+        + ("" if estimator else ": the scores are the same without it, so that any other "
+           "difference between seen and unseen subjects is due to who they are")
+    )  # fmt: skip
 
 
 def _divided(plan: SplitPlan, sides: SplitSides) -> str:

@@ -148,6 +148,7 @@ class FoldSide:
 
     Blocks of a part of at most `MOST_LISTED` cells are kept, so that every task finds them read.
     `counted` are its attempts where they were counted together with those of other parts.
+    `seen` flags the probes whose subjects are in the training part, too.
     """
 
     def __init__(
@@ -156,9 +157,11 @@ class FoldSide:
         claims: DrawnClaims | None = None,
         about: Provenance | None = None,
         counted: SelectionAttempts | None = None,
+        *,
+        seen: np.ndarray | None = None,
     ):
         self.scores, self.claims, self.counted = scores, claims, counted
-        self._about = about
+        self._about, self._seen = about, seen
 
     @cached_property
     def reader(self) -> BlockReader:
@@ -168,6 +171,20 @@ class FoldSide:
         if self._about is not None:  # what it is made of is the whole's, and costs to find out
             made.about = self._about
         return made
+
+    @cached_property
+    def seen(self) -> FoldSide | None:
+        """The probes of subjects who are in the training part, too; None where none may be."""
+        if self._seen is None or self.scores is None:
+            return None
+        claims = self.claims
+        if claims is not None:
+            made = self._seen[claims.probe]
+            row = (np.cumsum(self._seen) - 1)[claims.probe[made]]
+            claims = DrawnClaims(row, claims.subject[made], claims.enrolled[made])
+        rows = np.flatnonzero(self._seen)
+        part = self.scores.select(probes=rows) if len(rows) else None
+        return FoldSide(part, claims, self._about)
 
     @property
     def listed(self) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
-from bioeval.base.scalars import AVERAGED, FAR_UNENROLLED, RATES_OF
+from bioeval.base.scalars import AVERAGED, FAR_UNENROLLED, RATES_OF, SEEN
 from bioeval.evaluation.cross.assured_folds import (
     ASSURED,
     RATES as ASSURED_RATES,
@@ -245,6 +245,8 @@ def _ratios(
         scalars = () if closed else RATES_OF["folds"]
         if f"{prefix}unenrolled_attempts" in counts:
             scalars = (*scalars, FAR_UNENROLLED)
+        if f"{prefix}fr_seen" in counts:
+            scalars = (*scalars, *SEEN)
         for scalar in scalars:
             if scalar.quotient:
                 above, below = (

@@ -73,7 +73,8 @@ class Searches:
         inside = np.zeros(len(self.person), dtype=bool)
         inside[probes] = True
         mated, unmated = inside[self.mated], inside[self.unmated]
-        return Searched(self.mate[mated], self.ranks[mated], self.other[unmated])
+        mate, ranks = self.mate[mated], self.ranks[mated]
+        return Searched(mate, ranks, np.ones(len(mate)), self.other[unmated], len(mate))
 
     def judge_all(self) -> Judged:
         """Choose a threshold on all searches, and count them at it."""

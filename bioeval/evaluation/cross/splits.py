@@ -31,6 +31,7 @@ class Split:
 
     An estimator is fitted on `fitted`: the training samples, except where `train` is a validation
     part. Where parts are divided into gallery and probes, `train` and `test` are the probes.
+    `seen` flags the test probes whose subjects are in the training part, where some may be.
     """
 
     train: np.ndarray
@@ -38,6 +39,7 @@ class Split:
     fitted: np.ndarray
     train_gallery: np.ndarray | None = None
     test_gallery: np.ndarray | None = None
+    seen: np.ndarray | None = None
 
     @property
     def sides(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -55,11 +57,13 @@ class Split:
         )
         return train, test
 
+    def trained_on(self, subject: np.ndarray) -> np.ndarray:
+        """Return the subjects of the training part, and of that which an estimator is fitted on."""
+        return np.unique(subject[np.concatenate([*self.sides[0], self.fitted])])
+
     def subjects_in_both(self, subject: np.ndarray) -> int:
         """Return the number of subjects of the test part that are in the training part, too."""
-        train, test = (np.concatenate(both) for both in self.sides)
-        trained = np.bincount(subject[np.append(train, self.fitted)], minlength=len(subject))
-        return int(np.count_nonzero(trained[np.unique(subject[test])]))
+        return len(np.intersect1d(self.trained_on(subject), subject[np.concatenate(self.sides[1])]))
 
 
 def _splits(
@@ -78,6 +82,10 @@ def _splits(
             if splitter.has_galleries:
                 galleries = {"train_gallery": one.threshold_gallery, "test_gallery": one.gallery}
                 split = replace(split, **galleries)
+            if not splitter.by_subject:
+                subject = LabelCodes(labels, "labels").codes
+                seen = np.isin(subject[test], split.trained_on(subject))
+                split = replace(split, seen=seen)
             yield split
         return
     for parts in split_samples(splitter, n, labels, groups, meta):

@@ -102,7 +102,8 @@ def evaluate_trained(
         fitted = clone(system.estimator)
         fitted = fitted.fit(system.features[split.fitted], system.subjects[split.fitted])
         train, test = (system.scores(fitted, *part) for part in split.sides)
-        found[repeat, fold] = fold_of(FoldSide(train), FoldSide(test), system.sizes(split), options)
+        judged = FoldSide(test, seen=split.seen)
+        found[repeat, fold] = fold_of(FoldSide(train), judged, system.sizes(split), options)
         if about is None:
             about = system.about(test)
         if progress is not None:

@@ -65,7 +65,8 @@ class TransformedScores:
         if isinstance(sides, PairSides):
             found = _pairs(train, test, sides, split, options)
         else:
-            found = fold_of(FoldSide(train), FoldSide(test), sides.sizes(split), options)
+            judged = FoldSide(test, seen=split.seen)
+            found = fold_of(FoldSide(train), judged, sides.sizes(split), options)
         if options.task == "verification" and options.kind == "llr" and test is not None:
             found.points |= _cost_of_ratios(test, options)
         return found, test

@@ -22,6 +22,15 @@ _FOLD_COUNTS = {
     **{name: VERIFICATION[name] for name in ("fa_unenrolled", "unenrolled_attempts")},
 }
 
+_SEEN_COUNTS = {
+    f"{name}_{which}": Name(
+        f"{VERIFICATION[name].long_name}: probes of subjects {also} in the training part",
+        VERIFICATION[name].units,
+    )
+    for name in ("fr", "fa", "genuine_attempts", "impostor_attempts")
+    for which, also in (("seen", "also"), ("unseen", "not"))
+}
+
 _OVER_FOLDS = {
     "mean": "mean over folds",
     "sd": "standard deviation over folds",
@@ -67,6 +76,8 @@ _AT_ASSURED = {
 
 for _name, _what in {**AVERAGED, **_FOLD_COUNTS, **_AT_ASSURED}.items():
     CROSS |= {_name: _what, f"train_{_name}": _of_training(_what)}
+
+CROSS |= _SEEN_COUNTS
 
 for _rate in (
     f"{_part}{_k}" for _k in (*AVERAGED, "assured_far", "assured_frr") for _part in ("", "train_")

@@ -168,16 +168,26 @@ _NUMBERS = (
 class GalleryJob:
     """Sums over probes of the chances over all galleries of `size` templates of each subject.
 
-    Without thresholds (increasing distances), only ranks are counted.
+    Without thresholds (increasing distances), only ranks are counted. `starts` are those of the
+    blocks, unless they are the reader's; `in_order` says that the scores of a group increase.
     """
 
     form = "galleries"
 
     def __init__(
-        self, reader: BlockReader, *, size: int, ties: str, thresholds: np.ndarray, ranks: int
+        self,
+        reader: BlockReader,
+        *,
+        size: int,
+        ties: str,
+        thresholds: np.ndarray,
+        ranks: int,
+        starts: np.ndarray | None = None,
+        in_order: bool = False,
     ):
         require_choice("ties", ties, TIES)
         self.reader, self.size, self.ties, self.ranks = reader, size, ties, ranks
+        self.in_order = in_order
         self.thresholds = thresholds
         count = len(thresholds)
         self.tally = GalleryTally(
@@ -191,7 +201,8 @@ class GalleryJob:
         )
         self.grid = within_chances.Grid(thresholds, *guide_to(thresholds))
         self.rules = _rules(len(reader.gallery.subjects) if ties == "expected" else 0)
-        self.steps = _steps(int(np.diff(reader.gallery.starts).max()), size)
+        starts = reader.gallery.starts if starts is None else starts
+        self.steps = _steps(int(np.diff(starts).max()), size)
 
     def fresh(self) -> Self:
         """Return the same job before it has counted anything."""
@@ -244,7 +255,7 @@ class GalleryJob:
             tied=np.empty(first[-1]),
             chance=np.empty((first[-1], self.ranks)),
         )
-        draw = rank_chances.Draw(self.size, POLICY[self.ties], TINY)
+        draw = rank_chances.Draw(self.size, POLICY[self.ties], TINY, self.in_order)
         rank_chances.rank_chances(probes, usable, draw, self.rules, ranks)
         tally, usable = self.tally, ~np.isnan(ranks.distance)
         tally.fewer_mates += fewer_mates(probes, enrolled, self.size)

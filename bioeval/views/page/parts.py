@@ -24,6 +24,7 @@ _OTHERS = {
     "extrapolated": "gallery_size",
     "also": "conventions",
     "measured_far": "extrapolated_far",
+    "open_set_far": "gallery_templates",
 }
 
 #: Tasks of an evaluation, by their name in the attributes of a dataset.

@@ -48,7 +48,7 @@ _LABELS = {
 _ENDS = (
     *("_low", "_high", "_mean", "_sd", "_se", "_pooled"),
     *("_overall", "_without", "_as_probe", "_as_claimed", "_share", "_share_as_probe"),
-    "_share_as_claimed",
+    *("_share_as_claimed", "_at_threshold"),
 )
 
 # Parts of names that are abbreviations.

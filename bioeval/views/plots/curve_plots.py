@@ -193,6 +193,86 @@ def error_discard(data: Any, ax: Axes | None = None, **style: Any) -> ErrorDisca
     return ErrorDiscardDisplay.from_results(data).plot(ax, **style)
 
 
+def _templates_curve(system: System, x: str, y: str, name: str) -> Curve:
+    if y != "frr_at_far":
+        return curve_of(system, x, y, name)
+    targets = system.dataset["far_target"].values
+    target = float(targets[np.argmin(np.abs(np.log10(np.maximum(targets, 1e-9)) + 2))])
+    one = replace(system, dataset=system.dataset.sel(far_target=target))
+    made = curve_of(one, x, y, f"{name} {look.percent(target)}")
+    return replace(made, system=system)
+
+
+def _templates_limits(display: Any) -> dict[str, Any]:
+    highest = max((np.nanmax(curve.y) for curve in display.defined), default=1.0)
+    sizes = np.concatenate([curve.x for curve in display.curves.values()])
+    look.rank_axis(display.ax_, "x", int(sizes.max()), False)
+    display.ax_.yaxis.set_major_formatter(lambda value, _: look.percent(value))
+    return {"ylim": (0.0, 1.08 * max(highest, 1e-9))}
+
+
+class GalleryTemplatesDisplay(CurvesDisplay):
+    """Curves of rates; ``x`` of a curve is the number of templates of each subject."""
+
+    spec = CurveSpec(
+        "gallery_templates", "FRR and FAR", "gallery_templates",
+        {"frr_at_threshold": "FRR, one threshold", "far_at_threshold": "FAR, one threshold",
+         "frr_at_far": "FRR at FAR"},
+        "Templates of each subject in the gallery", "Error rate",
+        terms=("", ("frr", "far")), marked=True, curve=_templates_curve,
+        limits=_templates_limits,
+        details=lambda systems: [
+            "one threshold for all numbers of templates: " + ", ".join(
+                f"{float(system.dataset['threshold_used']):.6g}" for system in systems
+            ),
+            "means over all choices of templates"
+            if all("frr_se" not in system.dataset for system in systems)
+            else "means over drawn galleries",
+        ],
+    )  # fmt: skip
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the curves of one result, or of several by name; rates are of verification."""
+        found = [
+            replace(system, dataset=system.dataset.drop_vars(["dir", "cms"], errors="ignore"))
+            for system in pick(data, cls.spec.plot)
+        ]
+        return cls(cls.spec.curves_of(found))
+
+
+def gallery_templates(data: Any, ax: Axes | None = None, **style: Any) -> GalleryTemplatesDisplay:
+    """Draw FRR and FAR against the number of templates that each subject has in the gallery.
+
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        A result of :func:`bioeval.gallery_templates`, or several by name.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of all lines; ``name`` labels a single system.
+
+    Returns
+    -------
+    GalleryTemplatesDisplay
+        With ``curves``, ``ax_``, ``figure_`` and ``lines_``.
+
+    Notes
+    -----
+    At one threshold FRR falls and FAR rises. At equal FAR, that of the result which is nearest to
+    1 %, each number of templates has its own threshold: there is what the templates are worth.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> display = be.plot.gallery_templates(be.gallery_templates(be.simulate(20, 4), [1, 2, 4]))
+    >>> list(display.curves)
+    ['FRR, one threshold', 'FAR, one threshold', 'FRR at FAR 1 %']
+    """
+    return GalleryTemplatesDisplay.from_results(data).plot(ax, **style)
+
+
 #: Of each kind of error: its words, the attempts and the Gini coefficient.
 _ERRORS = {
     "fr": ("false rejects", "genuine_attempts", "fr_gini"),

@@ -124,6 +124,8 @@ def _details(dataset: xr.Dataset) -> Iterator[str]:
     yield f"{divided}; {dataset.attrs['sizes_are_of']}: {', '.join(sizes)}"
     if "experiment" in dataset.attrs:
         yield str(dataset.attrs["experiment"])
+    if "seen" in dataset.attrs:
+        yield str(dataset.attrs["seen"])
     attempts = [f"{int(dataset['genuine_attempts'].sum()):,} genuine"]
     if "impostor_attempts" in dataset:
         attempts.append(f"{int(dataset['impostor_attempts'].sum()):,} impostor")

@@ -425,6 +425,27 @@ def test_lfw_closed_set_enrols_everybody_once():
         assert float(ds.cms.sel(rank=1).values[repeat, 0]) == pytest.approx(first.mean())
 
 
+def test_a_card_by_sample_is_its_experiment():
+    scores = be.simulate(12, 6, random_state=4)
+    sharpness = np.random.default_rng(0).random(72)
+    scores = be.Scores(
+        np.asarray(scores.values), scores.probe_labels, probe_meta={"sharpness": sharpness}
+    )
+    best = {"quality": "sharpness", "number": 1}
+    given = {"unseen": 0.25, "gallery_templates": best, "stratify": "sharpness"}
+    card = small("course-experiment", unit="sample", unenrolled=None, **given)
+    found = be.evaluate(scores, card)["folds/verification/single"].to_dataset()
+    experiment = be.partition.Experiment(0.5, by="sample", repeats=3, random_state=0, **given)
+    expected = be.cross_evaluate(scores, experiment, interval="quantile")
+    for name in ("fa", "frr_seen", "frr_unseen", "far_seen_mean", "far_unseen_high", "threshold"):
+        np.testing.assert_array_equal(found[name], expected[name])
+    for parts in experiment.split(scores):
+        for one in parts.gallery:
+            own = np.flatnonzero(scores.probe_labels == scores.probe_labels[one])
+            own = np.intersect1d(own, np.union1d(parts.gallery, parts.probe))
+            assert sharpness[one] == sharpness[own].max()
+
+
 def test_without_a_threshold_there_must_be_targets():
     scores = faces()
     for options in ({"interval": "subject-bootstrap"}, {"splitter": "folds"}):

@@ -51,10 +51,13 @@ def ordered(d, label, i, gallery):
     return sorted((j for j in gallery if j != i), key=lambda j: (d[i][j], label[j] == label[i]))
 
 
-def open_set_slide(d, label, probes, gallery, t, ranks):
-    """TG, TI, FA, and the genuine attempts detected at each of the ranks or better."""
+def open_set_slide(d, label, probes, gallery, t, ranks, every=None):
+    """TG, TI, FA, and the genuine attempts detected at each of the ranks or better.
+
+    `every` are all probes of the part, some of which are counted.
+    """
     enrolled = {label[j] for j in gallery}
-    unenrolled_probes = any(label[i] not in enrolled for i in probes)
+    unenrolled_probes = any(label[i] not in enrolled for i in every or probes)
     tg = ti = fa = 0
     detected = [0] * len(ranks)
     for i in probes:
@@ -172,6 +175,108 @@ def test_every_count_is_that_of_the_slides(seed):
                 for k, x in enumerate((0.2, 0.01)):
                     expected = naive.frr_at_far(*both, "distance", x)[0]
                     assert same(one.frr_at_far[k], expected)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.cases(6)
+def test_rates_of_seen_and_unseen_subjects_are_those_of_their_probes(seed):
+    scores, d, label, _ = drawn(seed)
+    sign = 1 if scores.kind == "distance" else -1
+    galleries = (None, 1)[seed % 2]
+    experiment = Experiment(
+        0.5,
+        None if galleries else (None, 0.3)[seed // 2 % 2],
+        galleries,
+        None if galleries is None else (None, 0.3)[seed // 4 % 2],
+        by="sample",
+        unseen=(0.3, 2, None)[seed % 3],
+        too_few="probe",
+        repeats=2,
+        random_state=seed,
+    )
+    results = {
+        task: be.cross_evaluate(scores, experiment, task=task[0], templates=task[1])
+        for task in (("verification", "single"), ("verification", "multi"), ("open_set", "single"))
+    }
+    assert "Divide by subject" not in results["open_set", "single"].attrs["warnings"]
+    for repeat, parts in enumerate(experiment.split(scores)):
+        trained = {label[i] for i in [*parts.train, *parts.threshold_gallery]}
+        every, gallery = parts.probe.tolist(), parts.gallery.tolist()
+        for (task, templates), ds in results.items():
+            one, total = ds.isel(repeat=repeat, fold=0), {}
+            t = sign * float(one["threshold"])
+            assert "only the threshold is fitted on the training part" in ds.attrs["seen"]
+            for which in ("seen", "unseen"):
+                probes = [i for i in every if (label[i] in trained) == (which == "seen")]
+                if task == "verification":
+                    both = verification_attempts(d, label, probes, gallery, templates)
+                    tg, ti = map(len, both)
+                    _, fr, fa, _ = verification_slide(*both, t)
+                else:
+                    tg, ti, fa, detected = open_set_slide(d, label, probes, gallery, t, [1], every)
+                    fr = tg - detected[0]
+                counts = {"fr": fr, "fa": fa, "genuine_attempts": tg, "impostor_attempts": ti}
+                for name, count in counts.items():
+                    if not np.isnan(t) or "attempts" in name:
+                        assert int(one[f"{name}_{which}"]) == count
+                    total[name] = total.get(name, 0) + int(one[f"{name}_{which}"])
+                if not np.isnan(t):
+                    assert same(one[f"frr_{which}"], fr / tg if tg else np.nan)
+                    assert same(one[f"far_{which}"], fa / ti if ti else np.nan)
+            assert all(total[name] == int(one[name]) for name in total)
+    ds = results["verification", "single"]
+    for rate in ("frr_seen", "frr_unseen", "far_seen", "far_unseen"):
+        values = ds[rate].values.ravel()
+        mean = values[~np.isnan(values)].mean() if not np.isnan(values).all() else np.nan
+        assert same(ds[f"{rate}_mean"], mean)
+
+
+def test_seen_and_unseen_subjects_add_up_however_they_are_counted(monkeypatch):
+    scores = be.simulate(20, 4, random_state=3)
+    given = {"by": "sample", "unseen": 0.3, "repeats": 2, "random_state": 1}
+    experiment = Experiment(0.5, None, 1, 0.25, too_few="probe", **given)
+    listed = be.cross_evaluate(scores, experiment, threshold=("far", 0.05))
+    claimed = be.cross_evaluate(scores, experiment, claims=ClaimSampler(2, 0.25, 1))
+    monkeypatch.setattr(parts_module, "MOST_LISTED", 1)
+    assert be.cross_evaluate(scores, experiment, threshold=("far", 0.05)).identical(listed)
+    for name in ("fr", "fa", "genuine_attempts", "impostor_attempts"):
+        both = claimed[f"{name}_seen"] + claimed[f"{name}_unseen"]
+        assert both.values.tolist() == claimed[name].values.tolist()
+        assert (claimed[f"{name}_seen"] > 0).any()
+
+
+def test_what_is_fitted_on_seen_subjects_may_know_them():
+    """A transformer that stores its training templates maps each onto its subject's mean."""
+
+    class Remembers:
+        def fit(self, x, y):
+            self.known = {k: x[np.array(y) == k].mean(axis=0) for k in set(y)}
+            return self
+
+        def transform(self, x):
+            means = np.array(list(self.known.values()))
+            near = np.linalg.norm(x[:, None] - means, axis=2).argmin(axis=1)
+            return 0.5 * x + 0.5 * means[near]
+
+        def get_params(self, deep=True):
+            return {}
+
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(20), 6)
+    x = rng.normal(size=(20, 5))[y] + 0.8 * rng.normal(size=(120, 5))
+    experiment = Experiment(0.5, by="sample", unseen=0.4, repeats=3, random_state=0)
+    ds = be.cross_evaluate(x, experiment, y=y, estimator=Remembers(), metric="l2")
+    assert float(ds.frr_seen_mean) < float(ds.frr_unseen_mean)
+    assert ds.attrs["seen"] == "Remembers and the threshold are fitted on the training part"
+    scores = be.Scores.from_embeddings(x, y, metric="l2")
+    fixed = be.cross_evaluate(scores, experiment, threshold=("fixed", 2.0))
+    assert fixed.attrs["seen"].startswith("nothing is fitted on the training part")
+    calibrated = be.cross_evaluate(scores, experiment, estimator=be.Calibrator())
+    assert calibrated.attrs["seen"].startswith("Calibrator and the threshold are fitted")
+    plain = be.cross_evaluate(scores, experiment)
+    for name in ("fr_seen", "fa_seen", "fr_unseen", "impostor_attempts_unseen"):
+        assert calibrated[name].values.tolist() == plain[name].values.tolist()
+    assert "frr_seen" not in be.cross_evaluate(scores, Experiment(0.5, random_state=0))
 
 
 @pytest.mark.parametrize("seed", range(0, 12, 3))

@@ -249,7 +249,7 @@ _SLOW = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
-    "number", [0, 1, 2, *(pytest.param(i, marks=_SLOW) for i in (3, 4, 5, 7)), 6, 8]
+    "number", [0, 1, 2, *(pytest.param(i, marks=_SLOW) for i in (3, 4, 5, 7)), 6, 8, 9]
 )
 def test_every_kind_of_result_has_a_page(number, scores, tmp_path):
     groups = np.where(np.arange(48) // 3 % 2, "a", "b")
@@ -263,6 +263,7 @@ def test_every_kind_of_result_has_a_page(number, scores, tmp_path):
         lambda: be.by_group(scores, groups),
         lambda: be.gallery_size(scores, [2, 8, 16]),
         lambda: be.worst_pairs(scores, 4),
+        lambda: be.gallery_templates(scores, [1, 2]),
     ]
     results = makes[number]()
     text, page = written(results, tmp_path)
