@@ -57,6 +57,9 @@ def require_number(
     inside = math.isfinite(real)
     inside = inside and (low is None or real >= low) and (above is None or real > above)
     if not inside or (high is not None and real > high):
+        if low is None and above is None and high is None:
+            raise DataError(f"{subject(name)} is {value!r}; expected a finite number")
+        above = -math.inf if low is None and above is None else above
         start = f"[{low:g}" if above is None else f"({above:g}"
         end = "inf)" if high is None else f"{high:g}]"
         raise DataError(f"{subject(name)} is {value!r}; expected a number in {start}, {end}")
