@@ -45,6 +45,21 @@ COMMANDS = {
 }
 
 
+#: The commands under the headings of the help, in the order in which they are met.
+HEADINGS = {
+    "Start": ("simulate", "check", "run", "report"),
+    "Decide": ("threshold", "compare", "epc", "calibration", "fuse"),
+    "Look into": (
+        *("explain", "zoo", "groups", "error-discard", "over-time", "gallery-size"),
+        *("gallery-templates", "conventions"),
+    ),
+    "Plan": ("workload", "sample-size", "plan"),
+    "Re-identification and tracking": ("gom", "tracking"),
+    "Sites": ("tally", "best-mates", "merge"),
+    "Data and cards": ("convert", "protocols"),
+}
+
+
 #: Commands that were removed, and what does their work.
 REMOVED = {
     "extend": "count all scores again: bioeval tally DATA --out FILE",
@@ -131,9 +146,11 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        """List the commands under their headings, without importing them."""
+        widest = max(map(len, COMMANDS))
+        for heading, names in HEADINGS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{x:{widest}}", COMMANDS[x]) for x in names])
 
 
 def _command_for(word: str) -> str:

@@ -22,7 +22,7 @@ from report_text import Answer
 import bioeval as be
 from bioeval.base.errors import Argument
 from bioeval.cli import main
-from bioeval.cli.lazy_group import COMMANDS
+from bioeval.cli.lazy_group import COMMANDS, HEADINGS
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +72,10 @@ def test_version_and_help(capsys):
     assert capsys.readouterr().out == without
     for command in COMMANDS:
         assert command in without
+
+
+def test_every_command_is_under_one_heading():
+    assert sorted(x for names in HEADINGS.values() for x in names) == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
