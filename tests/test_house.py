@@ -61,7 +61,7 @@ def tree(path: Path) -> ast.Module:
 def test_modules_lines_and_tokens():
     figure("modules", len(MODULES), 417)
     figure("lines", sum(map(lines, MODULES)), 87_900)
-    figure("tokens of code", sum(map(tokens, MODULES)), 598_400)
+    figure("tokens of code", sum(map(tokens, MODULES)), 598_700)
 
 
 @pytest.mark.parametrize(("call", "bound"), [("verification", 12_100), ("evaluate", 18_000)])
