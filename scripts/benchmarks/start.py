@@ -19,7 +19,7 @@ from benchmarks.rows import Row, number
 from benchmarks.timing import most_threads, quartiles
 
 SIZE, TEMPLATES = 400, 10
-_ROUNDS = 3
+_ROUNDS, _WORKER_ROUNDS = 3, 2
 
 #: Templates of the experiment of the course, and of each of its subjects.
 EXPERIMENT = 165, 5
@@ -95,8 +95,8 @@ def worker_rows(options: Options, tell: Callable[[str], None]) -> Iterator[Row]:
                 np.savez(file, embeddings=x.astype(np.float32), labels=labels, metric="cosine")
             times = []
             run = ("-m", "bioeval", "run", file)
-            for place in range(_ROUNDS + 1):  # the first compiles, and fills the cache of files
-                tell(f"round {place} of {_ROUNDS}: {key}, with workers and without")
+            for place in range(_WORKER_ROUNDS + 1):  # the first compiles
+                tell(f"round {place} of {_WORKER_ROUNDS}: {key}")
                 times.append(
                     [taken_by((*run, *more), folder, 1).wall for more in ((), ("--workers", "2"))]
                 )

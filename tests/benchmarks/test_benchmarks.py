@@ -183,7 +183,7 @@ def test_processes_are_held_against_their_aims(monkeypatch):
     ]
     assert next(missed(Report({}, rows, []))) == "the first run: 2.25, where 2 is aimed at."
     monkeypatch.setattr(start, "WORKERS", {"matrix": 40, "embeddings": 40})
-    walls = iter([9.0, 9.0] + 3 * [2.0, 1.5] + [9.0, 9.0] + 3 * [2.0, 3.0])
+    walls = iter([9.0, 9.0] + 2 * [2.0, 1.5] + [9.0, 9.0] + 2 * [2.0, 3.0])
     monkeypatch.setattr(start, "taken_by", lambda *_: start.Taken(0.0, next(walls)))
     rows = list(start.worker_rows(Options(**TINY), lambda step: None))
     found = [(row.name, row.ratio, row.reached) for row in rows]
