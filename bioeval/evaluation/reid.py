@@ -278,13 +278,18 @@ def _with_limits(
     scores: Scores,
     names: Mapping[str, Name],
     options: IntervalOptions | None,
+    people: np.ndarray | None = None,
 ) -> xr.Dataset:
-    """Return a result with confidence intervals, if there are options of an interval."""
+    """Return a result with confidence intervals, if there are options of an interval.
+
+    `people` of the queries, where they are not those of the scores alone.
+    """
     if options is None:
         return result
     if options.by_subject:
         require_people(scores, options.method)
-    return query_mean_intervals(result, measures, scores.codes.probe, names, options)
+    people = scores.codes.probe if people is None else people
+    return query_mean_intervals(result, measures, people, names, options)
 
 
 @distributable
@@ -303,6 +308,7 @@ def gom(
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
     per_query: bool = False,
+    open_queries: Scores | None = None,
     progress: Progress | None = None,
     client: Client | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -341,6 +347,9 @@ def gom(
         As for :func:`reid`.
     per_query : bool
         Also return ``rp``, ``vp``, ``rep`` and ``fr`` over ``probe, threshold``.
+    open_queries : Scores, optional
+        Queries of another data set against the same gallery. No identity of theirs is in the
+        gallery, whatever their labels; for all else they are further rows of `scores`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
     client, checkpoint
@@ -379,10 +388,13 @@ def gom(
         "max_rank": max_rank,
     }
     given["per_query"] = require_flag("per_query", per_query)
-    job, options = plan_gom(scores, convention, thresholds, normalize, given)
+    job, options = plan_gom(scores, convention, thresholds, normalize, given, open_queries)
     tally = job.run(require_callable("progress", progress))
     result = gom_dataset(tally, options)
-    return _with_limits(result, gom_measures(tally, options), scores, GOM, limits)
+    people = scores.codes.probe
+    if open_queries is not None:  # whose people are others, whatever their labels
+        people = np.append(people, len(scores.codes.values) + open_queries.codes.probe)
+    return _with_limits(result, gom_measures(tally, options), scores, GOM, limits, people)
 
 
 def plan_gom(
@@ -391,6 +403,7 @@ def plan_gom(
     thresholds: Any = None,
     normalize: bool | tuple[float, float] | None = None,
     given: Mapping[str, Any] | None = None,
+    open_queries: Scores | None = None,
 ) -> tuple[GomJob, GomOptions]:
     """Return the job of GOM and the options of its result, as given by a card.
 
@@ -402,6 +415,8 @@ def plan_gom(
         As for :func:`gom`; None leaves the card's.
     given : mapping of str to object
         Options of :class:`GomOptions` in place of the card's; None leaves the card's.
+    open_queries : Scores, optional
+        As for :func:`gom`.
     """
     require_values(scores, "GOM")
     scores = with_exclusions(scores, convention)
@@ -422,7 +437,13 @@ def plan_gom(
     require_subjects(scores, "GOM")
     check_max_rank(options.max_rank, scores.shape[1])
     scale = task.distances == "normalized" if normalize is None else _scale(normalize)
-    return GomJob(scores, rules, grid, normalize=scale, variant=options.variant), options
+    appended = None
+    if open_queries is not None:
+        from bioeval.evaluation.open_queries import as_open_queries
+
+        appended = as_open_queries(open_queries, scores, rules)
+    job = GomJob(scores, rules, grid, normalize=scale, variant=options.variant, appended=appended)
+    return job, options
 
 
 def _scale(normalize: Any) -> bool | tuple[float, float]:
