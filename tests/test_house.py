@@ -59,9 +59,9 @@ def tree(path: Path) -> ast.Module:
 
 
 def test_modules_lines_and_tokens():
-    figure("modules", len(MODULES), 422)
-    figure("lines", sum(map(lines, MODULES)), 89_000)
-    figure("tokens of code", sum(map(tokens, MODULES)), 606_000)
+    figure("modules", len(MODULES), 425)
+    figure("lines", sum(map(lines, MODULES)), 89_700)
+    figure("tokens of code", sum(map(tokens, MODULES)), 615_000)
 
 
 @pytest.mark.parametrize(("call", "bound"), [("verification", 12_100), ("evaluate", 18_000)])
