@@ -386,7 +386,18 @@ def test_the_commands_of_shared_queries(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     be.save(queries(2), "a.npz")
     for card, said in (("market1501", "mAP, at least"), ("gom-market1501", "MREP, at most")):
-        args = ["tally", "a.npz", "--protocol", card, "--site", "A", "--share", "--force", "--out", "t.tally"]
+        args = [
+            "tally",
+            "a.npz",
+            "--protocol",
+            card,
+            "--site",
+            "A",
+            "--share",
+            "--force",
+            "--out",
+            "t.tally",
+        ]
         assert main([*args, *(["--normalize", "0,20"] if "gom" in card else [])]) == 0
         assert "counts of queries by hundredths" in capsys.readouterr().out.replace("\n    ", " ")
         assert main(["merge", "t.tally"]) == 0
