@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.arguments import BINS, THRESHOLD, WHOLE_NUMBERS
+from bioeval.cli.arguments import BINS, THRESHOLD, WHOLE_NUMBERS, card
 from bioeval.cli.cluster_options import cluster_options
 from bioeval.cli.documents import described, rows_of, scalars
 from bioeval.cli.options import (
@@ -41,6 +41,12 @@ from bioeval.cli.study_command import StudyCommand
 @click.option("--ranks", type=WHOLE_NUMBERS, default="1", help="Ranks of DIR and CMS.")
 @templates_option
 @click.option(
+    "--reid",
+    metavar="CARD",
+    help="Also mAP, mReP and mFR, by a card with [gom] or [reid], such as gom-market1501.",
+)
+@click.option("--budget", type=click.IntRange(1), metavar="B", help="B of mFR.  [the card's]")
+@click.option(
     "--interval",
     type=click.Choice(INTERVALS[:3]),
     help="Add confidence intervals of FRR, DIR and CMS.  [none]",
@@ -62,9 +68,12 @@ def command(data: str, ages: Any, **options: Any) -> None:
       bioeval over-time scores.npz --meta seen_at=date --bins 2020-01-01,2021-01-01,2022-01-01
       bioeval over-time scores.npz --ages 8 --interval subject-bootstrap --out time --plots
       bioeval over-time scores.npz --bins month --workers 4
+      bioeval over-time reid.npz --bins day --reid gom-market1501 --budget 100
     """
     if ages is None:
         require_method(options["interval"])
+    if options["reid"] is not None:
+        options["reid"] = card(options["reid"])
     with StudyCommand(data, options) as run:
         from bioeval.evaluation.over_time import ageing, blocks, columns, over_time
 

@@ -33,6 +33,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
+from bioeval.tallies.points import check_far_targets
 
 
 @distributable
@@ -205,8 +206,9 @@ def scalars_of(
 ) -> tuple[dict[str, Scalars], tuple[int, ...]]:
     """Return the scalars of every task of a protocol, and the ranks that tables show."""
     if isinstance(scores, TopKScores):
-        lists = _evaluate_lists(scores, protocol, options)["reid"].to_dataset()
-        return {"reid": Scalars.of_dataset(lists)}, load(protocol).report.ranks
+        lists = _evaluate_lists(scores, protocol, options)
+        of_lists = {str(x.name): Scalars.of_dataset(x.to_dataset()) for x in lists.leaves}
+        return of_lists, load(protocol).report.ranks
     card = resolve_card(scores, protocol)
     if card.has_folds:
         raise ProtocolError(
@@ -310,26 +312,54 @@ def _evaluate_folds(
 def _evaluate_lists(
     scores: TopKScores, protocol: str | Protocol, options: EvaluationOptions
 ) -> xr.DataTree:
-    """Evaluate top-K lists by a convention, the one kind of protocol that they support."""
+    """Evaluate top-K lists by a convention, by GOM or by open-set identification alone."""
+    if isinstance(protocol, str) and protocol == "auto":
+        scores.require_matrix()
+    card = load(protocol)
+    tasks = set(card.tasks)
+    if not (tasks <= {"reid", "gom"} or tasks == {"open_set"}) or card.has_folds or card.exclude:
+        scores.require_matrix()
+    refuse_unused(card, options)
+    found: dict[str, xr.Dataset] = {}
+    if card.reid is not None:
+        found["reid"] = _reid_of_lists(scores, card, options)
+    elif options.interval is not None:
+        scores.require_matrix()
+    if card.gom is not None:
+        from bioeval.evaluation.reid import lists_gom
+
+        given = {"max_rank": options.max_rank}
+        taus = options.thresholds if tasks == {"gom"} else None
+        found["gom"] = lists_gom(scores, card, taus, options.normalize, given)
+    if card.open_set is not None:
+        from bioeval.evaluation.identification import lists_open_set
+
+        if card.open_set.gallery != "all":
+            scores.require_matrix()
+        task = card.open_set
+        if options.max_rank is not None:
+            task = replace(task, max_rank=options.max_rank)
+        targets = card.report.far_targets if options.far_targets is None else options.far_targets
+        own = card.thresholds.requested() if options.thresholds is None else options.thresholds
+        found["open_set"] = lists_open_set(scores, task, own, check_far_targets(targets))
+    said = {"protocol": card.name, "report_ranks": " ".join(map(str, card.report.ranks))}
+    return tree_of({node: ds.assign_attrs(said) for node, ds in found.items()})
+
+
+def _reid_of_lists(scores: TopKScores, card: Protocol, options: EvaluationOptions) -> xr.Dataset:
+    """Evaluate top-K lists by a convention of re-identification."""
     from bioeval.evaluation.reid import refuse_thresholds
     from bioeval.protocol.reid import convention_of
     from bioeval.results.top_k import TOP_K, reid_of_lists
     from bioeval.stats.query_means import query_mean_intervals
 
-    if isinstance(protocol, str) and protocol == "auto":
-        scores.require_matrix()
-    card = load(protocol)
-    if set(card.tasks) != {"reid"}:
-        scores.require_matrix()
-    refuse_unused(card, options)
     if options.thresholds is not None:
         refuse_thresholds()
     rules = convention_of(card, max_rank=options.max_rank)
     found, measures = reid_of_lists(
         scores, rules, max_rank=options.max_rank, per_query=options.per_query
     )
-    found.attrs |= {"protocol": card.name, "report_ranks": " ".join(map(str, card.report.ranks))}
     if options.interval is not None:
         limits = replace(options.interval, band="pointwise")
         found = query_mean_intervals(found, measures, scores.codes.probe, TOP_K, limits)
-    return tree_of({"reid": found})
+    return found

@@ -23,6 +23,7 @@ from bioeval.results.dataset import about_attrs, build
 from bioeval.results.open_set import impostor_probes
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
+from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.attempts_within import AttemptsWithin, attempts_within
 from bioeval.tallies.counts import IdentificationTally
@@ -96,6 +97,8 @@ def open_set(
     Parameters
     ----------
     scores : Scores
+        Of top-K lists (:class:`TopKScores`) with distances, ``X`` is exact where it is not NaN, and
+        lies between ``X_at_least`` and ``X_at_most`` where the lists end before it is known.
     thresholds : None, int or increasing array of float
         As for :func:`verification`; the default grid spans the distances of best mates and of
         the impostors' nearest templates.
@@ -190,6 +193,10 @@ def open_set(
         impostors=impostors, rank_unit=rank_unit, fusion=fusion, ties=ties, max_rank=max_rank
     )
     targets = check_far_targets(far_targets)
+    if are_lists(scores):
+        if drawn.size or limits is not None or selectivity:
+            scores.require_matrix()
+        return lists_open_set(scores, options, thresholds, targets)
     planner = TaskPlanner(BlockReader(scores), check_thresholds(thresholds), targets)
     given = thresholds is not None and not drawn.size if selectivity is None else selectivity
     if require_flag("selectivity", given) and drawn.size:
@@ -199,6 +206,15 @@ def open_set(
         )
     found, tally = _identify(planner, options, drawn, limits, progress)
     return _with_selectivity(found, scores, tally) if given else found
+
+
+def lists_open_set(
+    scores: TopKScores, task: OpenSet, thresholds: Any, far_targets: np.ndarray
+) -> xr.Dataset:
+    """Return open-set identification of top-K lists, with bounds where they end."""
+    from bioeval.results.open_set_lists import open_set_of_lists
+
+    return open_set_of_lists(scores, task, check_thresholds(thresholds), far_targets)
 
 
 @distributable

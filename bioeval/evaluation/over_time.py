@@ -13,14 +13,16 @@ import xarray as xr
 from bioeval.base import scalars
 from bioeval.base.arguments import require_integer, require_list
 from bioeval.base.engine import Client
-from bioeval.base.errors import DataError, ProtocolError, counted, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import CLOSED_SET, COORDINATES, OPEN_SET, VERIFICATION, ends
 from bioeval.evaluation.blocks.engine import distributable
+from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Intervals, Sentence, Table, Terms, Warnings
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.open_set import impostor_probes, impostor_role
+from bioeval.results.reid import REID
 from bioeval.results.words import excluded, number, percent
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.enrolment_times import times_of
@@ -67,6 +69,11 @@ OVER_TIME = {
     "open_set_far": OPEN_SET["far"],
     "open_set_fa": OPEN_SET["fa"],
     "non_mated_searches": OPEN_SET["impostor_attempts"],
+    "mean_ap": REID["mean_ap"],
+    "mrep": Name("mean re-identification precision within the threshold: sqrt(VP RP)"),
+    "mfr": Name("mean false rate within the threshold, of queries not enrolled: min(FP / B, 1)"),
+    "reid_queries": Name("queries that mAP and mReP are over", "queries"),
+    "open_queries": Name("queries not enrolled when seen, that mFR is over", "queries"),
 }
 
 AGEING = {
@@ -109,8 +116,12 @@ def over_time_dataset(
     about: Provenance,
     ranks: Sequence[int],
     ties: str,
+    of_queries: Variables,
 ) -> xr.Dataset:
-    """Return the rates of each bin; `sizes` are the templates and subjects enrolled."""
+    """Return the rates of each bin; `sizes` are the templates and subjects enrolled.
+
+    `of_queries` are further variables, of re-identification.
+    """
     over, codes, count = ("time",), bins.codes, len(bins)
     bin_of = codes[found.row]
     genuine = by_bin(bin_of, count)
@@ -129,6 +140,7 @@ def over_time_dataset(
         "gallery_subjects": (over, rates(by_bin(codes, count, sizes[1]), probes)),
         "threshold": ((), to_user(np.float64(found.threshold), about.kind)),
         "probes_outside": ((), np.int64((codes < 0).sum())),
+        **of_queries,
     }
     coordinates = {"time": _stored(bins.edges[:-1])}
     if found.ranks is not None:
@@ -245,6 +257,8 @@ def over_time(
     ranks: Sequence[int] = (1,),
     rank_unit: str = "template",
     ties: str = "pessimistic",
+    reid: str | os.PathLike[str] | Protocol | None = None,
+    budget: int | None = None,
     interval: str | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
@@ -275,6 +289,11 @@ def over_time(
         Ranks of identification; none leaves it out.
     rank_unit, ties
         Identification, as for :func:`open_set`, at the same threshold.
+    reid : str, path or Protocol, optional
+        A card with ``[gom]`` or ``[reid]``: also mAP, and mReP and mFR at the same threshold, of
+        the queries of each bin, with its removal, junk and ties as for :func:`gom`.
+    budget : int, optional
+        B of mFR. None: the card's, or 3000.
     interval : None or str
         ``"subject-bootstrap"`` (also ``"...-bca"``, ``"...-logit"``): intervals of FRR, DIR and
         CMS, by resampling the subjects of the probes while gallery and threshold stay.
@@ -292,7 +311,8 @@ def over_time(
         ``fr fa genuine_attempts impostor_attempts``; ``dir cms`` over ``time, rank`` with
         ``dir_count cms_count mated_searches``; ``open_set_far`` with ``open_set_fa
         non_mated_searches``; ``probes``, and the mean number of templates and subjects enrolled
-        when they were seen, ``gallery_templates gallery_subjects``. Scalars ``threshold`` and
+        when they were seen, ``gallery_templates gallery_subjects``; with `reid` ``mean_ap mrep
+        mfr reid_queries open_queries``. Scalars ``threshold`` and
         ``probes_outside``. NaN where a bin has no attempt.
 
     Raises
@@ -324,6 +344,11 @@ def over_time(
     require_choice("rank_unit", rank_unit, RANK_UNITS)
     require_choice("ties", ties, TIES)
     stated = [require_integer("ranks", x, low=1) for x in require_list("ranks", ranks)]
+    if budget is not None and reid is None:
+        raise DataError(
+            f"{Argument('budget')} is of mFR, which needs a card: give {Argument('reid')}, such as "
+            "'gom-market1501', or leave it out"
+        )
     rule = parse_rule(threshold)
     time = TimeBins.of(given["seen_at"], bins)
     reader = SharedReader(view)
@@ -333,8 +358,15 @@ def over_time(
     times = view.enrolment_times
     assert times is not None
     sizes = times.sizes(), times.subject_sizes(view.codes.gallery)
-    ds = over_time_dataset(found, time, sizes, reader.about, stated, ties)
+    of_queries: Variables = {}
     said, warnings = threshold_attrs(rule)
+    if reid is not None:
+        from bioeval.evaluation.reid_over_time import reid_over_time
+
+        which = found.threshold, time.codes, len(time)
+        of_queries, rules = reid_over_time(view, reid, budget, *which, progress)
+        said |= rules
+    ds = over_time_dataset(found, time, sizes, reader.about, stated, ties, of_queries)
     warnings += outside_warning(int(ds["probes_outside"]), view.shape[0], "probes")
     ds = _described(ds, said | {"templates": templates, "fusion": fusion}, warnings)
     if stated:
@@ -606,6 +638,9 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
     for rank in ds["rank"].values.tolist() if "rank" in ds.dims else ():
         for name, head in heads.items():
             table |= _rates(ds.sel(rank=rank), name, head.format(rank))
+    if "mrep" in ds:
+        for name, head in (("mean_ap", "mAP"), ("mrep", "mReP"), ("mfr", "mFR")):
+            table |= _rates(ds, name, head)
     yield Table([*table], [*zip(*table.values(), strict=True)])
     yield Sentence()
     if ageing:

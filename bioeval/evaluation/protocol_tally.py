@@ -149,8 +149,12 @@ def fold_parts(
             else:
                 found[node] = part
             continue
+        if tally.form in ("reid", "gom"):
+            taus = grid if set(parts) == {"gom"} else None
+            found[node] = TaskCounts(_folded_queries(tally, options, ranks, taus), {})
+            continue
         if not isinstance(tally, IdentificationTally):
-            found[node] = _as_it_is(node, part)
+            found[node] = part  # folded already
             continue
         ties = options["ties"]
         if given is None:
@@ -165,14 +169,14 @@ def fold_parts(
     return found
 
 
-def _as_it_is(node: str, part: TaskCounts) -> TaskCounts:
-    """Return counts that are folded already."""
-    if node in ("reid", "gom"):
-        raise ProtocolError(
-            f"{node} has means over queries, which need the ranks of each query's matches: it "
-            "cannot be folded into counts"
-        )
-    return part
+def _folded_queries(
+    tally: Any, options: dict[str, Any], ranks: np.ndarray, thresholds: np.ndarray | None
+) -> Folded:
+    from bioeval.results.folded_queries import fold_gom, fold_reid
+
+    if tally.form == "reid":
+        return fold_reid(tally, options, ranks)
+    return fold_gom(tally, options, thresholds)
 
 
 def _folded_verification(tally: VerificationTally, thresholds: np.ndarray) -> Folded:

@@ -24,7 +24,7 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.protocol.reid import convention_of
+from bioeval.protocol.reid import Convention, convention_of
 from bioeval.protocol.tasks import Gom
 from bioeval.results.blocks import (
     Block,
@@ -50,7 +50,7 @@ from bioeval.results.top_k import TOP_K, reid_of_lists
 from bioeval.results.words import excluded_by_system
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
 from bioeval.tallies.by_subject import require_people
@@ -235,7 +235,7 @@ def reid(
     seed = require_integer("random_state", random_state, low=0)
     limits = IntervalOptions.parse(interval, confidence, replicates, seed)
     taus = retrieval_thresholds(thresholds, "re-identification")
-    if isinstance(scores, TopKScores):
+    if are_lists(scores):
         if taus is not None:
             refuse_thresholds()
         result, measures = reid_of_lists(scores, rules, max_rank=max_rank, per_query=per_query)
@@ -278,13 +278,18 @@ def _with_limits(
     scores: Scores,
     names: Mapping[str, Name],
     options: IntervalOptions | None,
+    people: np.ndarray | None = None,
 ) -> xr.Dataset:
-    """Return a result with confidence intervals, if there are options of an interval."""
+    """Return a result with confidence intervals, if there are options of an interval.
+
+    `people` of the queries, where they are not those of the scores alone.
+    """
     if options is None:
         return result
     if options.by_subject:
         require_people(scores, options.method)
-    return query_mean_intervals(result, measures, scores.codes.probe, names, options)
+    people = scores.codes.probe if people is None else people
+    return query_mean_intervals(result, measures, people, names, options)
 
 
 @distributable
@@ -303,6 +308,7 @@ def gom(
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
     per_query: bool = False,
+    open_queries: Scores | None = None,
     progress: Progress | None = None,
     client: Client | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -316,7 +322,9 @@ def gom(
     Parameters
     ----------
     scores : Scores
-        Enrolled and unenrolled queries may be in one matrix.
+        Enrolled and unenrolled queries may be in one matrix. Of top-K lists (:class:`TopKScores`)
+        with `normalize` given, ``X`` is exact where it is not NaN, and lies between ``X_at_least``
+        and ``X_at_most`` where the lists end before it is known.
     thresholds : None or increasing array of float
         On the normalised scale; None: the card's, or 0, 0.01 ... 1. Areas are over these.
     budget : int, optional
@@ -341,6 +349,9 @@ def gom(
         As for :func:`reid`.
     per_query : bool
         Also return ``rp``, ``vp``, ``rep`` and ``fr`` over ``probe, threshold``.
+    open_queries : Scores, optional
+        Queries of another data set against the same gallery. No identity of theirs is in the
+        gallery, whatever their labels; for all else they are further rows of `scores`.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
     client, checkpoint
@@ -379,10 +390,15 @@ def gom(
         "max_rank": max_rank,
     }
     given["per_query"] = require_flag("per_query", per_query)
-    job, options = plan_gom(scores, convention, thresholds, normalize, given)
+    if are_lists(scores):
+        return lists_gom(scores, convention, thresholds, normalize, given, limits, open_queries)
+    job, options = plan_gom(scores, convention, thresholds, normalize, given, open_queries)
     tally = job.run(require_callable("progress", progress))
     result = gom_dataset(tally, options)
-    return _with_limits(result, gom_measures(tally, options), scores, GOM, limits)
+    people = scores.codes.probe
+    if open_queries is not None:  # whose people are others, whatever their labels
+        people = np.append(people, len(scores.codes.values) + open_queries.codes.probe)
+    return _with_limits(result, gom_measures(tally, options), scores, GOM, limits, people)
 
 
 def plan_gom(
@@ -391,6 +407,7 @@ def plan_gom(
     thresholds: Any = None,
     normalize: bool | tuple[float, float] | None = None,
     given: Mapping[str, Any] | None = None,
+    open_queries: Scores | None = None,
 ) -> tuple[GomJob, GomOptions]:
     """Return the job of GOM and the options of its result, as given by a card.
 
@@ -402,9 +419,30 @@ def plan_gom(
         As for :func:`gom`; None leaves the card's.
     given : mapping of str to object
         Options of :class:`GomOptions` in place of the card's; None leaves the card's.
+    open_queries : Scores, optional
+        As for :func:`gom`.
     """
     require_values(scores, "GOM")
     scores = with_exclusions(scores, convention)
+    require_subjects(scores, "GOM")
+    rules, options, grid, scale = _gom_rules(convention, thresholds, normalize, given)
+    check_max_rank(options.max_rank, scores.shape[1])
+    appended = None
+    if open_queries is not None:
+        from bioeval.evaluation.open_queries import as_open_queries
+
+        appended = as_open_queries(open_queries, scores, rules)
+    job = GomJob(scores, rules, grid, normalize=scale, variant=options.variant, appended=appended)
+    return job, options
+
+
+def _gom_rules(
+    convention: Named,
+    thresholds: Any,
+    normalize: bool | tuple[float, float] | None,
+    given: Mapping[str, Any] | None,
+) -> tuple[Convention, GomOptions, np.ndarray, bool | tuple[float, float]]:
+    """Return what a query sees, the options of the result, the thresholds, and the scale."""
     changed = {name: value for name, value in (given or {}).items() if value is not None}
     GomOptions(**changed)  # refuses what GOM does not have, before the card is read
     rules = convention_of(convention, ("gom", "reid"), ties=changed.get("ties"))
@@ -419,10 +457,36 @@ def plan_gom(
     grid = retrieval_thresholds(task.thresholds if thresholds is None else thresholds, "GOM")
     if grid is None:
         grid = np.arange(TAUS) / (TAUS - 1.0)
-    require_subjects(scores, "GOM")
-    check_max_rank(options.max_rank, scores.shape[1])
     scale = task.distances == "normalized" if normalize is None else _scale(normalize)
-    return GomJob(scores, rules, grid, normalize=scale, variant=options.variant), options
+    return rules, options, grid, scale
+
+
+def lists_gom(
+    scores: TopKScores,
+    convention: Named,
+    thresholds: Any = None,
+    normalize: bool | tuple[float, float] | None = None,
+    given: Mapping[str, Any] | None = None,
+    limits: IntervalOptions | None = None,
+    open_queries: Scores | None = None,
+) -> xr.Dataset:
+    """Return the measures of GOM of top-K lists, with bounds; see :func:`gom`."""
+    if open_queries is not None:
+        scores.require_matrix()
+    if limits is not None:
+        raise ProtocolError(
+            f"{Argument('interval')}: GOM of top-K lists has bounds, which have no confidence "
+            "limits; leave it out, or give a matrix of scores"
+        )
+    if load(convention).exclude:
+        scores.excluding()
+    from bioeval.results.gom_lists import gom_of_lists
+
+    rules, options, grid, scale = _gom_rules(convention, thresholds, normalize, given)
+    check_max_rank(options.max_rank, scores.shape[1])
+    result = gom_of_lists(scores, rules, options, grid, scale)
+    warn_of_cut_lists(result)
+    return result
 
 
 def _scale(normalize: Any) -> bool | tuple[float, float]:
@@ -504,6 +568,8 @@ def gom_blocks(found: Found) -> Iterator[Block]:
     rows: list[list[str | None]] = []
     for name, ds in found.items():
         limits = {"_low": "  from", "_high": "  to"} if "interval_method" in ds.attrs else {}
+        if "depth" in ds.attrs and any(f"{x}_at_least" in ds for x in ("cmc", *_COLUMNS)):
+            limits = {"_at_least": "  at least", "_at_most": "  at most"}
         for end, head in {"": name, **limits}.items():
             values = [(CMC, ds[f"cmc{end}"].sel(rank=1) if f"cmc{end}" in ds else np.nan)]
             values += [(_SCALARS[x], ds.get(x + end, np.nan)) for x in _COLUMNS]

@@ -14,7 +14,12 @@ from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_digests import CountedProbes, DigestKey, as_texts
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
-from bioeval.tallies.folded import FoldedIdentification, FoldedVerification, TooFewError
+from bioeval.tallies.folded import (
+    FoldedIdentification,
+    FoldedQueries,
+    FoldedVerification,
+    TooFewError,
+)
 from bioeval.tallies.random_galleries.counts import GalleryTally
 
 
@@ -43,7 +48,7 @@ class Sharing:
 def share_parts(parts: dict[str, TaskCounts], *, min_count: int) -> dict[str, TaskCounts]:
     """Return folded counts without small counts."""
     require_integer("min_count", min_count, low=0)
-    kinds = FoldedVerification | FoldedIdentification
+    kinds = FoldedVerification | FoldedIdentification | FoldedQueries
     if not all(isinstance(part.tally, kinds) for part in parts.values()):
         raise ProtocolError(
             "expected counts over drawn galleries cannot be shared: they are not whole numbers"
@@ -181,6 +186,14 @@ def _said_of(tally: Any) -> list[str]:
         if len(tally.thresholds) and not tally.noise:
             ends = f", {counted(alone, 'bins')} with a single attempt"
         return [f"{what} between {counted(len(tally.thresholds), 'thresholds')}{ends}"]
+    if tally.form == "folded queries":
+        at = counted(len(tally.thresholds), "thresholds") if len(tally.thresholds) else ""
+        single = counted(int((tally.values == 1).sum()), "bins")
+        return [
+            f"counts of queries by hundredths of {', '.join(tally.measures)}"
+            f"{f' at {at}' if at else ', and by rank of the first match'}, {single} with a "
+            "single query"
+        ]
     if isinstance(tally, GalleryTally):
         return ["expected counts between thresholds"]
     return ["for each query: the scores and the ranks of its matches"]

@@ -27,7 +27,12 @@ from bioeval.tallies.counts import (
     ThresholdCounts,
     VerificationTally,
 )
-from bioeval.tallies.folded import FoldedIdentification, FoldedVerification
+from bioeval.tallies.folded import (
+    VALUE_BINS,
+    FoldedIdentification,
+    FoldedQueries,
+    FoldedVerification,
+)
 from bioeval.tallies.kept_scores import KeptScores
 from bioeval.tallies.points import EqualError, VerificationPoints
 from bioeval.tallies.random_galleries.counts import FixedSums, GalleryTally
@@ -58,6 +63,7 @@ _CLASSES = {
         EqualError,
         FixedSums,
         FoldedIdentification,
+        FoldedQueries,
         FoldedVerification,
         GalleryPart,
         GalleryTally,
@@ -229,13 +235,16 @@ _NODES: dict[str, tuple[type, ...]] = {
     "verification/multi": (VerificationTally, FoldedVerification),
     "open_set": (IdentificationTally, GalleryTally, FoldedIdentification),
     "closed_set": (IdentificationTally, GalleryTally, FoldedIdentification),
-    "reid": (ReidTally,),
-    "gom": (GomTally,),
+    "reid": (ReidTally, FoldedQueries),
+    "gom": (GomTally, FoldedQueries),
 }
 _OPTIONS = {
     *("note", "thresholds", "far_targets", "max_rank", "ties", "impostors", "unmated"),
     *("ap", "unmatched", "rank_k", "rank_k_over", "budget", "variant"),
 }
+
+#: Means over queries that a folded tally may hold.
+FOLDED_MEANS = {"mean_ap", "mean_inp", "mrep", "mvp", "mfr"}
 
 _WORDS = ("name", "layout", "kind", "nan", "origin", "gallery", "exclude")
 _NUMBERS = ("probes", "gallery_templates", "gallery_subjects")
@@ -391,6 +400,29 @@ def _folded(tally: FoldedVerification | FoldedIdentification) -> str:
     return ""
 
 
+def _folded_queries(tally: FoldedQueries) -> str:
+    """Check counts of queries by value and rank."""
+    limits, ranks, measures = tally.thresholds, tally.ranks, tally.measures
+    if not _array(limits, "f") or np.isnan(limits).any() or not _rises(limits, strictly=True):
+        return "the thresholds are not an increasing list of numbers"
+    if not _array(ranks, "i") or not _rises(ranks, strictly=True) or (ranks < 1).any():
+        return "the ranks are not an increasing list of numbers"
+    right = isinstance(measures, tuple) and {*measures} <= FOLDED_MEANS and len(measures) > 0
+    right = right and isinstance(tally.rules, str) and isinstance(tally.merged, bool)
+    if not right or not all(map(_whole, (tally.queries, tally.open_queries, tally.skipped))):
+        return "the options and numbers it was folded with are damaged"
+    shape = len(measures) * max(1, len(limits)), VALUE_BINS + 1
+    for name, kind in (("values", np.int64), ("ends", np.bool_)):
+        table = getattr(tally, name)
+        if not isinstance(table, np.ndarray) or table.dtype != kind or table.shape != shape:
+            return f"{name} is not a table of counts"
+    if (tally.values < 0).any() or not tally.ends[:, -1].all():
+        return "values is not a table of counts"
+    if not _counts(tally.first) or len(tally.first) != len(ranks) + 1:
+        return "first is not a list of counts"
+    return ""
+
+
 def _gallery(tally: GalleryTally) -> str:
     """Check expected counts over drawn galleries."""
     limits = tally.thresholds
@@ -500,6 +532,7 @@ _CHECKS: dict[type, Callable[[Any], str]] = {
     IdentificationTally: _identification,
     FoldedVerification: _folded,
     FoldedIdentification: _folded,
+    FoldedQueries: _folded_queries,
     GalleryTally: _gallery,
     ReidTally: _retrieval,
     GomTally: _within_thresholds,

@@ -80,6 +80,10 @@ class TaskCounts:
                 from bioeval.results.folded import folded_open_set as make
             case "folded identification", _:
                 from bioeval.results.folded import folded_closed_set as make
+            case "folded queries", _:
+                from bioeval.results.folded_queries import folded_queries
+
+                return folded_queries(tally)
             case "reid", _:
                 from bioeval.results.reid import ReidOptions, reid_dataset
 

@@ -116,7 +116,7 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
         for name in ("rp", "vp", "rep", "fr"):
             variables[name] = (("probe", "threshold"), measures.means[f"m{name}"].each)
         coordinates["probe"] = np.arange(len(found))
-    attrs = about_attrs(tally.about, "GOM", _warnings(found, absent, options.variant))
+    attrs = about_attrs(tally.about, "GOM", missing_warnings(found, absent, options.variant))
     attrs |= {
         "variant": options.variant,
         "budget": int(options.budget),
@@ -335,7 +335,8 @@ def _own_within(tally: GomTally) -> np.ndarray:
     return found[:, None] & (nearest[:, None] <= tally.thresholds[None])
 
 
-def _warnings(found: np.ndarray, absent: np.ndarray, variant: str) -> list[str]:
+def missing_warnings(found: np.ndarray, absent: np.ndarray, variant: str) -> list[str]:
+    """Return warnings of queries in no mean, and of measures without a query."""
     said = []
     lost = int((~found & ~absent).sum())
     if lost and variant == "paper":

@@ -412,7 +412,8 @@ class _Searches:
     ) -> np.ndarray:
         """Return the thresholds of the result, as increasing distances."""
         tally = self.tally
-        grid = _grid(tally.mate[self.mated], self.points.other, given, tally.about.kind)
+        kind = tally.about.kind
+        grid = open_set_thresholds(tally.mate[self.mated], self.points.other, given, kind)
         if given is not None and rows is None:
             return grid
         more = np.empty(0) if rows is None else rows
@@ -460,9 +461,10 @@ def _within(distances: np.ndarray, grid: np.ndarray) -> np.ndarray:
     return np.searchsorted(there, grid, side="right")
 
 
-def _grid(
+def open_set_thresholds(
     mate: np.ndarray, other: np.ndarray, given: np.ndarray | int | None, kind: str
 ) -> np.ndarray:
+    """Return increasing distances: the given thresholds, or a grid over those of the attempts."""
     if isinstance(given, np.ndarray):
         return to_internal(given, kind)
     both = np.concatenate([mate, other])

@@ -198,8 +198,8 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     """Return the measures of top-K lists, see :func:`top_k`, and each query's contribution."""
     if options.max_rank is not None:
         check_max_rank(options.max_rank, scores.shape[1])
-    junk = _junk_codes(scores, options.junk_ids) if options.junk == "remove" else []
-    found = _listed_matches(scores, options.removed, junk)
+    junk = junk_codes(scores, options.junk_ids) if options.junk == "remove" else []
+    found = listed_matches(scores, options.removed, junk)
     valid = found.positives > 0
     counted = valid | (options.unmatched == "zero")
     queries = int(counted.sum())
@@ -276,9 +276,10 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
 
 
 @dataclass(frozen=True)
-class _ListedMatches:
+class ListedMatches:
     """The matches along each list."""
 
+    kept: np.ndarray  # (q, k): whether an entry is on the query's list
     hits: np.ndarray  # (q, k): whether an entry is a match on the query's list
     ranks: np.ndarray  # (q, k): its rank on that list
     positives: np.ndarray  # (q,): matches in the gallery
@@ -286,6 +287,7 @@ class _ListedMatches:
     first: np.ndarray  # (q,): the rank of the first of these, 0 without any
     last: np.ndarray  # (q,): the rank of the last
     depth: np.ndarray  # (q,): number of ranks that the list covers
+    candidates: np.ndarray  # (q,): entries of the gallery on the query's list, listed or not
 
     def reach(self, open_: np.ndarray) -> int | None:
         """Return the last rank covered by every list; None if all ranks are.
@@ -310,7 +312,8 @@ class _ListedMatches:
         return np.where(hits, precision, 0.0).sum(axis=1)
 
 
-def _listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> _ListedMatches:
+def listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> ListedMatches:
+    """Return the matches along each list, without entries that a rule removes, and junk."""
     query, gallery = scores.codes.probe, scores.codes.gallery
     index = scores.indices
     is_listed = index >= 0
@@ -319,6 +322,7 @@ def _listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> _Liste
     usable = ~np.isin(gallery, junk)
     size = int(max(query.max(), gallery.max())) + 1
     positives = np.bincount(gallery[usable], minlength=size)[query]
+    candidates = np.full(len(query), int(usable.sum()))
     if removed != "none":
         cameras = Codes(*cameras_of(scores), "cameras")
         same_camera = cameras.gallery[index] == cameras.probe[:, None]
@@ -329,14 +333,19 @@ def _listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> _Liste
         )
         wanted = query * width + cameras.probe
         at = np.minimum(np.searchsorted(seen, wanted), len(seen) - 1)
+        here = np.zeros(len(query), dtype=np.int64)
         if len(seen):
-            positives = positives - np.where(seen[at] == wanted, count[at], 0)
+            here = np.where(seen[at] == wanted, count[at], 0)
+        positives = positives - here
+        whole = np.bincount(cameras.gallery[usable], minlength=width)[cameras.probe]
+        candidates = candidates - (whole if removed == "same-camera" else here)
     hits = kept & own
     ranks = np.cumsum(kept, axis=1)
     any_hit = hits.any(axis=1)
     rows = np.arange(len(index))
     last_place = index.shape[1] - 1 - np.argmax(hits[:, ::-1], axis=1)
-    return _ListedMatches(
+    return ListedMatches(
+        kept=kept,
         hits=hits,
         ranks=ranks,
         positives=positives,
@@ -344,10 +353,11 @@ def _listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> _Liste
         first=np.where(any_hit, ranks[rows, np.argmax(hits, axis=1)], 0),
         last=np.where(any_hit, ranks[rows, last_place], 0),
         depth=ranks[:, -1],
+        candidates=candidates,
     )
 
 
-def _junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:
+def junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:
     """Return the codes of the junk ids; labels from text files are text."""
     if isinstance(junk_ids, str) or not isinstance(junk_ids, Iterable):
         raise DataError(f"junk_ids is {junk_ids!r}; expected a sequence, such as ({junk_ids!r},)")

@@ -8,7 +8,7 @@ from itertools import compress
 
 import numpy as np
 
-from bioeval.base.errors import MergeError, short_name
+from bioeval.base.errors import MergeError, counted, short_name
 from bioeval.scores.labels import digest, present
 from bioeval.scores.matrix import Scores, are_pairs
 
@@ -150,6 +150,17 @@ class Provenance:
             notes=_joined(notes, other.notes),
             sites=_joined(self.sites, other.sites),
             reading=_joined(self.reading, other.reading),
+        )
+
+    def with_appended(self, other: Provenance) -> Provenance:
+        """Return the provenance with that of further probes, of people who are not enrolled."""
+        named = other.name or "another data set"
+        return replace(
+            self,
+            probes=self.probes + other.probes,
+            fingerprints=_joined(self.fingerprints, other.fingerprints),
+            notes=_joined(self.notes, tuple(x for x in other.notes if not x.startswith(_NO_MATE))),
+            reading=(*self.reading, f"{counted(other.probes, 'open queries')} of {named}"),
         )
 
 

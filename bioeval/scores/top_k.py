@@ -7,7 +7,7 @@ of the entries below them only a bound is known, and what needs their scores is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, TypeGuard
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, require_choi
 from bioeval.base.kinds import VALUED, larger_is_closer
 from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_index
+from bioeval.scores.blocks import as_distances
 from bioeval.scores.description import lines_of_lists
 from bioeval.scores.labels import Codes, as_labels, as_meta
 from bioeval.scores.matrix import Scores
@@ -183,6 +184,24 @@ class TopKScores(Scores):
             "instead"
         )
 
+    def listed_distances(self, task: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distances of the entries, and that of the last entry of each list.
+
+        Similarities are negated. No unlisted entry is closer than the last one; `task` is what
+        needs distances, for the message.
+        """
+        if self.distances is None:
+            raise ProtocolError(
+                f"{task} compares distances with a threshold, and these top-K lists have none; "
+                f"give {Argument('distances')}, in the order of the lists"
+            )
+        values = as_distances(self.distances, self.kind).astype(np.float64)
+        listed = self.indices >= 0
+        values = np.where(listed, values, np.inf)
+        count = listed.sum(axis=1)
+        last = values[np.arange(len(count)), np.maximum(count - 1, 0)]
+        return values, np.where(count > 0, last, -np.inf)
+
     # ---------------------------------------------------------------- what it lacks
 
     def require_matrix(self) -> NoReturn:
@@ -194,7 +213,7 @@ class TopKScores(Scores):
             f"this needs the scores of all {self.gallery_size} gallery entries, and a top-K list "
             f"has the {self.depth} nearest alone; bioeval.top_k and the protocols of "
             "re-identification (such as cityflow) give the measures that a list supports (CMC and "
-            "mean average precision up to its length), a matrix all others"
+            "mean average precision up to its length), open_set and gom bounds, a matrix all others"
         )
 
     @property
@@ -206,6 +225,11 @@ class TopKScores(Scores):
     def streams(self) -> bool:
         """False: lists are never computed from embeddings."""
         return False
+
+
+def are_lists(scores: Any) -> TypeGuard[TopKScores]:
+    """Whether scores are top-K lists."""
+    return isinstance(scores, TopKScores)
 
 
 def _as_lists(indices: Any, n: int) -> np.ndarray:

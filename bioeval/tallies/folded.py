@@ -179,11 +179,126 @@ class FoldedIdentification:
         return {"di": self.di, "within": self.within}
 
 
+#: Bins of the values of queries: 0, and then (0, 0.01] ... (0.99, 1].
+VALUE_BINS = 100
+
+
+@dataclass
+class FoldedQueries:
+    """Numbers of queries of re-identification or GOM by the value of each measure, in bins.
+
+    Attributes
+    ----------
+    rules : str
+        The task and its rules of counting; tallies with other rules do not merge.
+    measures : tuple of str
+        Names of the means over queries.
+    thresholds : float64 array, shape (t,)
+        Of GOM, on the normalised scale: a measure has a row for each. Otherwise none, and one row.
+    values : int64 array, shape (rows, 101)
+        Queries by value: 0, and then up to each hundredth. Of bins that were joined, in the last.
+    ends : bool array, shape (rows, 101)
+        Whether a bin is the last of those that were joined.
+    ranks : int64 array, shape (r,)
+        Increasing.
+    first : int64 array, shape (r + 1,)
+        Queries by the rank of the first match, up to each rank; last what is beyond all of them.
+    queries, open_queries, skipped : int
+    """
+
+    form: ClassVar[str] = "folded queries"
+
+    about: Provenance
+    rules: str
+    measures: tuple[str, ...]
+    thresholds: np.ndarray
+    values: np.ndarray
+    ends: np.ndarray
+    ranks: np.ndarray
+    first: np.ndarray
+    queries: int
+    open_queries: int
+    skipped: int
+    merged: bool = False
+    noise: float = 0.0
+
+    def merge(self, other: FoldedQueries) -> FoldedQueries:
+        """Count the queries of both, in common bins and ranks where some were left out."""
+        require_alike(self, other, ("rules", "measures"))
+        if not np.array_equal(self.thresholds, other.thresholds):
+            raise MergeError("tallies folded at different thresholds; fold both at the same")
+        mine: FoldedQueries = self
+        if not np.array_equal(self.ranks, other.ranks):
+            if not (self.merged or other.merged):
+                raise MergeError("tallies folded at different ranks; fold both with one max_rank")
+            both = np.intersect1d(self.ranks, other.ranks)
+            mine, other = self.at_ranks(both), other.at_ranks(both)
+        ends = mine.ends & other.ends
+        names = ("queries", "open_queries", "skipped", "first")
+        return replace(
+            mine,
+            about=mine.about.merge(other.about),
+            values=_in_bins(mine.values, ends) + _in_bins(other.values, ends),
+            ends=ends,
+            merged=mine.merged or other.merged,
+            **{x: getattr(mine, x) + getattr(other, x) for x in names},
+        )
+
+    def at_ranks(self, ranks: np.ndarray) -> FoldedQueries:
+        """Return the counts at some of the ranks."""
+        return replace(self, ranks=ranks, first=_joining(self.ranks, ranks)(self.first))
+
+    def without_small(self, least: int) -> FoldedQueries:
+        """Return the counts in bins, and at ranks, that leave no count from 1 to below `least`."""
+        said = {"queries with a match": self.queries, "open queries": self.open_queries}
+        _require_enough({name: np.array([x]) for name, x in said.items()}, least)
+        ends = np.zeros_like(self.ends)
+        ends[:, -1] = True
+        for row, counts in zip(ends, self.values, strict=True):
+            row[_kept_ends(counts[:, None], least)] = True
+        kept = self.ranks[_kept_ends(self.first[:, None], least)]
+        found = self.at_ranks(kept) if len(self.ranks) else self
+        return replace(found, values=_in_bins(self.values, ends), ends=ends, merged=True)
+
+    def tables(self) -> dict[str, np.ndarray]:
+        """Return the tables of counts by name."""
+        return {"values": self.values, "first": self.first}
+
+    def mean_bounds(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """Return the bounds of the mean of each measure, in each row of it."""
+        bins = np.arange(VALUE_BINS + 1)
+        before = np.maximum.accumulate(np.where(self.ends, bins + 1, 0), axis=1)
+        first = np.column_stack([np.zeros(len(before), dtype=np.int64), before[:, :-1]])
+        low = (self.values * np.maximum(first - 1, 0)).sum(axis=1) / VALUE_BINS
+        high = (self.values * bins).sum(axis=1) / VALUE_BINS
+        total = self.values.sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            each = [np.split(x / total, len(self.measures)) for x in (low, high)]
+        return dict(zip(self.measures, zip(*each, strict=True), strict=True))
+
+
+def value_counts(values: np.ndarray) -> np.ndarray:
+    """Return the number of values, which are proportions, in each bin."""
+    edges = np.arange(VALUE_BINS + 1) / VALUE_BINS
+    # A mean of roots may be above 1 by rounding.
+    place = np.searchsorted(edges, np.minimum(values, 1.0))
+    return np.bincount(place, minlength=VALUE_BINS + 1)
+
+
+def _in_bins(values: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Return counts at the ends of wider bins, each the sum of its bins."""
+    running = values.cumsum(axis=1)
+    found = np.zeros_like(values)
+    for row, (end, total) in enumerate(zip(ends, running, strict=True)):
+        found[row, end] = np.diff(total[end], prepend=0)
+    return found
+
+
 class TooFewError(DataError):
     """All counts of one kind are too small, even when added up."""
 
 
-Folded = FoldedVerification | FoldedIdentification
+Folded = FoldedVerification | FoldedIdentification | FoldedQueries
 
 
 def fold_verification(tally: VerificationTally, thresholds: np.ndarray) -> FoldedVerification:

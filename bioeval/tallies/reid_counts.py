@@ -176,13 +176,17 @@ class GomTally:
                 f"all parts again on the scale of all: {Argument('normalize')} = "
                 f"({min(mine + theirs)!r}, {max(mine + theirs)!r})"
             )
+        return replace(self.append(other), about=self.about.merge(other.about))
+
+    def append(self, other: GomTally) -> GomTally:
+        """Append the queries of another data set, counted alike, with the provenance of both."""
         joined: dict[str, Any] = {
             name: np.concatenate([getattr(self, name), getattr(other, name)])
             for name in ("retrieved", "enrolled", "removed_entries")
         }
         return replace(
             self,
-            about=self.about.merge(other.about),
+            about=self.about.with_appended(other.about),
             matches=MatchLists.joined([self.matches, other.matches]),
             **joined,
         )

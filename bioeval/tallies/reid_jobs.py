@@ -156,7 +156,7 @@ class GomJob(InBlocks):
 
     With `normalize`, distances are scaled to 0 ... 1 over all finite ones, as the thresholds are,
     or from the two distances that it is; of the variant ``"reference"``, a removed entry stays, at
-    distance 1.
+    distance 1. The rows of `appended` are counted after those of the scores, on the same scale.
     """
 
     def __init__(
@@ -167,7 +167,11 @@ class GomJob(InBlocks):
         *,
         normalize: bool | tuple[float, float] = True,
         variant: str = "paper",
+        appended: Scores | None = None,
     ):
+        self.appended: GomJob | None = None
+        if appended is not None:
+            self.appended = GomJob(appended, convention, thresholds, variant=variant)
         self.scores, self.convention, self.thresholds = scores, convention, thresholds
         self.normalize, self.variant = normalize, variant
         self.lists, self.reader = Lists(scores, convention), RowReader(scores)
@@ -202,8 +206,13 @@ class GomJob(InBlocks):
 
     def run(self, progress: Progress | None = None) -> GomTally:
         """Count all queries."""
+        ends = self._scale() if self.normalize else (0.0, 1.0)
+        found = self._count(*ends, progress)
+        return found if self.appended is None else found.append(self.appended._count(*ends))
+
+    def _count(self, low_end: float, high_end: float, progress: Progress | None = None) -> GomTally:
+        """Count all queries of the scores on a scale."""
         lists, reader = self.lists, self.reader
-        low_end, high_end = self._scale() if self.normalize else (0.0, 1.0)
         span = high_end - low_end
         self.raw = unscaled(self.thresholds, low_end, span)
         counted = _count_all(self, progress)
@@ -231,8 +240,10 @@ class GomJob(InBlocks):
 
     def ends(self) -> tuple[float, float]:
         """Return the smallest and the largest finite distance."""
-        found = _count_all(_Extent(self.lists, self.reader), None)
-        return found["extent"].low, found["extent"].high
+        found = _count_all(_Extent(self.lists, self.reader), None)["extent"]
+        if self.appended is not None:
+            found = found.merge(Extent(*self.appended.ends()))
+        return found.low, found.high
 
     def _scale(self) -> tuple[float, float]:
         """Return the smallest and the largest finite distance, or the given ones."""

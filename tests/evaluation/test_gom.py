@@ -272,6 +272,101 @@ def test_a_saved_tally_is_read():
     assert found.attrs["protocol"] == "tiny"
 
 
+# ------------------------------------------------------------------- queries of another data set
+
+
+def others_of(scores: be.Scores, labels, seed: int = 9, **options) -> be.Scores:
+    """Queries of another data set against the gallery of some scores, at their distances."""
+    rng = np.random.default_rng(seed)
+    sign = -1 if scores.kind == "similarity" else 1
+    values = sign * rng.uniform(0.2, 14, (len(labels), scores.shape[1]))
+    meta = {"camera": np.arange(len(labels)) % 3}
+    given = {"probe_meta": meta, "gallery_meta": scores.gallery_meta, **options}
+    return be.Scores(values, labels, scores.gallery_labels, kind=scores.kind, **given)
+
+
+def appended(scores: be.Scores, queries: be.Scores) -> be.Scores:
+    """The scores with the rows of the others, under labels that nobody else has."""
+    labels = 1000 + np.unique(queries.probe_labels, return_inverse=True)[1]
+    camera = [x.probe_meta["camera"] for x in (scores, queries)]
+    return be.Scores(
+        np.concatenate([scores.values, queries.values]),
+        np.concatenate([scores.probe_labels, labels]),
+        scores.gallery_labels,
+        kind=scores.kind,
+        probe_meta={"camera": np.concatenate(camera)},
+        gallery_meta=scores.gallery_meta,
+    )
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("variant", ["paper", "reference"])
+@pytest.mark.parametrize("convention", ["market1501", "vehicleid", "cuhk03"])
+def test_open_queries_are_as_rows_that_are_appended(kind, variant, convention):
+    scores = searched() if kind == "distance" else searched(sign=-1, kind=kind)
+    queries = others_of(scores, [1, 2, 2, -1, 0, 77, 77])  # labels that the gallery has, and junk
+    whole = appended(scores, queries)
+    given = {"budget": 4, "variant": variant, "convention": convention, "per_query": True,
+             "interval": "subject-bootstrap", "replicates": 100}  # fmt: skip
+    found, expected = (
+        be.gom(scores, open_queries=queries, **given),
+        be.gom(whole, **given),
+    )
+    for name in expected.data_vars:
+        np.testing.assert_array_equal(found[name], expected[name], err_msg=str(name))
+    for name in ("normalised_low", "normalised_high", "removes", "junk"):
+        assert found.attrs[name] == expected.attrs[name]
+    alone = be.gom(scores, **given)
+    assert int(found.open_queries) == int(alone.open_queries) + 7
+    assert int(found.queries) == int(alone.queries) + 7 * (variant == "reference")
+    assert found.attrs["normalised_high"] != alone.attrs["normalised_high"]
+
+
+def test_open_queries_in_a_square_matrix_and_without_cameras():
+    made = be.simulate(8, 3, random_state=2)
+    queries = others_of(made, ["a", "b"], probe_meta={})
+    square = be.Scores(
+        np.asarray(made.values), made.probe_labels, probe_meta={"camera": np.arange(24) % 3}
+    )
+    assert int(be.gom(made, convention="vehicleid").open_queries) == 0
+    found = be.gom(square, open_queries=queries, thresholds=[0.5], budget=9)
+    fr = np.minimum((_unit(queries.values, found) <= 0.5).sum(axis=1) / 9, 1)
+    assert found.mfr.values.tolist() == [fr.mean()]
+    assert "2 open queries of another data set" in found.attrs["reading"]
+
+
+def _unit(values, found):
+    low, high = found.attrs["normalised_low"], found.attrs["normalised_high"]
+    return (values - low) / (high - low)
+
+
+def test_open_queries_that_are_none():
+    scores = searched()
+    queries = others_of(scores, [1, 2])
+    fewer = others_of(scores.select(gallery=np.arange(5)), [1, 2])
+    labels = scores.gallery_labels.copy()
+    labels[3] = 99
+    camera = {"camera": np.append(scores.gallery_meta["camera"][:-1], 7)}
+    values = queries.values
+    square = be.simulate(4, 2, random_state=0)
+    for wrong, says in (
+        (3, "open_queries is int; expected bioeval.Scores"),
+        (fewer, r"open_queries has a gallery of 5 templates, .* one of 24; expected the same"),
+        (be.Scores(values, [1, 2], labels), r"the label of template 3 is 99, and 2 in the scores"),
+        (be.Scores(values, [1, 2], scores.gallery_labels, gallery_meta=camera),
+         r"the camera of template 23 is 7, .*1 template differ"),
+        (be.Scores(-values, [1, 2], scores.gallery_labels, kind="similarity"),
+         "open_queries has kind = 'similarity', and the scores have 'distance'"),
+        (be.Scores(values, [1, 2], scores.gallery_labels, nan="reject"), "has nan = 'reject'"),
+    ):  # fmt: skip
+        with pytest.raises(be.DataError, match=says):
+            be.gom(scores, open_queries=wrong)
+    with pytest.raises(be.DataError, match="is an all-against-all matrix"):
+        be.gom(square, convention="vehicleid", open_queries=square)
+    with pytest.raises(be.ProtocolError, match="no column 'camera' in probe_meta"):
+        be.gom(scores, convention="cuhk03", open_queries=others_of(scores, [1], probe_meta={}))
+
+
 # ------------------------------------------------------------------------ command and figure
 
 
@@ -329,6 +424,21 @@ def test_the_command(files, capsys):
 def test_what_the_command_refuses(args, says, files, capsys):
     assert main(["gom", *args]) == 2
     assert re.search(says, capsys.readouterr().err)
+
+
+def test_the_command_with_queries_of_another_data_set(files, capsys):
+    queries = [others_of(searched(seed), [1, 2, 2], seed) for seed in (0, 1)]
+    for name, made in zip("ab", queries, strict=True):
+        be.save(made, f"others-{name}.npz")
+    args = ["gom", *files, "--open-queries", "others-a.npz"]
+    assert main([*args, "--open-queries", "others-b.npz", "--json"]) == 0
+    systems = json.loads(capsys.readouterr().out)["systems"]
+    for seed, name in enumerate("ab"):
+        found = be.gom(searched(seed), convention=CARD, open_queries=queries[seed])
+        assert systems[name]["mfr_area"] == float(found.mfr_area)
+    assert main(args) == 2
+    assert "--open-queries is given 1 times for 2 systems" in capsys.readouterr().err
+    assert main(["gom", "b.npz", "--open-queries", "a.npz"]) == 0  # of the same gallery
 
 
 def test_run_by_the_card(files, capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import naive
@@ -209,6 +210,71 @@ def test_intervals_are_those_of_the_rates():
 
 
 # ------------------------------------------------------------------------------------- ageing
+
+
+def seen_by_cameras(seed: int = 0, kind: str = "distance") -> be.Scores:
+    """The probes and the gallery of :func:`drifting`, under three cameras."""
+    made = drifting(seed)
+    sides = made.probe_meta, made.gallery_meta
+    probe, gallery = (
+        meta | {"camera": np.arange(len(meta[next(iter(meta))])) % 3} for meta in sides
+    )
+    sign = 1 if kind == "distance" else -1
+    return be.Scores(
+        sign * made.values, made.probe_labels, made.gallery_labels, kind=kind,
+        probe_meta=probe, gallery_meta=gallery,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("card", ["gom-market1501", "vehicleid"])
+def test_re_identification_of_a_bin_is_that_of_its_queries(kind, card):
+    scores = seen_by_cameras(kind=kind)
+    edges = [0, 2, 3, 3.0001, 6, 11]
+    ds = be.over_time(scores, edges, threshold="far=0.1", reid=card, budget=7)
+    seen, then = scores.probe_meta["seen_at"], scores.excluding("not-enrolled")
+    tau = float(ds.threshold) if kind == "distance" else -float(ds.threshold)
+    given = {"convention": card, "budget": 7, "normalize": False, "thresholds": [tau]}
+    for b, (low, high) in enumerate(zip(edges, edges[1:], strict=False)):
+        chosen = np.flatnonzero((seen >= low) & (seen < high))
+        one = ds.isel(time=b)
+        if not len(chosen):
+            assert np.isnan([one.mean_ap, one.mrep, one.mfr]).all()
+            assert one.reid_queries == one.open_queries == 0
+            continue
+        alone = be.gom(then.select(probes=chosen), **given)
+        for name in ("mean_ap", "mrep", "mfr"):
+            np.testing.assert_array_equal(one[name], alone[name].values.reshape(()), name)
+        assert (one.reid_queries, one.open_queries) == (alone.queries, alone.open_queries)
+    assert (ds.open_queries > 0).any() and (ds.reid_queries > 0).any()
+    assert ds.attrs["reid_convention"] == card and ds.attrs["budget"] == 7
+    plain = be.over_time(scores, edges, threshold="far=0.1")
+    assert plain.equals(ds[list(plain)]) and "mrep" not in plain
+
+
+def test_re_identification_over_time_refuses():
+    scores = seen_by_cameras()
+    with pytest.raises(DataError, match=r"budget is of mFR, .*give reid, such as 'gom-market1501'"):
+        be.over_time(scores, 3, budget=5)
+    with pytest.raises(be.CardError, match=r"no \[gom\] and no \[reid\] section"):
+        be.over_time(scores, 3, reid="course-kfold")
+    with pytest.raises(ProtocolError, match="there is no column 'camera'"):
+        be.over_time(drifting(), 3, reid="market1501")
+
+
+def test_the_command_with_re_identification(tmp_path, capsys):
+    scores, file = seen_by_cameras(), str(tmp_path / "s.npz")
+    be.save(scores, file)
+    args = ["over-time", file, "--bins", "3", "--reid", "gom-market1501", "--budget", "7"]
+    assert main([*args, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["over_time"]["bins"]
+    ds = be.over_time(scores, 3, reid="gom-market1501", budget=7)
+    assert [row["mrep"] for row in rows] == ds.mrep.values.tolist()
+    assert [row["open_queries"] for row in rows] == ds.open_queries.values.tolist()
+    assert main(args) == 0
+    assert re.search(r"mAP.*mReP.*mFR", capsys.readouterr().out, re.S)
+    assert main([*args[:4], "--budget", "7"]) == 2
+    assert "--budget is of mFR, which needs a card: give --reid" in capsys.readouterr().err
 
 
 def test_ageing_by_hand():

@@ -619,7 +619,7 @@ def test_what_lists_do_not_tell_of_a_convention():
         ),
         (lambda: be.reid(lists, "vehicleid", sampling=5), be.ProtocolError, "draws nothing"),
         (lambda: be.reid(lists), be.ProtocolError, "no column 'camera'"),
-        (lambda: be.gom(lists, convention="vehicleid"), be.ProtocolError, "2 nearest alone"),
+        (lambda: be.gom(lists, convention="vehicleid"), be.ProtocolError, "give normalize"),
         (lambda: be.evaluate(lists, "lfw-view2"), be.ProtocolError, "2 nearest alone"),
         (
             lambda: be.evaluate(lists, "viper", thresholds=5),

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 
 import bioeval as be
+from bioeval.cli import main
 
 GRID = np.linspace(1, 6, 21)
 SAVED = Path(__file__).parent / "saved"
@@ -189,8 +191,8 @@ def test_noisy_counts_of_earlier_versions_are_still_read():
 def test_what_cannot_be_folded():
     cameras = {"probe_meta": {"camera": [1, 1]}, "gallery_meta": {"camera": [2, 2]}}
     scores = be.Scores(np.ones((2, 2)), [1, 2], [1, 2], **cameras)
-    with pytest.raises(be.ProtocolError, match="reid has means over queries"):
-        be.tally(scores, "market1501").folded()
+    with pytest.raises(be.ProtocolError, match="has weights of matches"):
+        be.tally(scores, "open-reid").folded()
     with pytest.raises(be.MergeError, match="not counted at these thresholds"):
         be.tally(population()).share(GRID)
 
@@ -257,3 +259,146 @@ def test_names_in_how_a_file_was_read_are_not_shared(tmp_path):
     whole.share(GRID, salt="salt").save(tmp_path / "shared.tally")
     assert b"secret" in (tmp_path / "own.tally").read_bytes()
     assert b"secret" not in (tmp_path / "shared.tally").read_bytes()
+
+
+# ------------------------------------------------------------- re-identification and GOM
+
+
+def queries(seed: int, people: int = 16) -> be.Scores:
+    """Queries of people of whom a quarter is not in the gallery, under three cameras."""
+    rng = np.random.default_rng(seed)
+    who, camera = np.repeat(np.arange(people), 6), np.tile(np.arange(6) % 3, people)
+    features = rng.normal(size=(people, 8))[who] + 0.6 * rng.normal(size=(len(who), 8))
+    query = np.tile([True] * 3 + [False] * 3, people)
+    enrolled = ~query & (who < people * 3 // 4)
+    values = np.linalg.norm(features[query][:, None] - features[enrolled], axis=-1)
+    return be.Scores(
+        values, who[query], who[enrolled],
+        probe_meta={"camera": camera[query]}, gallery_meta={"camera": camera[enrolled]},
+    )  # fmt: skip
+
+
+def assert_within(found, whole) -> float:
+    """Hold bounds to the exact result; return the largest width."""
+    width = 0.0
+    names = {str(x).removesuffix("_at_least") for x in found if str(x).endswith("_at_least")}
+    assert names
+    for name in names:
+        low, high = found[f"{name}_at_least"].values, found[f"{name}_at_most"].values
+        exact = whole[name].sel(threshold=found.threshold) if low.ndim else whole[name]
+        assert (low <= exact.values + 1e-12).all() and (exact.values <= high + 1e-12).all(), name
+        width = max(width, float((high - low).max()))
+    for name in ("queries", "skipped", "open_queries"):
+        assert name not in found or found[name] == whole[name]
+    return width
+
+
+CARDS = ("market1501", "market1501-original", "vehicleid", "gom-market1501")
+
+
+@pytest.mark.parametrize("card", CARDS)
+@settings(max_examples=5)
+@given(seed=st.integers(0, 2**32), least=st.sampled_from((0, 3, 6)))
+def test_shared_means_over_queries_are_bounded(card, seed, least):
+    whole = be.tally(queries(seed), card)
+    shared = whole.share(max_rank=8, min_count=least)
+    found, exact = shared.dataset(), whole.dataset()
+    width = assert_within(found, exact)
+    tally = next(iter(shared.parts.values())).tally
+    if least:
+        assert not ((tally.values > 0) & (tally.values < least)).any()
+    else:
+        assert width <= 0.01 + 1e-12
+    if "rank" in found.dims:
+        np.testing.assert_array_equal(found.cmc, exact.cmc.sel(rank=found["rank"]))
+        assert not least or not ((tally.first > 0) & (tally.first < least)).any()
+
+
+@pytest.mark.parametrize("card", CARDS)
+@pytest.mark.parametrize("least", [0, 4])
+def test_shared_queries_merge(card, least, tmp_path):
+    scores = queries(3)
+    given = {"normalize": (0.0, 20.0)} if card.startswith("gom") else {}
+    rows = np.arange(scores.shape[0])
+    parts = [
+        be.tally(scores.select(probes=x), card, **given).share(min_count=least, salt="s")
+        for x in (rows[::2], rows[1::2])
+    ]
+    parts[0].save(tmp_path / "a.tally")
+    merged = be.Tally.load(tmp_path / "a.tally").merge(parts[1]).dataset()
+    whole = be.tally(scores, card, **given)
+    if not least:
+        assert merged.equals(whole.share(salt="s").dataset())
+    assert_within(merged, whole.dataset())
+    with pytest.raises(be.MergeError, match="would count twice"):
+        parts[0].merge(parts[0])
+    if not least and "rank" in merged.dims:
+        other = be.tally(scores.select(probes=rows[1::2]), card).share(max_rank=3, salt="s")
+        with pytest.raises(be.MergeError, match="folded at different ranks"):
+            parts[0].merge(other)
+
+
+def test_gom_is_shared_at_some_thresholds():
+    whole = be.tally(queries(1), "gom-market1501")
+    found = whole.share([0.1, 0.2, 0.5]).dataset()
+    assert found.threshold.values.tolist() == [0.1, 0.2, 0.5]
+    assert_within(found.drop_vars([x for x in found if not found[x].dims and "_at_" in str(x)]),
+                  whole.dataset())  # fmt: skip
+    with pytest.raises(be.ProtocolError, match="give thresholds among those of the tally"):
+        whole.share([0.105])
+    lines = " ".join(whole.share([0.1]).disclosed())
+    assert "counts of queries by hundredths of" in lines and "at 1 threshold" in lines
+    alone = be.tally(queries(1).select(probes=np.arange(12)), "gom-market1501").share().dataset()
+    assert alone.open_queries == 0 and np.isnan(alone.mfr).all()  # all are in the gallery
+    other = be.tally(queries(1), "gom-market1501", thresholds=[0.1, 0.2])
+    with pytest.raises(be.MergeError):
+        whole.share().merge(other.share())
+
+
+def test_weights_of_matches_do_not_fold():
+    scores = queries(1)
+    for card in ("open-reid", "cuhk03"):
+        with pytest.raises(be.ProtocolError, match="has weights of matches, which do not fold"):
+            be.tally(scores, card).share()
+    few = scores.select(probes=np.flatnonzero(scores.probe_labels < 1))
+    with pytest.raises(be.DataError, match="queries with a match, fewer than 5"):
+        be.tally(few, "market1501").share(min_count=5)
+
+
+def test_damaged_folded_queries_are_refused(tmp_path):
+    file = tmp_path / "t.npz"
+    be.tally(queries(1), "market1501").share().save(file)
+    with np.load(file) as archive:
+        arrays = dict(archive)
+    name = next(x for x in arrays if x.endswith("values"))
+    for key, wrong in (
+        (name, arrays[name][:, 1:]),
+        (name, -1 - arrays[name]),
+        (name.replace("values", "first"), np.zeros(3, dtype=np.int64)),
+        (name.replace("values", "ends"), np.zeros_like(arrays[name], dtype=bool)),
+    ):
+        np.savez(file, **{**arrays, key: wrong})
+        with pytest.raises(be.DataError, match="the tally is damaged: reid: "):
+            be.Tally.load(file)
+
+
+def test_the_commands_of_shared_queries(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    be.save(queries(2), "a.npz")
+    for card, said in (("market1501", "mAP, at least"), ("gom-market1501", "MREP, at most")):
+        args = [
+            "tally",
+            "a.npz",
+            "--protocol",
+            card,
+            "--site",
+            "A",
+            "--share",
+            "--force",
+            "--out",
+            "t.tally",
+        ]
+        assert main([*args, *(["--normalize", "0,20"] if "gom" in card else [])]) == 0
+        assert "counts of queries by hundredths" in capsys.readouterr().out.replace("\n    ", " ")
+        assert main(["merge", "t.tally"]) == 0
+        assert said in capsys.readouterr().out

@@ -85,7 +85,7 @@ class ResultTable:
             if part.rows
         }
         shown = self.datasets.values()
-        ranked = bool(shown) and all("mean_ap" in x or "mrep" in x for x in shown)
+        ranked = bool(shown) and all("mean_ap" in x or "mrep" in x or "queries" in x for x in shown)
         self._heads = tuple(_RANKED.values()) if ranked else _HEADS
         self._legend = _RANKED_LEGEND if ranked else _LEGEND
         kept = tuple(_RANKED if ranked else range(len(_HEADS)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import xarray as xr
 
@@ -108,6 +109,7 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
         ("mean_ap", "mAP"),
         ("rank_k_mean_ap", f"mAP, lists cut at rank {cut or 0:.0f}"),
     ):
+        yield from _between(dataset, name, measure, over, decimals=decimals)
         if (value := value_of(dataset, name)) is not None:
             ends = _ends(dataset, name)
             yield Row(measure, value, over, decimals=decimals, undefined=why, ends=ends)
@@ -115,9 +117,12 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
         place = dataset["rank"].values.tolist().index(rank)
         value, ends = _value_at(dataset, "cmc", rank=place), _ends(dataset, "cmc", rank=place)
         yield Row(f"Rank {rank:,}", value, over, decimals=decimals, ends=ends)
+    yield from _between(dataset, "mean_inp", "mINP", over, decimals=decimals)
     if (value := value_of(dataset, "mean_inp")) is not None:
         ends = _ends(dataset, "mean_inp")
         yield Row("mINP", value, over, decimals=decimals, undefined=why, ends=ends)
+    if dataset.attrs.get("rules"):  # folded: CMC and bounds alone
+        return
     for scalar in RANKED_LISTS:
         for rank in report_ranks(dataset):
             at = {"rank": dataset["rank"].values.tolist().index(rank)}
@@ -130,6 +135,15 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
         for scalar in RETRIEVED_SETS:
             text = threshold_text(threshold)
             yield _of_queries(dataset, scalar, over, "", text, {"threshold": i})
+
+
+def _between(
+    dataset: xr.Dataset, name: str, label: str, over: SampleSize, **shown: Any
+) -> Iterator[Row]:
+    """Return the rows of the bounds of a mean over queries that is not known exactly."""
+    for end in ("at least", "at most"):
+        if (value := value_of(dataset, f"{name}_{end.replace(' ', '_')}")) is not None:
+            yield Row(f"{label}, {end}", value, over, **shown)
 
 
 def _of_queries(
@@ -158,19 +172,23 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
     why_open = "every query's identity is in the gallery" if opened == 0 else ""
     decimals = _decimals(int(queries or 0))
     for scalar in (*GOM_POINTS, *QUERY_MEANS):
+        of_open = scalar.name in ("mfr_area", "tau_nz")
+        unit = "%" if scalar.percent else ""
+        digits = decimals if scalar.percent else int(scalar.decimals)
+        over = absent if of_open else ranked
+        yield from _between(dataset, scalar.name, scalar.label, over, unit=unit, decimals=digits)
         if (value := value_of(dataset, scalar.name)) is None:
             continue
-        of_open = scalar.name in ("mfr_area", "tau_nz")
         yield Row(
             scalar.label,
             value,
-            absent if of_open else ranked,
-            unit="%" if scalar.percent else "",
-            decimals=decimals if scalar.percent else int(scalar.decimals),
+            over,
+            unit=unit,
+            decimals=digits,
             undefined=(why_open if of_open else why) or scalar.undefined,
             ends=_ends(dataset, scalar.name),
         )
-    for rank in report_ranks(dataset):
+    for rank in report_ranks(dataset) if "cmc" in dataset else ():
         ends = _ends(dataset, "cmc", rank=dataset["rank"].values.tolist().index(rank))
         value = float(dataset["cmc"].sel(rank=rank))
         yield Row(f"Rank {rank:,}", value, ranked, decimals=decimals, undefined=why, ends=ends)

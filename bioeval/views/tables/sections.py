@@ -31,11 +31,11 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Table
     """Return the section of a task, with the name of its system where there are several."""
     attrs = dataset.attrs
     more: list[str] = []
-    if "mrep" in dataset:
+    if _holds(dataset, "mrep"):
         rows = gom_rows(dataset)
         options = ["removes", "junk", "variant", "budget", "ties"]
         more = [_queries(dataset)] if "queries" in dataset else []
-    elif "mean_ap" in dataset and "queries" in dataset:
+    elif _holds(dataset, "mean_ap") and "queries" in dataset:
         rows = reid_rows(dataset)
         options = ["removes", "junk", "cmc_counts", "ties", "ap"]
         more = [_queries(dataset), *_worst(dataset)]
@@ -63,6 +63,11 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Table
     notes = [f"n/a: {why}" for why in why_not]
     shown = with_shared_decimals(listed)
     return TableSection(named, _details(attrs, *options), shown, [*more, *notes])
+
+
+def _holds(dataset: xr.Dataset, name: str) -> bool:
+    """Whether a dataset has a measure, or its bounds."""
+    return name in dataset or f"{name}_at_least" in dataset
 
 
 def title(dataset: xr.Dataset, path: str, several: bool) -> str:
