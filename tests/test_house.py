@@ -59,9 +59,9 @@ def tree(path: Path) -> ast.Module:
 
 
 def test_modules_lines_and_tokens():
-    figure("modules", len(MODULES), 438)
-    figure("lines", sum(map(lines, MODULES)), 93_000)
-    figure("tokens of code", sum(map(tokens, MODULES)), 640_000)
+    figure("modules", len(MODULES), 445)
+    figure("lines", sum(map(lines, MODULES)), 97_000)
+    figure("tokens of code", sum(map(tokens, MODULES)), 665_000)
 
 
 @pytest.mark.parametrize(("call", "bound"), [("verification", 12_200), ("evaluate", 18_000)])
