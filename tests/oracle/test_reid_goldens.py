@@ -402,3 +402,30 @@ def test_the_numbers_of_the_page(folder):
     ends = [value("ties_small", "mean_ap", ties=x) for x in ("pessimistic", "optimistic", "stable")]
     assert ends == [0.647, 0.748, 0.712]
     assert value("ties_small", "mean_ap", ap="tied-once") == 0.663
+
+
+@pytest.mark.parametrize("name", [x for x in CASES if not x.startswith("ties")])
+def test_published_numbers_are_found_by_the_names_of_their_cards(folder, name):
+    """The mAP of each reference program, printed to two digits, names its card or departure."""
+    scores, found = load(folder, name)
+    checked = 0
+    for key, reference in found.items():
+        program, _, output = key.rpartition("/")
+        if program not in SAME or OUTPUT.get(output) != "mean_ap" or reference.ndim:
+            continue
+        card, options = SAME[program]
+        words = {f"the card {card}"}
+        if options:
+            words.add("junk: junk stays, as wrong entries that match no query")
+        ds = be.conventions(scores, measure="mean_ap", published=f"{100 * float(reference):.2f}")
+        agree = [
+            x
+            for row, also, how in zip(
+                ds.reading.values, ds.also.values, ds.agrees.values, strict=True
+            )
+            if how
+            for x in (row, *also.splitlines())
+        ]
+        assert words & set(agree), (key, float(reference), agree)
+        checked += 1
+    assert checked
