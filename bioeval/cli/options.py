@@ -16,6 +16,7 @@ from click.core import ParameterSource
 from bioeval.base.errors import Argument, BioevalError, Naming, ProtocolError, renamed
 from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import MARGIN, METADATA, NUMBERS
+from bioeval.cli.help_headings import by_heading
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -75,6 +76,14 @@ class Command(click.Command):
             return f"{name}={value}" if option is None else f"{option} {shlex.quote(typed)}"
 
         return named
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their headings, in columns of one width."""
+        listed = by_heading(self.name or "", self.get_params(ctx), ctx)
+        widest = min(30, max(len(name) for _, lines in listed for name, _ in lines))
+        for heading, lines in listed:
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:{widest}}", text) for name, text in lines])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error of the library names the command's options."""
