@@ -11,4 +11,5 @@ from bioeval.stats.binomial import (
 )
 from bioeval.stats.bootstrap import subject_bootstrap as subject_bootstrap
 from bioeval.stats.options import METHODS as METHODS, Interval as Interval
+from bioeval.stats.rank_agreement import rank_agreement as rank_agreement
 from bioeval.stats.repeated import RepeatedMean as RepeatedMean, nadeau_bengio as nadeau_bengio
