@@ -59,9 +59,9 @@ def tree(path: Path) -> ast.Module:
 
 
 def test_modules_lines_and_tokens():
-    figure("modules", len(MODULES), 426)
-    figure("lines", sum(map(lines, MODULES)), 90_100)
-    figure("tokens of code", sum(map(tokens, MODULES)), 617_500)
+    figure("modules", len(MODULES), 429)
+    figure("lines", sum(map(lines, MODULES)), 90_400)
+    figure("tokens of code", sum(map(tokens, MODULES)), 619_500)
 
 
 @pytest.mark.parametrize(("call", "bound"), [("verification", 12_100), ("evaluate", 18_000)])
