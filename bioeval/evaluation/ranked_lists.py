@@ -13,7 +13,7 @@ from bioeval.base.scalars import Name
 from bioeval.evaluation.reid import apply_convention, gom
 from bioeval.results.dataset import build
 from bioeval.results.gom import GOM
-from bioeval.scores.blocks import as_distances
+from bioeval.scores.blocks import as_distances, require_subjects
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.thresholds import to_user
 
@@ -33,6 +33,8 @@ def ranked_lists(
 ) -> xr.Dataset:
     """Return the list of each query, nearest first, and its measures at the thresholds."""
     require_scores(scores)
+    require_subjects(scores, "a ranked list")
+    scores.require_matrix()
     m, n = scores.shape
     if m > QUERIES:
         raise DataError(

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from bioeval.base.arguments import require_list, require_text
 from bioeval.base.errors import DataError, counted
 from bioeval.results.words import threshold_text
 from bioeval.views.plots import style as look
@@ -84,7 +85,13 @@ class RankedListsDisplay(Display):
         ax.set_xlim(0.4, places + 1.0 + 4.6 * len(self.words[0]))
         ax.set_ylim(rows - 0.4, -0.9)
         ax.set_xticks(np.arange(1, places + 1))
-        shown = [f"query {i}" for i in range(rows)] if queries is None else list(queries)
+        shown = (
+            [f"query {i}" for i in range(rows)]
+            if queries is None
+            else require_list("queries", queries)
+        )
+        for word in shown:
+            require_text("queries", word)
         if len(shown) != rows:
             raise DataError(
                 f"queries has {counted(len(shown), 'names')} for {rows:,} queries; expected a name "
