@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from bioeval.views.plots.folds import *  # noqa: F403
     from bioeval.views.plots.groups import *  # noqa: F403
     from bioeval.views.plots.over_time import *  # noqa: F403
+    from bioeval.views.plots.ranked_lists import RankedListsDisplay as RankedListsDisplay
     from bioeval.views.plots.ranks import *  # noqa: F403
     from bioeval.views.plots.rates import *  # noqa: F403
     from bioeval.views.plots.row_walk import *  # noqa: F403
@@ -144,6 +145,59 @@ def matrix(
     from bioeval.views.plots.score_plots import MatrixDisplay
 
     return MatrixDisplay.from_results(matrix_image(scores, pixels)).plot(ax, **style)
+
+
+def ranked_lists(
+    scores: Scores,
+    ax: Axes | None = None,
+    *,
+    thresholds: Sequence[float],
+    convention: Any = "market1501",
+    budget: int | None = None,
+    queries: Sequence[str] | None = None,
+    **style: Any,
+) -> RankedListsDisplay:
+    """Draw the ranked lists of a few queries, with what each threshold retrieves.
+
+    Parameters
+    ----------
+    scores : Scores
+        At most 30 queries against a gallery; the nearest 40 entries of each are drawn.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    thresholds : increasing sequence of float
+        Of distances that are not normalised; similarities are negated.
+    convention, budget
+        As for :func:`bioeval.gom`.
+    queries : sequence of str, optional
+        Names of the queries.
+    **style
+        Properties of the boxes; ``name`` names the system.
+
+    Returns
+    -------
+    RankedListsDisplay
+        With ``match``, ``within``, ``words``, ``ax_`` and ``figure_``.
+
+    Notes
+    -----
+    Beside each list stand its average precision, and RP, VP and ReP at each threshold; of a query
+    whose identity is not in the gallery, FR. The picture is that of Figure 2 of arXiv:2011.11506.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> d = [[0.1, 0.2, 0.4, 0.7, 0.8], [0.4, 0.7, 0.75, 0.8, 0.9]]
+    >>> display = be.plot.ranked_lists(
+    ...     be.Scores(d, [1, 9], [1, 1, 1, 2, 3]), thresholds=[0.3, 0.6], convention="vehicleid")
+    >>> display.words[0]
+    ['AP 1.00', 'RP 1.00 VP 0.67 ReP 0.82', 'RP 1.00 VP 1.00 ReP 1.00']
+    """
+    from bioeval.evaluation.ranked_lists import ranked_lists as lists
+    from bioeval.views.plots.ranked_lists import RankedListsDisplay
+
+    display = RankedListsDisplay.from_results(lists(scores, thresholds, convention, budget))
+    return display.plot(ax, queries=queries, **style)
 
 
 def save_all(

@@ -33,7 +33,8 @@ NAMES = {
     ),
     "bioeval.stats": (
         "METHODS Interval RepeatedMean auc_jackknife clopper_pearson delong mansfield_wayman "
-        "nadeau_bengio rank_agreement rule_of_3 rule_of_30 subject_bootstrap wilson zero_error_bound"
+        "nadeau_bengio rank_agreement rule_of_3 rule_of_30 subject_bootstrap wilson "
+        "zero_error_bound"
     ),
     "bioeval.protocol": "Protocol available explain for_layout load parse",
 }

@@ -1,5 +1,6 @@
 """The public names, one line for each: type checkers and the package itself read them here."""
 
+from bioeval.stats.agreement import rank_agreement as rank_agreement
 from bioeval.stats.analytic import mansfield_wayman as mansfield_wayman
 from bioeval.stats.auc import auc_jackknife as auc_jackknife, delong as delong
 from bioeval.stats.binomial import (
@@ -11,5 +12,4 @@ from bioeval.stats.binomial import (
 )
 from bioeval.stats.bootstrap import subject_bootstrap as subject_bootstrap
 from bioeval.stats.options import METHODS as METHODS, Interval as Interval
-from bioeval.stats.rank_agreement import rank_agreement as rank_agreement
 from bioeval.stats.repeated import RepeatedMean as RepeatedMean, nadeau_bengio as nadeau_bengio

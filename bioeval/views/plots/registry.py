@@ -121,6 +121,7 @@ _TABLE = (
     Plot("score_distributions", "ScoreDistributionsDisplay", SCORES, "be.Scores", (),
          {"score-distributions": {}}),
     Plot("matrix", "MatrixDisplay", SCORES, "be.Scores", (), {"matrix": {}}),
+    Plot("ranked_lists", "RankedListsDisplay", "bioeval.views.plots.ranked_lists", "be.Scores"),
     Plot("row_walk", "RowWalkDisplay", "bioeval.views.plots.row_walk", "be.explain"),
 )
 # fmt: on
