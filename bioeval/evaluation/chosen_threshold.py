@@ -28,7 +28,8 @@ def chosen_threshold(
 ) -> float:
     """Return the distance that a rule chooses on all attempts; only a given one reads no score.
 
-    `missed` are genuine and impostor attempts that no threshold accepts. NaN rejects all: the stricter thresholds are all taken by scores.
+    `missed` are genuine and impostor attempts that no threshold accepts. NaN rejects
+    all: the stricter thresholds are all taken by scores.
     """
     scores = reader.scores
     rule = rule.as_distance(scores.kind)

@@ -21,6 +21,7 @@ from bioeval.evaluation.task_plan import TaskPlanner, sampled_identification
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.open_set import impostor_probes
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
@@ -68,6 +69,7 @@ def ranks_dataset(tally: IdentificationTally, ties: str) -> xr.Dataset:
     return build(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)
 
 
+@leaves_out_attacks
 @distributable
 def open_set(
     scores: Scores,
@@ -201,6 +203,7 @@ def open_set(
     return _with_selectivity(found, scores, tally) if given else found
 
 
+@leaves_out_attacks
 @distributable
 def closed_set(
     scores: Scores,
@@ -337,6 +340,7 @@ def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTa
     return found
 
 
+@leaves_out_attacks
 def ranks(
     scores: Scores,
     *,

@@ -238,7 +238,7 @@ _OPTIONS = {
 }
 
 _WORDS = ("name", "layout", "kind", "nan", "origin", "gallery", "exclude")
-_NUMBERS = ("probes", "gallery_templates", "gallery_subjects")
+_NUMBERS = ("probes", "gallery_templates", "gallery_subjects", "attacks")
 _FLOATS = ("mate", "other", "nearest_mate", "nearest_other")
 
 

@@ -152,9 +152,7 @@ class Attempts:
         edges = np.concatenate([[-np.inf], np.minimum(inner, _LARGEST), [_LARGEST, np.inf]])
         before, after = [cells.negative_infinite, 0], [0, cells.positive_infinite]
         counts = np.concatenate([before, cells.counts, after]).astype(np.int64)
-        return cls(
-            genuine, edges, counts, missed=missed[0], missed_impostors=missed[1]
-        )
+        return cls(genuine, edges, counts, missed=missed[0], missed_impostors=missed[1])
 
     def look_into(self, values: np.ndarray, weights: np.ndarray) -> None:
         """Take the impostor scores of some bins, in increasing order."""

@@ -31,6 +31,7 @@ from bioeval.results.closed_set import closed_set_dataset
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.open_set import impostor_role, open_set_dataset
 from bioeval.results.verification import grid_of
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.template_fusion import parse_fusion
@@ -56,6 +57,7 @@ _COUNTS = {
 }
 
 
+@leaves_out_attacks
 def repeat(
     scores: Scores,
     splitter: Any,
