@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -20,6 +21,7 @@ class AttackDetDisplay(DetDisplay):
         DetDisplay.spec, plot="attack_det", title="DET of impostors and attacks",
         x_label="False accept rate, FAR, or attack accept rate, IAPAR (%)",
         terms=(("far",), ("frr",)),
+        over=lambda systems: [_attempts(systems)],
         details=lambda _: ["points: at the threshold of the equal error rate of impostors"],
     )  # fmt: skip
 
@@ -33,6 +35,13 @@ class AttackDetDisplay(DetDisplay):
                 for one in (_zero_effort(system), *_species(system))
             ])
         )  # fmt: skip
+
+
+def _attempts(systems: Sequence[System]) -> str:
+    """Return the numbers of attempts of each curve."""
+    numbers = (int(one.dataset["impostor_attempts"]) for one in systems)
+    said = (f"{one.name} {n:,}" for one, n in zip(systems, numbers, strict=True))
+    return f"genuine {int(systems[0].dataset['genuine_attempts']):,}, {', '.join(said)} attempts"
 
 
 def _zero_effort(system: System) -> System:
