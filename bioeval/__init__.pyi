@@ -50,6 +50,7 @@ from bioeval.evaluation.sample_size import sample_size as sample_size
 from bioeval.evaluation.summaries import summaries as summaries
 from bioeval.evaluation.tally import refine_tally as refine_tally, tally as tally
 from bioeval.evaluation.verification import verification as verification
+from bioeval.evaluation.vulnerability import vulnerability as vulnerability
 from bioeval.evaluation.workload import workload as workload
 from bioeval.evaluation.worst_pairs import worst_pairs as worst_pairs
 from bioeval.evaluation.zoo import zoo as zoo

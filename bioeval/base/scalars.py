@@ -26,6 +26,8 @@ ISO_NAMES = {
     "FNIR": "false-negative identification rate",
     "TPIR": "true-positive identification rate",
     "SEL": "selectivity",
+    "IAPAR": "impostor attack presentation accept rate",
+    "RIAPAR": "relative impostor attack presentation accept rate",
 }
 
 #: The results that may have a scalar.

@@ -68,6 +68,12 @@ def _require_room(out: str, scores: Scores) -> None:
 @click.option("--goat-sd", type=float, help="SD over subjects of genuine gaussian-scores.  [0]")
 @click.option("--wolf-sd", type=float, help="SD over probe subjects of impostor scores.  [0]")
 @click.option("--lamb-sd", type=float, help="SD over claimed subjects of impostor scores.  [0]")
+@click.option(
+    "--attacks",
+    metavar="SPECIES=S,...",
+    help="Attack presentations of each species and strength: 0 an impostor, 1 the target.",
+)
+@click.option("--presentations", type=int, help="Of each species against each subject.  [5]")
 @seed_option("The same seed, the same scores.")
 @json_option("Describe what was written as JSON.")
 def command(out: str, as_json: bool, within: Any, **options: Any) -> None:
@@ -81,6 +87,7 @@ def command(out: str, as_json: bool, within: Any, **options: Any) -> None:
     --------
       bioeval simulate --subjects 100 --templates 5 --out scores.npz
       bioeval simulate --layout probe-against-gallery --probes 3 --unenrolled 0.2 --out open.npz
+      bioeval simulate --attacks print=0.6,mask=0.9 --out attacked.npz
       bioeval simulate --model gaussian-scores --d-prime 3 --kind similarity --out gauss.npz
     """
     from bioeval.cli.console import put, show_json

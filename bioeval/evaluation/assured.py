@@ -27,6 +27,7 @@ from bioeval.evaluation.pairs_of_people import PairShares
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Title
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import threshold_text
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress
 from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
@@ -329,6 +330,7 @@ def require_named_people(scores: Scores, what: str) -> None:
     )
 
 
+@leaves_out_attacks
 def check_claim(
     scores: Scores,
     threshold: Any,

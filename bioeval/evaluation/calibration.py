@@ -31,6 +31,7 @@ from bioeval.results.calibration import (
     wanted_distances,
 )
 from bioeval.results.words import excluded_by_system, number
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_columns import probe_column
@@ -39,6 +40,7 @@ from bioeval.tallies.calibration_counts import CalibrationCounts, count_for_cali
 from bioeval.tallies.thresholds import to_user
 
 
+@leaves_out_attacks
 def calibration(
     scores: Scores,
     priors: Sequence[float] = PRIORS,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
@@ -21,11 +23,13 @@ def chosen_threshold(
     *,
     templates: str,
     fusion: str,
+    missed: tuple[int, int] = (0, 0),
     progress: Progress | None = None,
 ) -> float:
     """Return the distance that a rule chooses on all attempts; only a given one reads no score.
 
-    NaN rejects all: the stricter thresholds are all taken by scores.
+    `missed` are genuine and impostor attempts that no threshold accepts. NaN rejects
+    all: the stricter thresholds are all taken by scores.
     """
     scores = reader.scores
     rule = rule.as_distance(scores.kind)
@@ -36,7 +40,9 @@ def chosen_threshold(
     costs = np.array([rule.values]) if rule.name == "cost" else np.empty((0, 3))
     job.wanted = PointsWanted(targets, costs, rule.name in ("cost", "accuracy"))
     (tally,) = run_jobs(scores, reader, [job], progress)
-    genuine, impostor = len(tally.genuine), tally.impostor.total
+    tally = replace(tally, missed=missed)
+    attempts = Attempts.of_cells(tally.genuine, tally.impostor, missed)
+    genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
     if not (genuine and impostor):
         lacking = "impostor" if genuine else "genuine"
         raise ProtocolError(
@@ -44,7 +50,7 @@ def chosen_threshold(
             f"there is no {lacking} attempt; give a number"
         )
     if rule.name == "frr":
-        strictest = Attempts.of_cells(tally.genuine, tally.impostor).at_frr(rule.values[0])
+        strictest = attempts.at_frr(rule.values[0])
         return np.nan if strictest is None else strictest
     if rule.name == "accuracy":  # each attempt weighs the same
         costs = np.array([[0.5, genuine, impostor]])

@@ -36,6 +36,7 @@ from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.reid import camera_warnings, cameras_of, convention_of
 from bioeval.results.dataset import build
 from bioeval.results.words import margin_in_words
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.top_k import TopKScores
@@ -96,6 +97,7 @@ _JACKKNIFED = (
 _WEAK = "too few impostor attempts for this FAR"
 
 
+@leaves_out_attacks
 @distributable
 def compare(
     a: Scores,

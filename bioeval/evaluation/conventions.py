@@ -36,6 +36,7 @@ from bioeval.results.blocks import (
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.reid import ReidOptions, reid_dataset
 from bioeval.results.words import number
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance, describe
@@ -50,6 +51,7 @@ MEASURES = {
 }
 
 
+@leaves_out_attacks
 def conventions(
     scores: Scores,
     *,

@@ -21,6 +21,7 @@ from bioeval.kernels.folds import FoldRows
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import number, percent, threshold_text
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import (
     Block as RowBlock,
     BlockReader,
@@ -223,6 +224,7 @@ def pauc(fractions: np.ndarray, frr: np.ndarray) -> float:
 FRACTIONS = tuple(k / 100 for k in range(51))
 
 
+@leaves_out_attacks
 def error_discard(
     scores: Scores,
     quality: Any,

@@ -28,6 +28,7 @@ from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.results.assembly import tree_of
 from bioeval.results.dataset import Scalars
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress, is_small, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores
@@ -36,6 +37,7 @@ from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.points import check_far_targets
 
 
+@leaves_out_attacks
 @distributable
 def evaluate(
     scores: Scores | Mapping[str, Scores],
@@ -132,6 +134,7 @@ def evaluate(
     return found
 
 
+@leaves_out_attacks
 def summary(
     scores: Scores | Mapping[str, Scores],
     protocol: str | Protocol = "auto",

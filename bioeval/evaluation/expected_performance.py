@@ -16,6 +16,7 @@ from bioeval.base.variables import VERIFICATION
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import percent, threshold_text
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
@@ -46,6 +47,7 @@ _USELESS = 0.45
 ALPHAS = tuple(k / 100 for k in range(101))
 
 
+@leaves_out_attacks
 def epc(
     dev: Scores,
     test: Scores,

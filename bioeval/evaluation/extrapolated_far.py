@@ -18,6 +18,7 @@ from bioeval.base.scalars import Name
 from bioeval.evaluation.assured import require_named_people
 from bioeval.evaluation.pairs_of_people import PairShares
 from bioeval.results.dataset import about_attrs, build
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.bootstrap import quantiles
@@ -187,6 +188,7 @@ def _loosest(model: _Model, closest: _Closest, target: float, natural: bool) -> 
     return place(inside) if found.any() else np.array([np.nan])
 
 
+@leaves_out_attacks
 @stage("extrapolated FAR")
 def extrapolate_far(
     scores: Scores,

@@ -15,6 +15,7 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress
 from bioeval.scores.formats.archive import Archive
 from bioeval.scores.formats.files import existing_file, guarded, replacing
@@ -312,6 +313,7 @@ class GalleryPart:
             )
 
 
+@leaves_out_attacks
 @distributable
 def best_mates(
     scores: Scores,

@@ -23,6 +23,7 @@ from bioeval.results.blocks import Block, Found, Sentence, Table, Terms, Warning
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate, shown_ranks
 from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS, impostor_role
 from bioeval.results.words import excluded, percent
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
@@ -221,6 +222,7 @@ SIZES = 12
 SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 
 
+@leaves_out_attacks
 def gallery_size(
     scores: Scores,
     sizes: Sequence[int] | None = None,

@@ -34,6 +34,7 @@ from bioeval.results.blocks import (
 )
 from bioeval.results.groups import GROUPS, INEQUITY, Grouping, groups_dataset, inequity
 from bioeval.results.words import number, percent, threshold_text
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
@@ -333,6 +334,7 @@ TASKS = ("verification", "open_set")
 MOST_GROUPS = 256
 
 
+@leaves_out_attacks
 @distributable
 def by_group(
     scores: Scores,

@@ -21,6 +21,7 @@ from bioeval.evaluation.task_plan import TaskPlanner, sampled_identification
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.open_set import impostor_probes
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores, are_lists
@@ -69,6 +70,7 @@ def ranks_dataset(tally: IdentificationTally, ties: str) -> xr.Dataset:
     return build(variables, RANKS, {"probe": np.arange(len(rank))}, attrs)
 
 
+@leaves_out_attacks
 @distributable
 def open_set(
     scores: Scores,
@@ -217,6 +219,7 @@ def lists_open_set(
     return open_set_of_lists(scores, task, check_thresholds(thresholds), far_targets)
 
 
+@leaves_out_attacks
 @distributable
 def closed_set(
     scores: Scores,
@@ -353,6 +356,7 @@ def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTa
     return found
 
 
+@leaves_out_attacks
 def ranks(
     scores: Scores,
     *,

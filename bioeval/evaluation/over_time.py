@@ -24,6 +24,7 @@ from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.results.reid import REID
 from bioeval.results.words import excluded, number, percent
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.enrolment_times import times_of
 from bioeval.scores.labels import NOT_ENROLLED
@@ -246,6 +247,7 @@ def _stored(edges: np.ndarray) -> np.ndarray:
 _DAY = np.timedelta64(1, "D")
 
 
+@leaves_out_attacks
 @distributable
 def over_time(
     scores: Scores,
@@ -387,6 +389,7 @@ def over_time(
     return _with_ends(ds, ends, OVER_TIME, limits.for_this_gallery, len(weights))
 
 
+@leaves_out_attacks
 @distributable
 def ageing(
     scores: Scores,

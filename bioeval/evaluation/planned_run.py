@@ -19,6 +19,7 @@ from bioeval.base.version import __version__
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import build
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.embeddings import METRICS
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.working_memory import estimated_bytes
@@ -42,6 +43,7 @@ _NO_WIDTH = "be.sample_size plans the width of an interval"
 MEASURED = 4000
 
 
+@leaves_out_attacks
 @without(
     **dict.fromkeys(("price", "max_hours", "max_cost"), _NO_PRICE),
     **dict.fromkeys(("frr", "icc", "far", "far_icc", "frr_width"), _NO_WIDTH),

@@ -18,6 +18,7 @@ from bioeval.evaluation.verification import verification
 from bioeval.protocol.card import Protocol
 from bioeval.results.assembly import tree_of
 from bioeval.results.threshold_lookup import at_rows, check_places, rates_at, rates_of_tree_at
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.threshold_rules import Rule, is_number, parse_rule
@@ -32,6 +33,7 @@ _TASKS: dict[str, Callable[..., Any]] = {
 _EXACT = "exact: counted in the scores at the threshold itself"
 
 
+@leaves_out_attacks
 def at(
     result: Scores | xr.Dataset | xr.DataTree | Tally,
     threshold: Any,

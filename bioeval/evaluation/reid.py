@@ -48,6 +48,7 @@ from bioeval.results.reid import (
 )
 from bioeval.results.top_k import TOP_K, reid_of_lists
 from bioeval.results.words import excluded_by_system
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.top_k import TopKScores, are_lists
@@ -65,6 +66,7 @@ Named = str | os.PathLike[str] | Protocol
 TAUS = 101
 
 
+@leaves_out_attacks
 @distributable
 def reid(
     scores: Scores,
@@ -292,6 +294,7 @@ def _with_limits(
     return query_mean_intervals(result, measures, people, names, options)
 
 
+@leaves_out_attacks
 @distributable
 def gom(
     scores: Scores,

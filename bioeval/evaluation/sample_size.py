@@ -20,6 +20,7 @@ from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.evaluation.verification import verification
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import Variables, build
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.binomial import rule_of_30
@@ -229,6 +230,7 @@ LEAST_FAR = 1e-17
 ASSURANCE = 0.92
 
 
+@leaves_out_attacks
 def sample_size(
     pilot: Scores | None = None,
     *,

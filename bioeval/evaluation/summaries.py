@@ -22,12 +22,14 @@ from bioeval.results.summaries import (
     summaries_tree,
 )
 from bioeval.scores.arrays import as_index
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.tallies.index_sets import (
     IndexSet,
 )
 
 
+@leaves_out_attacks
 def summaries(
     scores: Scores,
     partitions: Any,

@@ -24,6 +24,7 @@ from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.evaluation.protocol_tally import Tally
 from bioeval.evaluation.task_counts import TaskCounts, with_notes
 from bioeval.protocol.card import Protocol
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import Provenance
@@ -39,6 +40,7 @@ from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob
 
 
+@leaves_out_attacks
 @distributable
 def tally(
     scores: Scores,
@@ -212,6 +214,7 @@ def about_of_site(about: Provenance, key: DigestKey, site: str) -> Provenance:
     )
 
 
+@leaves_out_attacks
 def refine_tally(
     counted: Tally,
     scores: Scores | Sequence[Scores],

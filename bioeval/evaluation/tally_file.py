@@ -247,7 +247,7 @@ _OPTIONS = {
 FOLDED_MEANS = {"mean_ap", "mean_inp", "mrep", "mvp", "mfr"}
 
 _WORDS = ("name", "layout", "kind", "nan", "origin", "gallery", "exclude")
-_NUMBERS = ("probes", "gallery_templates", "gallery_subjects")
+_NUMBERS = ("probes", "gallery_templates", "gallery_subjects", "attacks")
 _FLOATS = ("mate", "other", "nearest_mate", "nearest_other")
 
 

@@ -13,6 +13,7 @@ from bioeval.base.engine import Client, refuse_engine
 from bioeval.base.random import RandomState
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.results.verification import verification_dataset
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
@@ -25,6 +26,7 @@ from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob
 
 
+@leaves_out_attacks
 @distributable
 def verification(
     scores: Scores,

@@ -20,6 +20,7 @@ from bioeval.results.blocks import Block, Found, Sentence, Table
 from bioeval.results.dataset import Variables, build
 from bioeval.results.threshold_lookup import other_targets, threshold_of
 from bioeval.results.words import excluded
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.stats.options import CONFIDENCE
 from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
 
@@ -129,6 +130,7 @@ class _Rates:
             return -np.expm1(self.size * np.log1p(-rate))
 
 
+@leaves_out_attacks
 def workload(
     rates: xr.Dataset | Mapping[str, float],
     *,

@@ -15,6 +15,7 @@ from bioeval.evaluation.plan import compared_scores, resolve_card
 from bioeval.evaluation.reid import apply_convention
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import about_attrs, build
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.template_fusion import parse_fusion
@@ -138,6 +139,7 @@ _RULE = (
 )
 
 
+@leaves_out_attacks
 def worst_pairs(
     scores: Scores,
     n: int = 20,

@@ -34,6 +34,7 @@ from bioeval.results.blocks import (
 from bioeval.results.dataset import Variables
 from bioeval.results.words import excluded, number, p_value, percent, threshold_text
 from bioeval.results.zoo import Quantile, zoo_dataset
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
@@ -120,6 +121,7 @@ _NEEDED = {
 }
 
 
+@leaves_out_attacks
 @distributable
 def zoo(
     scores: Scores,

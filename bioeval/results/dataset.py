@@ -131,6 +131,7 @@ def about_attrs(
         "fingerprint": "; ".join(shown),
         "origin": about.origin,
         **({"reading": "; ".join(about.reading)} if about.reading else {}),
+        **({"attacks_left_out": about.attacks} if about.attacks else {}),
         "bioeval_version": __version__,
         "warnings": "\n".join(dict.fromkeys([*about.notes, *_of_subjects(about), *warnings])),
     }

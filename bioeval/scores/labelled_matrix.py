@@ -67,6 +67,8 @@ class LabelledMatrix:
     exclude: tuple[str, ...] = ()
     #: What was found when a file was read or the scores were made, for every result: sentences.
     remarks: tuple[str, ...] = ()
+    #: Attack presentations that were left out.
+    attacks_left_out = 0
     #: How a file was read, for the description of the data: phrases.
     reading: tuple[str, ...] = ()
     #: Identities that mark distractors, where the names of images say so.
@@ -544,6 +546,17 @@ class LabelledMatrix:
         """Return the raw values of rows ``low:high``, with the columns in `order`."""
         columns = self._columns if order is None else self.base_columns(order)
         return read_block(self._base, self._rows, low, high, columns)
+
+    def cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return the raw values of the cells ``(rows, columns)``."""
+        i, j = self.base_rows(rows), self.base_columns(columns)
+        if isinstance(self._base, np.ndarray):
+            return self._base[i, j]
+        found, order = np.empty(len(i), dtype=self.dtype), np.argsort(i, kind="stable")
+        starts = np.flatnonzero(np.diff(i[order], prepend=-1))
+        for some in np.split(order, starts[1:]) if len(order) else ():
+            found[some] = np.asarray(self._base[i[some[0]] : i[some[0]] + 1])[0, j[some]]
+        return found
 
     def read_mask(self, low: int, high: int, order: np.ndarray | None = None) -> np.ndarray:
         """Return the mask of rows ``low:high``, with the columns in `order`."""

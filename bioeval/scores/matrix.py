@@ -309,11 +309,7 @@ class Scores(LabelledMatrix):
             refuse(self._mask[rows, columns] == IGNORE, "are cells that the mask ignores")
         refuse(self.excluded(i, j), f"are left out by exclude={', '.join(self.exclude)}")
         self.verify()
-        if isinstance(self._base, np.ndarray):
-            values = self._base[rows, columns]
-        else:
-            cells = zip(rows, columns, strict=True)
-            values = np.array([np.asarray(self._base[r])[c] for r, c in cells])
+        values = self.cells(i, j)
         who = None
         if self.labelled:
             who = np.empty((len(i), 2), dtype=object)

@@ -43,6 +43,8 @@ class PairScores(Scores):
         The names of the templates of both sides.
     unordered : bool
         Whether both orders of two templates were merged.
+    attack : ndarray, shape (p,), or None
+        The attack instrument species of each pair; empty for bona fide presentations.
     missing : int
         Pairs of a published list that are not among these, since one of their templates is missing.
     """
@@ -50,6 +52,7 @@ class PairScores(Scores):
     missing = 0
     labelled = False
     unordered = False
+    attack: np.ndarray | None = None
 
     def __init__(
         self,
@@ -186,6 +189,7 @@ class PairScores(Scores):
             templates=None if self.templates is None else self.templates.take(rows),
         )
         view.unordered, view.origin, view.reading = self.unordered, self.origin, self.reading
+        view.attack = None if self.attack is None else self.attack[rows]
         if "pair_ids" in self.__dict__:
             view.pair_ids = self.pair_ids[rows]
         return view

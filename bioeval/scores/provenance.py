@@ -48,6 +48,7 @@ def describe(
         origin=scores.origin,
         exclude=", ".join(scores.exclude),
         reading=scores.reading,
+        attacks=scores.attacks_left_out,
         gallery="" if pairs or not scores.labelled else digest(scores.gallery_labels),
     )
 
@@ -116,6 +117,7 @@ class Provenance:
     exclude: str = ""
     sites: tuple[str, ...] = ()
     reading: tuple[str, ...] = ()  # how files were read
+    attacks: int = 0  # attack presentations left out
 
     @property
     def people(self) -> tuple[int, int, int] | None:
@@ -150,6 +152,7 @@ class Provenance:
             notes=_joined(notes, other.notes),
             sites=_joined(self.sites, other.sites),
             reading=_joined(self.reading, other.reading),
+            attacks=self.attacks + other.attacks,
         )
 
     def with_appended(self, other: Provenance) -> Provenance:

@@ -169,6 +169,7 @@ class VerificationTally:
     people: tuple[int, int] | None = None  # subjects of listed attempts, disjoint pairs of them
     unenrolled: np.ndarray | None = None  # scores of drawn claims by probes who are not enrolled
     kept: KeptScores | None = None  # impostor scores around the operating points
+    missed: tuple[int, int] = (0, 0)  # genuine and impostor attempts that no threshold accepts
     attempts: str = ""  # metadata column whose values make transactions
 
     def merge(self, other: VerificationTally) -> VerificationTally:

@@ -97,7 +97,8 @@ class PointFinder:
         self._with_rows = wants_rows(tally, wanted)
         if second_pass is not None and second_pass.cells.total == tally.impostor.total:
             self._cells = second_pass.cells
-        self._attempts = Attempts.of_cells(tally.genuine.astype(np.float64), self._cells)
+        genuine = tally.genuine.astype(np.float64)
+        self._attempts = Attempts.of_cells(genuine, self._cells, tally.missed)
         self._uncut = self._attempts.counts
         self._second_pass: SecondPass | None = None
         self._known: list[SecondPass] = []
@@ -174,7 +175,7 @@ class PointFinder:
         near = attempts.up_to(attempts.crossing_bin())
         for target in (0.0, *self._wanted.targets):
             near |= attempts.up_to(attempts.bin_past(target))
-        near[attempts.bin_of(float(attempts.genuine[-1]))] = True
+        near[attempts.bin_of(attempts.genuine[-1:])] = True
         if self._wanted.rows is not None:
             near[attempts.bin_of(self._wanted.rows)] = True
         self._near, self._optimal = near, np.zeros(len(near), dtype=bool)
@@ -258,7 +259,7 @@ class PointFinder:
         kept = np.append(self._near[1:], True) | self._near
         kept[[0, -1]] = True
         before = np.cumsum(attempts.counts)[kept]
-        fewer = Attempts(attempts.genuine, attempts.edges[kept], np.diff(before, prepend=0))
+        fewer = replace(attempts, edges=attempts.edges[kept], counts=np.diff(before, prepend=0))
         order = np.argsort(np.concatenate(values), kind="stable")
         fewer.look_into(np.concatenate(values)[order], np.concatenate(weights)[order])
         return fewer
@@ -319,7 +320,7 @@ def _points_of_few(
     points = undefined_points(wanted, symmetric)
     scores = np.concatenate([np.empty(0, dtype=np.float16), *map(impostor_scores, blocks)])
     require_same(len(scores), tally.impostor.total)
-    attempts = Attempts.listed(tally.genuine, scores)
+    attempts = Attempts.listed(tally.genuine, scores, *tally.missed)
     if attempts.defined:
         with_rows = wants_rows(tally, wanted)
         _add_points(points, attempts)
@@ -357,6 +358,8 @@ def _add_points(points: VerificationPoints, attempts: Attempts) -> None:
     for i, target in enumerate(points.far_target.tolist()):
         points.frr_at_far[i], points.threshold_at_far[i] = attempts.at_far(target)
     points.zero_far, points.zero_far_threshold = attempts.at_far(0.0)
+    if attempts.missed or not len(attempts.genuine):
+        return  # no threshold accepts all
     points.zero_frr_threshold = float(attempts.genuine[-1])
     accepted = attempts.false_accepts(points.zero_frr_threshold)
     points.zero_frr = int(accepted) / attempts.impostor_attempts

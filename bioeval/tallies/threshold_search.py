@@ -111,8 +111,8 @@ class Attempts:
         The distinct impostor scores of the bins that were looked into, increasing.
     accepted : int64 array, shape (v + 1,)
         How many impostor scores there are of the `values` before each, and of all.
-    missed : int
-        Genuine attempts that no threshold accepts: in open set those whose mate is not first.
+    missed, missed_impostors : int
+        Attempts that no threshold accepts: in open set genuine ones whose mate is not first.
     below : int64 array, shape (b + 1,)
         How many impostor scores there are in the bins before each, and in all.
     """
@@ -123,32 +123,43 @@ class Attempts:
     values: np.ndarray = field(default_factory=lambda: np.empty(0))
     accepted: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     missed: int = 0
+    missed_impostors: int = 0
     below: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         self.below = _from_zero(self.counts)
 
     @classmethod
-    def listed(cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0) -> Attempts:
+    def listed(
+        cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0, missed_impostors: int = 0
+    ) -> Attempts:
         """Take scores that are all known, without NaN."""
-        return cls.ordered(_increasing(genuine), _increasing(impostor), missed)
+        both = _increasing(genuine), _increasing(impostor)
+        return cls.ordered(*both, missed, missed_impostors)
 
     @classmethod
-    def ordered(cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0) -> Attempts:
+    def ordered(
+        cls, genuine: np.ndarray, impostor: np.ndarray, missed: int = 0, missed_impostors: int = 0
+    ) -> Attempts:
         """Take scores that are all known, float64 and increasing."""
-        made = cls(genuine, np.array([np.inf]), np.array([len(impostor)]), missed=missed)
+        counts = np.array([len(impostor)])
+        made = cls(
+            genuine, np.array([np.inf]), counts, missed=missed, missed_impostors=missed_impostors
+        )
         made.values, starts = runs(impostor)
         made.accepted = np.append(starts, len(impostor))
         return made
 
     @classmethod
-    def of_cells(cls, genuine: np.ndarray, cells: CellCounts) -> Attempts:
+    def of_cells(
+        cls, genuine: np.ndarray, cells: CellCounts, missed: tuple[int, int] = (0, 0)
+    ) -> Attempts:
         """Take impostor counts in cells; the first bin holds -inf only, and the last +inf only."""
         inner = cells.grid.boundaries if len(cells.counts) else np.zeros(1)
         edges = np.concatenate([[-np.inf], np.minimum(inner, _LARGEST), [_LARGEST, np.inf]])
         before, after = [cells.negative_infinite, 0], [0, cells.positive_infinite]
         counts = np.concatenate([before, cells.counts, after]).astype(np.int64)
-        return cls(genuine, edges, counts)
+        return cls(genuine, edges, counts, missed=missed[0], missed_impostors=missed[1])
 
     def look_into(self, values: np.ndarray, weights: np.ndarray) -> None:
         """Take the impostor scores of some bins, in increasing order."""
@@ -171,7 +182,7 @@ class Attempts:
     @property
     def impostor_attempts(self) -> int:
         """Number of impostor attempts."""
-        return int(self.below[-1])
+        return int(self.below[-1]) + self.missed_impostors
 
     @property
     def defined(self) -> bool:

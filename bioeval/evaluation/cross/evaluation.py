@@ -35,6 +35,7 @@ from bioeval.evaluation.log_odds import transforms_scores
 from bioeval.partition import Experiment
 from bioeval.partition.base import Splitter
 from bioeval.partition.shuffle_splits import TrainValidationTest
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
@@ -45,6 +46,7 @@ from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
 from bioeval.tallies.thresholds import require_values
 
 
+@leaves_out_attacks
 @distributable
 def cross_evaluate(
     data: Any,

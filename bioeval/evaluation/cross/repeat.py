@@ -31,6 +31,7 @@ from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.open_set import detected_at, open_set_dataset
 from bioeval.results.verification import grid_of
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.template_fusion import parse_fusion
@@ -57,6 +58,7 @@ _COUNTS = {
 }
 
 
+@leaves_out_attacks
 def repeat(
     scores: Scores,
     splitter: Any,

@@ -45,6 +45,7 @@ from bioeval.results.support import (
     attempts_for,
     kind_doubt,
 )
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
@@ -68,6 +69,7 @@ FOLDS, REPEATS = 10, 20
 CLEARLY = 1.1
 
 
+@leaves_out_attacks
 @distributable
 def study_threshold(
     scores: Scores,

@@ -21,7 +21,7 @@ from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, misspelt
 from bioeval.scores.formats.spellings import is_attack
 from bioeval.scores.formats.text_columns import MOST_NAMES, Columns, TextColumn
-from bioeval.scores.formats.trials import JoinedTrials, join, truth_of
+from bioeval.scores.formats.trials import JoinedTrials, has_three_classes, join, truth_of
 from bioeval.scores.growing_column import PIECE, release
 from bioeval.scores.listed_templates import ListRules, places, subject_pattern
 from bioeval.scores.matrix import Scores
@@ -196,6 +196,7 @@ def pairs_of_columns(
     listed = PairScores(
         values, pairs.genuine, folds=fold, subjects=who, templates=_templates(pairs), **how
     )
+    listed.attack = _attacks(pairs)
     keep, notes = listed.examined(_rules(options), pairs.where, _has_classes(pairs))
     notes = [*pairs.notes, *notes]
     release(values)
@@ -261,6 +262,15 @@ def _templates(pairs: _Pairs) -> CodedSides | None:
 
 def _kept_sides(pairs: _Pairs, sides: CodedSides) -> CodedSides:
     return CodedSides(sides.values, pairs.kept(sides.a), pairs.kept(sides.b))
+
+
+def _attacks(pairs: _Pairs) -> np.ndarray | None:
+    """Return the species of each pair of a list of three classes: its word, of attacks alone."""
+    words = pairs.table.text.get(-1 if pairs.layout.genuine is None else pairs.layout.genuine)
+    if words is None or not has_three_classes(words):
+        return None
+    species = np.array([word if is_attack(word) else "" for word in words.values])
+    return pairs.kept(species[words.codes])
 
 
 def _has_classes(pairs: _Pairs) -> bool:

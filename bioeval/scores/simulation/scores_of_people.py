@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_number
+from bioeval.base.arguments import require_integer, require_number
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.memory import require_memory
-from bioeval.base.random import RandomState, Stream
+from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores
+from bioeval.scores.simulation.attack_rows import PRESENTATIONS, AttackRows, parse_attacks
 from bioeval.scores.simulation.closed_forms import GaussianScores
 from bioeval.scores.simulation.population import (
     BLOCK,
@@ -50,6 +52,8 @@ def simulate(
     goat_sd: float | None = None,
     wolf_sd: float | None = None,
     lamb_sd: float | None = None,
+    attacks: Mapping[str, float] | str | None = None,
+    presentations: int | None = None,
     random_state: RandomState = 0,
 ) -> Scores:
     """Simulate the scores of a population whose true rates are known.
@@ -107,6 +111,15 @@ def simulate(
         Standard deviations of normal offsets of each person, 0 unless given: all genuine scores of
         a goat are farther, all scores of a wolf's probes against others nearer, and all scores of
         others' probes against a lamb nearer. The closed forms are without them.
+    attacks : mapping of str to float, or str, optional
+        Attack instrument species with their strength, ``{"print": 0.6}`` or ``"print=0.6"``: the
+        proportion of the way from another subject, the attacker, to the target at which a
+        presentation lies; 0 is an impostor, 1 the target. Adds rows after all others, labelled by
+        the target, with their species in the metadata column ``attack``, for
+        :func:`bioeval.vulnerability`. Of gaussian-scores, the way from the impostor to the genuine
+        distribution: ``iapar(t) = Phi((t + s Delta) / (1 + s (genuine_sd - 1)))`` of strength s.
+    presentations : int
+        Presentations of each species against each enrolled subject; 5 unless given.
     random_state : int, None, numpy SeedSequence, Generator or RandomState
         The same integer gives the same embeddings, or scores of gaussian-scores, bit for bit on
         every platform. (Distances of embeddings are computed from them by the metric, and may
@@ -174,6 +187,14 @@ def simulate(
             raise DataError(
                 f"{Argument(name)} is {value!r}, which model {model!r} has not; {other!r} has"
             )
+    rows = None
+    if attacks is None and presentations is not None:
+        raise DataError(f"{Argument('presentations')} is given without {Argument('attacks')}")
+    random_state = seed_sequence(random_state)
+    if attacks is not None:
+        each = PRESENTATIONS if presentations is None else presentations
+        enrolled = require_integer("subjects", subjects, low=1)
+        rows = AttackRows.draw(parse_attacks(attacks), each, enrolled, random_state)
     given: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
     if model == "gaussian-scores":
         design = draw_design(
@@ -184,14 +205,16 @@ def simulate(
             * Stream(design.seed, key).normals(design.people)
             for key, name in enumerate(animals, OFFSETS)
         ]
-        return _gaussian_scores(design, GaussianScores(**given, kind=kind), offsets)
+        truth = GaussianScores(**given, kind=kind)
+        found = _gaussian_scores(design, truth, offsets)
+        return found if rows is None else rows.of_scores(found, truth)
     if kind != "distance":
         raise DataError(
             f"{Argument('kind')} is {kind!r}; embeddings are compared by distances. Expected "
             f"'distance', or {Argument('model', 'gaussian-scores')}"
         )
     given.pop("metric", None)
-    return simulate_embeddings(
+    population = simulate_embeddings(
         subjects,
         templates,
         layout=layout,
@@ -201,7 +224,11 @@ def simulate(
         cameras=cameras,
         random_state=random_state,
         **given,
-    ).scores("l2" if metric is None else metric)
+    )
+    chosen = "l2" if metric is None else metric
+    if rows is None:
+        return population.scores(chosen)
+    return rows.of_embeddings(population, 0.6 if within is None else within, chosen)
 
 
 def simulate_embeddings(

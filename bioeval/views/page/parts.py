@@ -23,6 +23,7 @@ _OTHERS = {
     "garbe": "groups",
     "extrapolated": "gallery_size",
     "also": "conventions",
+    "iapar_pooled": "vulnerability",
     "measured_far": "extrapolated_far",
     "open_set_far": "gallery_templates",
 }

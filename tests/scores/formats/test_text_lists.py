@@ -170,7 +170,6 @@ def test_the_kind_is_declared_or_required(tmp_path):
         ("ann bob 0.5 0.7\n", "columns 3 and 4 each hold numbers, and could be the scores"),
         ("a b target bonafide 0.5\n", "is text; expected"),
         ("1 0.5\n-1 0.7\n0 0.7\n", "genuine holds both '0' and '-1', which differ in meaning"),
-        ("target 1\nspoof 2\nnontarget 3\n", "holds both 'spoof' and 'nontarget'"),
         ("1,73\n0,21\n", "columns 1 and 2 each hold digits alone, and could be decimals with a c"),
         ("1;0,5\n0;0,7\n", "line 1: score is '0,5'; .*decimals have a point"),
         ("1 50%\n0 0.2\n", "line 1: score is '50%'; .*per cent as fractions"),

@@ -1,0 +1,232 @@
+"""Counts of genuine, impostor and attack attempts, and the points of all three."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import Argument, ProtocolError
+from bioeval.evaluation.chosen_threshold import chosen_threshold
+from bioeval.results.dataset import Variables, rate
+from bioeval.results.verification import grid_of
+from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import Provenance
+from bioeval.tallies.attack_attempts import AttackAttempts
+from bioeval.tallies.counters import CellCounter, ImpostorBlock
+from bioeval.tallies.counts import CellCounts, VerificationTally
+from bioeval.tallies.point_search import FEW, FewScores, Finder, PointFinder
+from bioeval.tallies.points import FAR_TARGETS, VerificationPoints
+from bioeval.tallies.second_pass import PointsWanted
+from bioeval.tallies.second_pass_work import ImpostorSweep, take_second_passes
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.threshold_search import Attempts
+from bioeval.tallies.verification_job import VerificationJob
+
+
+@dataclass(eq=False)
+class CountedBonaFide:
+    """Bona fide attempts as counted, and how their impostor scores are swept again."""
+
+    tally: VerificationTally
+    job: VerificationJob
+    reader: BlockReader
+    sweep: Any
+    about: Provenance
+    options: dict[str, str]
+
+    @property
+    def attempts(self) -> Attempts:
+        """Genuine scores and impostor counts in cells."""
+        genuine = self.tally.genuine.astype(np.float64)
+        return Attempts.of_cells(genuine, self.tally.impostor, self.tally.missed)
+
+    def finder(
+        self, tally: VerificationTally, wanted: PointsWanted, *more: ImpostorBlock
+    ) -> Finder:
+        """Return what finds points among these scores and more."""
+        if tally.impostor.total <= FEW:
+            return FewScores(tally, lambda: [*self.sweep(), *more], wanted, None)
+        second_pass = None if more else self.job.second_pass
+        return PointFinder(tally, wanted, symmetric=None, second_pass=second_pass)
+
+
+def count_bona_fide(
+    bona_fide: Scores,
+    passing: np.ndarray | None,
+    options: dict[str, str],
+    thresholds: Any,
+    progress: Progress | None,
+) -> CountedBonaFide:
+    """Count the attempts of bona fide presentations; rows that do not pass are never accepted."""
+    view, missed = bona_fide, (0, 0)
+    none_passes = passing is not None and not passing.any()
+    if passing is not None and not passing.all():
+        rejected = bona_fide.select(probes=np.flatnonzero(~passing))
+        reader = BlockReader(rejected)
+        job = VerificationJob(rejected, reader, **options)
+        (tally,) = run_jobs(rejected, reader, [job])
+        missed = len(tally.genuine), tally.impostor.total
+        view = bona_fide if none_passes else bona_fide.select(probes=np.flatnonzero(passing))
+    reader = BlockReader(view)
+    job = VerificationJob(view, reader, thresholds=thresholds, **options)
+    job.wanted = PointsWanted(np.array(FAR_TARGETS), np.empty((0, 3)), every_score=False)
+    (tally,) = run_jobs(view, reader, [job], progress)
+    sweep: Any = ImpostorSweep(job, reader)
+    if none_passes:
+        given = tally.given and replace(tally.given, counts=0 * tally.given.counts)
+        rejects = replace(tally, genuine=tally.genuine[:0], impostor=CellCounts(), given=given)
+        tally, sweep = rejects, list
+    about = reader.about if view is bona_fide else BlockReader(bona_fide).about
+    return CountedBonaFide(replace(tally, missed=missed), job, reader, sweep, about, options)
+
+
+@dataclass(eq=False)
+class ClassCounts:
+    """Counts of the three classes at thresholds whose counts are exact, and the points."""
+
+    found: CountedBonaFide
+    attacks: AttackAttempts
+    points: VerificationPoints
+    sasv_eer: float
+    cheap: np.ndarray  # thresholds of which one may have the least cost
+    weights: np.ndarray
+
+    def __post_init__(self) -> None:
+        """Take the numbers of attempts."""
+        attempts = self.found.attempts
+        self.genuine, self.impostor = attempts.genuine_attempts, attempts.impostor_attempts
+
+    def grid(self, at: float, given: bool) -> np.ndarray:
+        """Return the thresholds of the result: with those of points, unless they are given."""
+        own = [] if given else [self.points.thresholds, [at]]
+        more = np.concatenate([np.empty(0), *own])
+        return np.union1d(grid_of(self.found.tally), more[np.isfinite(more)])
+
+    def ga(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return the genuine attempts accepted; NaN rejects all."""
+        accepted = np.searchsorted(self.found.tally.genuine, thresholds, side="right")
+        return np.where(np.isnan(thresholds), 0, accepted).astype(np.int64)
+
+    def fa(self, thresholds: np.ndarray) -> np.ndarray:
+        """Return the impostor attempts accepted; NaN rejects all."""
+        tally, points = self.found.tally, self.points
+        out = np.zeros(len(thresholds), dtype=np.int64)
+        place = np.minimum(np.searchsorted(points.rows, thresholds), len(points.rows) - 1)
+        known = np.zeros(len(out), dtype=bool)
+        if len(points.rows):
+            known = points.rows[place] == thresholds
+            out[known] = points.rows_fa[place[known]]
+        infinite = np.isinf(thresholds)
+        out[infinite] = tally.impostor.at_most(thresholds[infinite])
+        rest = ~known & ~infinite & ~np.isnan(thresholds)
+        if rest.any():
+            out[rest] = (tally.given or tally.impostor).at_most(thresholds[rest])
+        return out
+
+    def at(
+        self,
+        point: str,
+        names: Sequence[str],
+        thresholds: np.ndarray,
+        dims: tuple[str, ...] = (),
+        defined: bool | None = None,
+    ) -> Variables:
+        """Return rates at thresholds, as variables of a point; NaN where it is not defined."""
+        flat = thresholds.reshape(-1)
+        frr = rate(self.genuine - self.ga(flat), self.genuine)
+        found = {"far": rate(self.fa(flat), self.impostor), "frr": frr}
+        found |= self.attacks.rates(flat, frr)
+        if not (self.genuine > 0 and self.impostor > 0 if defined is None else defined):
+            found = {name: np.full_like(x, np.nan) for name, x in found.items()}
+        return {f"{x}_at_{point}": (dims, found[x].reshape(thresholds.shape)) for x in names}
+
+    @property
+    def attack_eer(self) -> float:
+        """The EER of genuine against attack attempts; NaN where a class has none."""
+        tally = self.found.tally
+        missed = tally.missed[0], int(self.attacks.missed.sum())
+        attempts = Attempts.listed(tally.genuine, self.attacks.pooled, *missed)
+        return attempts.equal_error().eer if attempts.defined else math.nan
+
+    @property
+    def min_a_dcf(self) -> float:
+        """The least normalised cost over reject-all and the thresholds that may have it."""
+        attacks = int(self.attacks.number.sum())
+        if not (self.genuine and self.impostor and attacks):
+            return math.nan
+        tar, non, spf = self.weights
+        frr = (self.genuine - self.ga(self.cheap)) / self.genuine
+        far = self.fa(self.cheap) / self.impostor
+        iapar = self.attacks.at_most(self.cheap).sum(axis=1) / attacks
+        cost = tar * frr + non * far + spf * iapar
+        return float(min(tar, cost.min(initial=np.inf)) / min(tar, non + spf))
+
+
+def find_points(
+    found: CountedBonaFide,
+    attacks: AttackAttempts,
+    targets: np.ndarray,
+    weights: np.ndarray,
+    rule: Rule | None,
+) -> tuple[ClassCounts, float]:
+    """Return the counts and points of all classes, and the threshold that was chosen, or NaN."""
+    tally, reader, at = found.tally, found.reader, math.nan
+    if rule is not None and rule.name not in ("eer", "far"):
+        templates, fusion = found.options["templates"], found.options["fusion"]
+        at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, missed=tally.missed)
+    cheap, none = _cheap(found.attempts, attacks, weights), np.empty(0)
+    more = rule.values if rule is not None and rule.name == "far" else ()
+    rows = np.append(cheap, at)
+    wanted = PointsWanted(
+        np.append(targets, more), np.empty((0, 3)), False, rows=rows[rows == rows]
+    )
+    line = attacks.pooled[None], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    counter = CellCounter()
+    counter.include(tally.impostor)
+    counter.add(*line)
+    missed = tally.missed[0], tally.missed[1] + int(attacks.missed.sum())
+    both = replace(tally, impostor=counter.cells, missed=missed)
+    finders = [
+        found.finder(tally, wanted),
+        found.finder(both, PointsWanted(none, np.empty((0, 3)), False), line),
+    ]
+    with threads_for(found.reader.scores):
+        while any(passes := [finder.next_second_pass() for finder in finders]):
+            take_second_passes([(found.job, x) for x in passes if x is not None], reader)
+            if passes[1] is not None:
+                passes[1].add(*line)
+        points, pooled = (finder.points() for finder in finders)
+    if rule is not None and rule.name in ("eer", "far"):
+        at = points.equal_error.eer_threshold if rule.name == "eer" else points.threshold_at_far[-1]
+        if not found.attempts.defined or (
+            rule.name == "eer" and math.isnan(points.equal_error.eer)
+        ):
+            raise ProtocolError(
+                f"{Argument('threshold', str(rule))} is chosen on genuine and impostor attempts, "
+                "which do not define it; give a number"
+            )
+    counts = ClassCounts(found, attacks, points, pooled.equal_error.eer, cheap, weights)
+    return counts, float(at)
+
+
+def _cheap(attempts: Attempts, attacks: AttackAttempts, weights: np.ndarray) -> np.ndarray:
+    """Return the genuine scores that may have the least cost, by the counts in cells.
+
+    Between two genuine scores only false accepts and accepted attacks change.
+    """
+    made = int(attacks.number.sum())
+    if not (attempts.defined and made):
+        return np.empty(0)
+    tar, non, spf = weights
+    scores = np.unique(attempts.genuine)
+    rejected = attempts.false_rejects(scores) / attempts.genuine_attempts
+    cost = tar * rejected + spf * attacks.at_most(scores).sum(axis=1) / made
+    b = attempts.bin_of(scores)
+    least, most = (cost + non * attempts.below[x] / attempts.impostor_attempts for x in (b, b + 1))
+    return scores[least <= min(tar, most.min(initial=np.inf)) * (1 + 1e-9)]

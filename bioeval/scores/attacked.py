@@ -1,0 +1,128 @@
+"""Bona fide presentations and attacks of the same gallery, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError, counted
+from bioeval.scores.attacks import attack_meta, column_of, filled, without_attacks
+from bioeval.scores.blocks import require_subjects
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
+
+
+@dataclass(frozen=True, eq=False)
+class AttackedScores:
+    """Bona fide scores, attack rows with their species, and the places of both in the rows."""
+
+    bona_fide: Scores
+    attacks: Scores
+    species: np.ndarray
+    bona_fide_rows: np.ndarray
+    attack_rows: np.ndarray
+
+
+def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScores:
+    """Return bona fide presentations and attacks, checked."""
+    if attacks is None:
+        _require_labels(scores)
+        species = column_of(scores, attack)
+        rows = np.flatnonzero(species != "")
+        if not len(rows):
+            raise DataError(
+                f"there is no attack presentation: column {attack!r} of the probes is empty or "
+                f"bona fide in all {counted(len(species), 'rows')}; expected the species of each "
+                f"attack there, or {Argument('attacks')}"
+            )
+        if len(rows) == len(species):
+            raise DataError(
+                f"all {counted(len(rows), 'rows')} are attack presentations by column {attack!r}; "
+                "expected bona fide presentations, too: their cells are empty or 'bona fide'"
+            )
+        bona_fide = without_attacks(scores, attack)
+        columns = None if are_pairs(scores) else _kept_columns(scores, attack)
+        given, species = scores.select(probes=rows, gallery=columns), species[rows]
+        bona = np.setdiff1d(np.arange(scores.shape[0]), rows)
+    else:
+        require_scores(attacks, "attacks")
+        _require_labels(scores)
+        if attack in attack_meta(scores):
+            raise DataError(
+                f"there are {Argument('attacks')} and a column {attack!r} of the scores; expected "
+                "one of both: drop the column, or give one matrix"
+            )
+        _require_same_gallery(scores, attacks)
+        species = column_of(attacks, attack, "attacks")
+        if (species == "").any():
+            raise DataError(
+                f"{counted(int((species == '').sum()), 'rows')} of {Argument('attacks')} are bona "
+                f"fide by column {attack!r}, the first is row {int(np.argmax(species == ''))}; "
+                "expected the attack instrument species of each"
+            )
+        columns = None if are_pairs(scores) else _kept_columns(scores, attack)
+        bona_fide = without_attacks(scores, attack)
+        given = attacks if columns is None else attacks.select(gallery=columns)
+        bona, rows = np.arange(scores.shape[0]), np.arange(attacks.shape[0])
+    if bona_fide is not scores:
+        bona_fide.remarks, bona_fide.attacks_left_out = scores.remarks, 0
+    _require_targets(given, rows)
+    return AttackedScores(bona_fide, given, species, bona, rows)
+
+
+def _require_labels(scores: Scores) -> None:
+    """Raise unless a matrix has labels, by which attack rows name their targets."""
+    if not are_pairs(scores):
+        require_subjects(scores, "a vulnerability")
+
+
+def _kept_columns(scores: Scores, attack: str) -> np.ndarray | None:
+    """Return the gallery templates that are no attack presentations; None for all."""
+    attacks = filled(scores.gallery_meta, attack, scores.shape[1])
+    return np.flatnonzero(~attacks) if attacks.any() else None
+
+
+def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
+    """Raise :class:`DataError` unless attacks have the kind and the gallery of the scores."""
+    if scores.kind != attacks.kind:
+        raise DataError(
+            f"{Argument('attacks')} holds {attacks.kind} scores, and the bona fide presentations "
+            f"{scores.kind} scores; expected one kind"
+        )
+    if are_pairs(scores) or are_pairs(attacks):
+        return
+    require_subjects(attacks, "a vulnerability")
+    if attacks.probe_ids is attacks.gallery_ids:
+        raise DataError(
+            f"{Argument('attacks')} is all-against-all: attack presentations are no gallery. Give "
+            "the gallery labels of the scores"
+        )
+    mine, theirs = scores.gallery_labels, attacks.gallery_labels
+    if len(mine) != len(theirs):
+        raise DataError(
+            f"{Argument('attacks')} has {counted(len(theirs), 'gallery templates')} and the scores "
+            f"have {len(mine):,}; expected the same gallery"
+        )
+    other = np.array([a != b for a, b in zip(mine.tolist(), theirs.tolist(), strict=True)])
+    if other.any():
+        j = int(np.argmax(other))
+        raise DataError(
+            f"{counted(int(other.sum()), 'gallery labels')} of {Argument('attacks')} differ from "
+            f"those of the scores, the first is column {j}: {plain(theirs[j])!r} in place of "
+            f"{plain(mine[j])!r}; expected the same gallery"
+        )
+
+
+def _require_targets(attacks: Scores, rows: np.ndarray) -> None:
+    """Raise :class:`DataError` where the target of an attack row is not enrolled."""
+    if are_pairs(attacks):
+        return
+    missing = ~np.isin(attacks.codes.probe, attacks.codes.gallery)
+    if missing.any():
+        i = int(np.argmax(missing))
+        raise DataError(
+            f"{counted(int(missing.sum()), 'attack rows')} target subjects who are not enrolled, "
+            f"the first is row {int(rows[i])}, which targets {plain(attacks.probe_labels[i])!r}; "
+            "expected the label of the target, with templates in the gallery"
+        )

@@ -1,0 +1,144 @@
+"""Attack presentations among scores: their species, and scores without them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, TypeVar, cast
+
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError, counted, nearest_name
+from bioeval.scores.labels import missing_values, plain
+from bioeval.scores.matrix import Scores, are_pairs
+
+#: The metadata column that every study reads.
+ATTACK = "attack"
+
+#: How a bona fide presentation may be written, in any case.
+BONA_FIDE = ("", "bona fide", "bonafide", "bona-fide")
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def species_of(column: np.ndarray, what: str = ATTACK) -> np.ndarray:
+    """Return the attack instrument species of presentations, as text; empty for bona fide.
+
+    Raises
+    ------
+    DataError
+        If the names of two species differ in case only.
+    """
+    missing = missing_values(column)
+    written: dict[Any, str] = {}
+    for value in dict.fromkeys(column[~missing].tolist()):
+        name = str(plain(value))
+        written[value] = "" if name.strip().casefold() in BONA_FIDE else name
+    folded: dict[str, str] = {}
+    for name in written.values():
+        other = folded.setdefault(name.strip().casefold(), name)
+        if other != name:
+            raise DataError(
+                f"the species {other!r} and {name!r} in {what} differ in case or spaces only; "
+                "expected one spelling of each species"
+            )
+    found = np.zeros(len(column), dtype=object)
+    found[missing] = ""
+    found[~missing] = [written[value] for value in column[~missing].tolist()]
+    return found.astype(str)
+
+
+def column_of(scores: Scores, name: str, what: str = "scores") -> np.ndarray:
+    """Return the species of each row by a metadata column of the probes.
+
+    Raises
+    ------
+    DataError
+        If there is no such column.
+    """
+    meta = attack_meta(scores)
+    if name not in meta:
+        there = f"they have: {', '.join(meta)}" if meta else "they have none"
+        raise DataError(
+            f"{Argument('attack')} is {name!r}, which is not in the probe metadata of {what}; "
+            f"{there}.{nearest_name(str(name), [*meta])} Expected the column with the attack "
+            "instrument species of each row"
+        )
+    return species_of(meta[name], f"column {name!r} of {what}")
+
+
+def attack_meta(scores: Scores) -> Mapping[str, np.ndarray]:
+    """Return the metadata columns of rows, of a list those that its classes give."""
+    if not are_pairs(scores):
+        return scores.probe_meta
+    return {} if scores.attack is None else {ATTACK: scores.attack}
+
+
+def filled(meta: Mapping[str, np.ndarray], name: str, length: int) -> np.ndarray:
+    """Return which templates of one side are attack presentations."""
+    return species_of(meta[name]) != "" if name in meta else np.zeros(length, dtype=bool)
+
+
+def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
+    """Return scores without rows and columns of attack presentations, with a remark on them.
+
+    Raises
+    ------
+    DataError
+        If no bona fide presentation is left.
+    """
+    meta = attack_meta(scores)
+    sides = (meta, {} if are_pairs(scores) else scores.gallery_meta)
+    if name not in meta and name not in sides[1]:
+        return scores
+    rows, columns = (
+        filled(side, name, length) for side, length in zip(sides, _lengths(scores), strict=True)
+    )
+    if not rows.any() and not columns.any():
+        return scores
+    for attacks, side in ((rows, "row"), (columns, "gallery template")):
+        if len(attacks) and attacks.all():
+            raise DataError(
+                f"every {side} is an attack presentation by its column {name!r}; expected bona "
+                "fide presentations, too"
+            )
+    view = scores.select(
+        probes=np.flatnonzero(~rows) if rows.any() else None,
+        gallery=np.flatnonzero(~columns) if columns.any() else None,
+    )
+    view.attacks_left_out = int(rows.sum()) + (
+        0 if are_pairs(scores) or scores.probe_ids is scores.gallery_ids else int(columns.sum())
+    )
+    view.remarks = (
+        *scores.remarks,
+        f"{counted(view.attacks_left_out, 'attack presentations')} left out (column {name!r}); "
+        "be.vulnerability evaluates them",
+    )
+    return view
+
+
+def _lengths(scores: Scores) -> tuple[int, int]:
+    return scores.shape[0], 0 if are_pairs(scores) else scores.shape[1]
+
+
+def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
+    """Let a function evaluate scores without their attack presentations."""
+
+    @functools.wraps(function)
+    def called(*args: P.args, **options: P.kwargs) -> R:
+        given = tuple(map(_plain, args)), {name: _plain(x) for name, x in options.items()}
+        return function(*cast(Any, given[0]), **cast(Any, given[1]))
+
+    return called
+
+
+def _plain(given: Any) -> Any:
+    """Return what was given without attack presentations: scores, or several by name."""
+    if isinstance(given, Scores):
+        return without_attacks(given)
+    if isinstance(given, Mapping) and any(isinstance(x, Scores) for x in given.values()):
+        return {name: _plain(x) for name, x in given.items()}
+    if isinstance(given, (list, tuple)) and any(isinstance(x, Scores) for x in given):
+        return type(given)(map(_plain, given))
+    return given

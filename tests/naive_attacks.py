@@ -1,0 +1,156 @@
+"""The slow twin of vulnerability to presentation attacks, written from the definition alone."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import naive
+from naive import NAN, Point
+
+BONA_FIDE = ("", "bona fide", "bonafide", "bona-fide")
+
+
+def is_bona_fide(name: Any) -> bool:
+    return name is None or name != name or str(name).strip().lower() in BONA_FIDE
+
+
+def lists(
+    case: dict[str, Any],
+    species: list[Any],
+    sources: list[Any] | None,
+    passing: list[bool],
+    options: dict[str, str],
+) -> dict[str, Any]:
+    """Return the accepted scores and the attempts of each class; rejected rows have no score.
+
+    `case` is as for `naive.read`, attack rows and their columns of a square matrix included.
+    """
+    values, labels, kind = case["values"], case["probe_labels"], case["kind"]
+    square = case["gallery_labels"] is None
+    gallery = labels if square else case["gallery_labels"]
+    m, n = len(values), len(gallery)
+    bona = [i for i in range(m) if is_bona_fide(species[i])]
+    columns = bona if square else list(range(n))
+    fusion = options["fusion"]
+    found: dict[str, Any] = {"genuine": [], "impostor": [], "species": {}}
+    attempts = {"genuine": 0, "impostor": 0}
+    sign = naive.sign_of(kind)
+
+    def distances(i: int, own: list[int]) -> list[Any]:
+        kept = []
+        for j in own:
+            if case["mask"] is not None and case["mask"][i][j] == 0:
+                continue
+            x = naive.number(values[i][j])
+            if x != x:
+                assert case["nan"] != "raise"
+                if case["nan"] == "exclude":
+                    continue
+                kept.append(naive.INF)
+            else:
+                kept.append(sign * x)
+        return kept
+
+    def decisions(kept: list[Any]) -> list[Any]:
+        if options["templates"] == "single":
+            return kept
+        fused = naive.fuse(kept, fusion)
+        return [] if fused is None else [fused]
+
+    for i in bona:
+        for subject in dict.fromkeys(gallery[j] for j in columns):
+            own = [j for j in columns if gallery[j] == subject and not (square and i == j)]
+            name = "genuine" if subject == labels[i] else "impostor"
+            for d in decisions(distances(i, own)):
+                attempts[name] += 1
+                if passing[i]:
+                    found[name].append(sign * d)
+    for i in range(m):
+        if is_bona_fide(species[i]):
+            continue
+        own = [j for j in columns if gallery[j] == labels[i]]
+        if sources is not None:
+            own = [j for j in own if sources[i] != j]
+        one = found["species"].setdefault(str(species[i]), {"ia": [], "attempts": 0, "rows": 0})
+        one["rows"] += 1
+        for d in decisions(distances(i, own)):
+            one["attempts"] += 1
+            if passing[i]:
+                one["ia"].append(sign * d)
+    found["attempts"] = attempts
+    return found
+
+
+def taken(scores: list[Any], t: Any, kind: str) -> int:
+    """Return how many scores a threshold accepts; NaN, which rejects all, accepts none."""
+    return 0 if t != t else sum(naive.accepted(x, t, kind) for x in scores)
+
+
+def points(
+    genuine: list[Any], other: list[Any], attempts: tuple[int, int], kind: str
+) -> list[Point]:
+    """Reject-all, then each distinct accepted score; over all attempts of each class."""
+    if not all(attempts):
+        return []
+    every = sorted({naive.number(x) for x in genuine + other}, reverse=kind == "similarity")
+    return [
+        Point(
+            t,
+            Fraction(taken(other, t, kind), attempts[1]),
+            1 - Fraction(taken(genuine, t, kind), attempts[0]),
+        )
+        for t in [naive.reject_all(genuine + other, kind), *every]
+    ]
+
+
+def rates(found: dict[str, Any], t: Any, kind: str) -> dict[str, Any]:
+    """Return all rates at a threshold."""
+    of = {
+        name: naive.rate(taken(x["ia"], t, kind), x["attempts"])
+        for name, x in found["species"].items()
+    }
+    every = [x for one in found["species"].values() for x in one["ia"]]
+    number = sum(x["attempts"] for x in found["species"].values())
+    accepted = {c: taken(found[c], t, kind) for c in ("genuine", "impostor")}
+    frr = 1 - naive.rate(accepted["genuine"], found["attempts"]["genuine"])
+    largest = max((x for x in of.values() if x == x), default=NAN)
+    return {
+        "far": naive.rate(accepted["impostor"], found["attempts"]["impostor"]),
+        "frr": frr,
+        "iapar_of_species": of,
+        "iapar_max": largest,
+        "iapar_pooled": naive.rate(taken(every, t, kind), number),
+        "riapar": largest + frr,
+    }
+
+
+def eers(found: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Return the three EERs."""
+    attacks = [x for one in found["species"].values() for x in one["ia"]]
+    number = sum(x["attempts"] for x in found["species"].values())
+    genuine, impostor = found["genuine"], found["impostor"]
+    made = found["attempts"]
+    both = impostor + attacks
+    return {
+        "eer": naive.crossing(points(genuine, impostor, (made["genuine"], made["impostor"]), kind)),
+        "attack_eer": naive.crossing(points(genuine, attacks, (made["genuine"], number), kind)),
+        "sasv_eer": naive.crossing(
+            points(genuine, both, (made["genuine"], made["impostor"] + number), kind)
+        ),
+    }
+
+
+def min_a_dcf(found: dict[str, Any], kind: str, a_dcf: tuple[float, ...]) -> Any:
+    """Return the least normalised cost over the points of bona fide attempts."""
+    made = found["attempts"]["genuine"], found["attempts"]["impostor"]
+    tar, non, spf = (Fraction(p) * Fraction(c) for p, c in zip(a_dcf[:3], a_dcf[3:], strict=True))
+    every = points(found["genuine"], found["impostor"], made, kind)
+    if not every or not sum(x["attempts"] for x in found["species"].values()):
+        return NAN
+    costs = [
+        tar * p.frr + non * p.far + spf * rates(found, p.threshold, kind)["iapar_pooled"]
+        for p in every
+    ]
+    # Where a score has the threshold that would reject all, that point is NaN and accepts none.
+    return min(costs) / min(tar, non + spf)
