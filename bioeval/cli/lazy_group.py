@@ -33,6 +33,7 @@ COMMANDS = {
     "groups": "Evaluate verification by demographic group.",
     "epc": "Errors on one set at thresholds chosen on another.",
     "error-discard": "Errors when samples of low quality are discarded.",
+    "pad": "Presentation attack detection: APCER by species, BPCER.",
     "conventions": "Which convention gives that number? One measure by every reading.",
     "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
     "tally": "Count at one site, for a result merged of several.",

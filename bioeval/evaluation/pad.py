@@ -422,10 +422,10 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Title("Operating points, chosen on these data")
     rows = [["D-EER", threshold_text(float(ds["d_eer_threshold"])), percent(float(ds["d_eer"]))]]
     for i, target in enumerate(ds["apcer_target"].values.tolist()):
-        label = f"APCER at most {per_cent(target)}{_named(target)}"
+        label = f"BPCER with APCER at most {per_cent(target)}{_named(target)}"
         at = float(ds["threshold_at_apcer"][i])
         rows.append([label, threshold_text(at), _with_limits(ds, "bpcer_at_apcer", i)])
-    yield Table(["", "threshold", "BPCER"], rows, said="")
+    yield Table(["", "threshold", "rate"], rows, said="")
     if "interval_method" in attrs:
         level = 100 * float(attrs["confidence"])
         yield Note(f"In brackets {level:g} % intervals, {attrs['interval_method']} over "

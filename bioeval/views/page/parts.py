@@ -23,6 +23,7 @@ _OTHERS = {
     "garbe": "groups",
     "extrapolated": "gallery_size",
     "also": "conventions",
+    "apcer_pooled": "pad",
     "measured_far": "extrapolated_far",
 }
 
