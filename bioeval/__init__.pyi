@@ -42,6 +42,7 @@ from bioeval.evaluation.identification import (
 )
 from bioeval.evaluation.normalise import normalise as normalise
 from bioeval.evaluation.over_time import ageing as ageing, over_time as over_time
+from bioeval.evaluation.pad import pad as pad
 from bioeval.evaluation.planned_run import plan_run as plan_run
 from bioeval.evaluation.protocol_tally import Tally as Tally
 from bioeval.evaluation.rates_at import at as at

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bioeval.mot.timeline import *  # noqa: F403
     from bioeval.scores.matrix import Scores
     from bioeval.views.plots.assured import *  # noqa: F403
+    from bioeval.views.plots.attack_detection import *  # noqa: F403
     from bioeval.views.plots.attacks import *  # noqa: F403
     from bioeval.views.plots.calibration import *  # noqa: F403
     from bioeval.views.plots.curve_plots import *  # noqa: F403

@@ -18,7 +18,7 @@ import numpy as np
 Quotient = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-#: The abbreviations of ISO/IEC 19795-1 in full.
+#: The abbreviations of ISO/IEC 19795-1 and ISO/IEC 30107-3 in full.
 ISO_NAMES = {
     "FMR": "false match rate",
     "FNMR": "false non-match rate",
@@ -28,6 +28,10 @@ ISO_NAMES = {
     "SEL": "selectivity",
     "IAPAR": "impostor attack presentation accept rate",
     "RIAPAR": "relative impostor attack presentation accept rate",
+    "APCER": "attack presentation classification error rate",
+    "BPCER": "bona fide presentation classification error rate",
+    "APNRR": "attack presentation non-response rate",
+    "BPNRR": "bona fide presentation non-response rate",
 }
 
 #: The results that may have a scalar.

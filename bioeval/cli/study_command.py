@@ -21,12 +21,14 @@ class StudyCommand:
     """One run of the command of a study, with the options that click gives.
 
     In its context progress is shown; what :meth:`finish` made is printed at the end. `options` are
-    those that are left for the library, without those that were not given.
+    those that are left for the library, without those that were not given. A command that `reads`
+    no scores sets the `name` of the system itself.
     """
 
-    def __init__(self, data: str, options: dict[str, Any]):
+    def __init__(self, data: str, options: dict[str, Any], *, reads: bool = True):
         self.data, self._second, self._named = data, options.get("second"), "name" in options
-        self.output, self.reading = Output.take(options), take_reading(data, options)
+        self.output = Output.take(options)
+        self.reading = take_reading(data, options) if reads else {}
         self._name, self._terms = options.pop("name", None), options.pop("terms", "lecture")
         place = ("workers", "scheduler", "checkpoint")
         self._place = {name: options.pop(name) for name in place if name in options}
@@ -50,7 +52,7 @@ class StudyCommand:
         scores = read_scores(file or self.data, self.reading, self.stages, mates)
         if self._named or name is not None:
             scores.name = system_name(file or self.data, name or self._name, self.reading)
-        self._system = scores.name
+        self.name = scores.name
         return scores
 
     @functools.cached_property
@@ -106,5 +108,5 @@ class StudyCommand:
             document, saved, table, self.stages, csv=csv, drawn=drawn, overlaid=overlaid
         )
         if self.output.page is not None:
-            self.output.write_page({self._system: drawn}, [self.data, self._second], self.stages)
+            self.output.write_page({self.name: drawn}, [self.data, self._second], self.stages)
         self._shown = table, document, files

@@ -24,6 +24,7 @@ _OTHERS = {
     "extrapolated": "gallery_size",
     "also": "conventions",
     "iapar_pooled": "vulnerability",
+    "apcer_pooled": "pad",
     "measured_far": "extrapolated_far",
     "open_set_far": "gallery_templates",
 }

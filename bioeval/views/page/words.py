@@ -42,17 +42,28 @@ _LABELS = {
     "mvp": "mVP",
     "mrep": "mReP",
     "mfr": "mFR",
+    "apcer": "APCER, the largest over the species",
+    "apcer_of_species": "APCER",
+    "apcer_pooled": "APCER, pooled",
+    "bpcer": "BPCER",
+    "bpcer_at_apcer": "BPCER",
+    "d_eer": "D-EER",
+    "acer": "ACER, no measure of ISO/IEC 30107-3",
+    "apnrr_of_species": "APNRR",
+    "bpnrr": "BPNRR",
 }
 
 
 _ENDS = (
-    *("_low", "_high", "_mean", "_sd", "_se", "_pooled"),
+    *("_low", "_high", "_mean", "_sd", "_se", "_pooled", "_at_threshold"),
     *("_overall", "_without", "_as_probe", "_as_claimed", "_share", "_share_as_probe"),
     *("_share_as_claimed", "_at_threshold"),
 )
 
 # Parts of names that are abbreviations.
-_SHORT = re.compile(r"\b(far|frr|gar|grr|dir|eer|hter|auc|cms|cmc|fdr|garbe|fta|fte|far|map)\b")
+_SHORT = re.compile(
+    r"\b(far|frr|gar|grr|dir|eer|hter|auc|cms|cmc|fdr|garbe|fta|fte|far|map|apcer|bpcer)\b"
+)
 
 
 def _all_scalars() -> Iterator[Scalar]:

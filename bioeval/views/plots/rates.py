@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -254,6 +254,11 @@ class DetDisplay(CurvesDisplay):
         "det", "DET", "far", {"frr": ""}, "False accept rate, FAR (%)",
         "False reject rate, FRR (%)", terms=(("far",), ("frr",)), size=look.SQUARE, at=0.5,
     )  # fmt: skip
+    _eer: ClassVar = ("eer", "EER")  # the variable of the point on the diagonal, and its name
+
+    def _floors(self, system: System) -> tuple[float, float]:
+        """Return the smallest rates above 0 of both axes."""
+        return floor_of(system), floor_of(system, "genuine")
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the curves. See :func:`det`."""
@@ -272,9 +277,9 @@ class DetDisplay(CurvesDisplay):
             if curve.name not in unseen:  # as far to the right as the curve is on the axes
                 self._band(curve, curve.x <= curve.x[curve.y < low_y].min(initial=np.inf))
             dataset = curve.system.dataset
-            eer = scalar(dataset, "eer")
+            eer, called = scalar(dataset, self._eer[0]), self._eer[1]
             if eer == eer and len(self.curves) <= MOST_MEASURED:
-                texts[curve.name] = f"{curve.name}\nEER {look.measured(eer)}".lstrip("\n")
+                texts[curve.name] = f"{curve.name}\n{called} {look.measured(eer)}".lstrip("\n")
             far, frr = scalar(dataset, "far_at_eer"), scalar(dataset, "frr_at_eer")
             if low_x < far < high and low_y < frr < high:
                 colour = self.lines_[curve.name].get_color()
@@ -296,8 +301,10 @@ class DetDisplay(CurvesDisplay):
         # The worst point on which both rates agree must be well inside.
         worst = max((float(np.fmin(c.x, c.y).max()) for c in self.defined), default=0.0)
         high = next((t for t in TICKS if t >= max(0.4, 1.6 * worst)), TICKS[-1])
-        low_x = [_least(c.x, c.y, high, floor_of(c.system)) for c in self.defined]
-        low_y = [_least(c.y, c.x, high, floor_of(c.system, "genuine")) for c in self.defined]
+        floors = [self._floors(c.system) for c in self.defined]
+        both = [*zip(self.defined, floors, strict=True)]
+        low_x = [_least(c.x, c.y, high, floor) for c, (floor, _) in both]
+        low_y = [_least(c.y, c.x, high, floor) for c, (_, floor) in both]
         return _below(low_x), _below(low_y), float(ndtr(ndtri(high) + 0.06))
 
 

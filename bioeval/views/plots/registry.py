@@ -19,6 +19,7 @@ CURVES = "bioeval.views.plots.curve_plots"
 FOLDS = "bioeval.views.plots.folds"
 TIME = "bioeval.views.plots.over_time"
 SCORES = "bioeval.views.plots.score_plots"
+ATTACKS = "bioeval.views.plots.attack_detection"
 CALIBRATION = "bioeval.views.plots.calibration"
 
 
@@ -108,6 +109,11 @@ _TABLE = (
     Plot("epc", "EpcDisplay", CURVES, "be.epc", (_by("alpha", "hter", "threshold"),), {"epc": {}}),
     Plot("error_discard", "ErrorDiscardDisplay", CURVES, "be.error_discard",
          ({"frr": ("fraction",), "pauc": ()},), {"error-discard": {}}),
+    Plot("pad_det", "PadDetDisplay", ATTACKS, "be.pad", (_by("threshold", "apcer", "bpcer"),),
+         {"pad-det": {}}),
+    Plot("apcer", "ApcerDisplay", ATTACKS, "be.pad",
+         ({"apcer_of_species": ("threshold", "species"), "bpcer": ("threshold",)},),
+         {"apcer": {}}, True),
     Plot("timeline", "TimelineDisplay", "bioeval.mot.timeline", "be.tracking",
          (_by("spell", "spell_target"),)),
     Plot("hota", "HotaDisplay", CURVES, "be.tracking",

@@ -108,7 +108,11 @@ def left_out(found: Mapping[str, xr.Dataset]) -> str:
         return ""
     attrs = next(iter(found.values())).attrs
     layout = str(attrs.get("layout"))
-    if layout == "pairs" or attrs.get("protocol") != CARD_OF_LAYOUT.get(layout):
+    if (
+        layout not in CARD_OF_LAYOUT
+        or layout == "pairs"
+        or (attrs.get("protocol") != CARD_OF_LAYOUT[layout])
+    ):
         return ""
     done = {path.removeprefix(system_of(path)).strip("/") for path in found}
     tasks = [words for path, words in _TASKS_OF_COURSE.items() if path not in done]

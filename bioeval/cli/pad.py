@@ -1,0 +1,103 @@
+"""``bioeval pad``: presentation attack detection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bioeval.cli.arguments import NUMBERS
+from bioeval.cli.documents import as_columns, attributes, rows_over
+from bioeval.cli.options import Command, interval_options, output_options, require_method
+from bioeval.cli.study_command import StudyCommand
+
+
+@click.command("pad", cls=Command)
+@click.argument("data", metavar="LIST")
+@click.option(
+    "--dev", metavar="LIST", help="Development set, on which the rule of --threshold chooses."
+)
+@click.option(
+    "--kind",
+    type=click.Choice(["similarity", "distance", "llr"]),
+    help="Whether larger scores mean bona fide.  [as the column is named, or similarity]",
+)
+@click.option("--scores", "scores_key", metavar="KEY", help="Name of the column of scores.")
+@click.option(
+    "--threshold", metavar="T|RULE", help="A number, or apcer=X, bpcer=X, d-eer; adds its errors."
+)
+@click.option(
+    "--apcer",
+    "apcer_targets",
+    type=NUMBERS,
+    metavar="X,X",
+    help="APCER at which to report BPCER.  [0.1,0.05,0.01]",
+)
+@click.option(
+    "--non-response",
+    type=click.Choice(["exclude", "reject"]),
+    default="exclude",
+    help="Whether presentations without a score leave the rates, or are rejected.",
+)
+@click.option(
+    "--interval",
+    type=click.Choice(["subject-bootstrap", "subject-bootstrap-logit"]),
+    help="Intervals over the columns subject and instrument of the list.",
+)
+@interval_options
+@click.option("--name", metavar="NAME", help="Name of the detector.  [the file's]")
+@output_options(
+    "results.nc, summary.json, table.txt, curve.csv and species.csv", "draw the plots", report=True
+)
+def command(
+    data: str, dev: str | None, kind: str | None, scores_key: str | None, name: str | None,
+    interval: str | None, **options: Any,
+) -> None:  # fmt: skip
+    """Evaluate presentation attack detection: APCER of each species of attack, and BPCER.
+
+    LIST has a detection score on each line, larger for bona fide, and the attack instrument species
+    in a column `attack`, empty for bona fide; or class words, as ASVspoof writes them: bonafide and
+    spoof, or target, nontarget and spoof. A line without a score had no response. APCER is the
+    largest over the species, as ISO/IEC 30107-3 has it; pooled over all attacks it stands beside.
+
+    Examples
+    --------
+      bioeval pad pad.csv
+      bioeval pad pad.csv --threshold 0.5 --json
+      bioeval pad test.csv --dev dev.csv --threshold apcer=0.05 --out pad --plots
+      bioeval pad pad.csv --threshold d-eer --interval subject-bootstrap
+    """
+    require_method(interval)
+    with StudyCommand(data, options, reads=False) as run:
+        from bioeval.base.errors import DataError
+        from bioeval.evaluation.pad import blocks, pad
+        from bioeval.scores.formats.presentation_lists import read_presentations
+
+        listed = read_presentations(data, scores_key)
+        other = None if dev is None else read_presentations(dev, scores_key)
+        declared = {x.kind for x in (listed, other) if x is not None and x.kind}
+        if len(declared | ({kind} if kind else set())) > 1:
+            raise DataError(
+                f"{data}: scores are declared {' and '.join(sorted(declared | {str(kind)}))}; "
+                "expected one kind"
+            )
+        run.name = name or Path(data).stem
+        run.stages("counting")
+        found = pad(
+            listed.values, listed.attack, kind=kind or next(iter(declared), "similarity"),
+            dev=None if other is None else (other.values, other.attack),
+            subjects=listed.subjects, instrument=listed.instruments, interval=interval,
+            name=run.name, **run.options,
+        )  # fmt: skip
+        species, curve = rows_over(found, "species"), rows_over(found, "threshold")
+        for i, row in enumerate(curve):
+            rates = found["apcer_of_species"].values[i].tolist()
+            row |= {f"apcer {x}": y for x, y in zip(found["species"].values, rates, strict=True)}
+        document = {
+            **attributes(found, data),
+            "apcer_targets": rows_over(found, "apcer_target"),
+            "species": species,
+        }
+        csv = {"curve.csv": as_columns(curve), "species.csv": as_columns(species)}
+        run.finish(found, blocks, document, csv)

@@ -1,0 +1,114 @@
+"""Intervals of errors of presentation attack detection, which resample people and instruments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.sparse import coo_array
+
+from bioeval.base.errors import Argument, DataError
+from bioeval.scores.species import BONA_FIDE
+from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
+from bioeval.stats.options import IntervalOptions
+from bioeval.stats.resampling import weight_columns
+from bioeval.tallies.presentations import Presentations
+
+# Thresholds whose replicates are computed at once.
+_AT_ONCE = 256
+
+
+def presentation_limits(
+    data: Presentations,
+    units: Mapping[str, np.ndarray],
+    options: IntervalOptions,
+    places: np.ndarray,
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return the confidence limits of the rates at distances, by a bootstrap of units."""
+    if not units:
+        raise DataError(
+            f"{Argument('interval', options.method)} resamples people or objects; give "
+            f"{Argument('subjects')} or {Argument('instrument')}"
+        )
+    classes = (*range(len(data.species)), BONA_FIDE)
+    weighed = [_Weighed.of(data, units, options, i) for i in classes]
+    trials = [sample_of(x.units) for x in weighed]
+    number = np.stack([x.number for x in weighed])[:, None]
+    found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
+    for part in np.array_split(places, -(-len(places) // _AT_ONCE)):
+        accepted = np.stack([x.accepted(part) for x in weighed])
+        for rate, values in data.rates_of(accepted, number).items():
+            limits = confidence_limits(values, options)
+            if rate == "apcer_of_species":
+                each = [
+                    open_limits(
+                        values[:, i, 0], limits[0][:, i], limits[1][:, i], n, options.confidence
+                    )
+                    for i, n in enumerate(trials[:-1])
+                ]
+                limits = np.stack([x for x, _ in each], 1), np.stack([x for _, x in each], 1)
+            else:
+                few = trials[-1] if rate == "bpcer" else min(trials[:-1])
+                limits = open_limits(values[..., 0], *limits, few, options.confidence)
+            found.setdefault(rate, []).append(limits)
+    return {
+        rate: (np.concatenate([x for x, _ in parts]), np.concatenate([x for _, x in parts]))
+        for rate, parts in found.items()
+    }
+
+
+@dataclass(frozen=True)
+class _Weighed:
+    """Presentations of one class by unit, with the weights of the units in each replicate."""
+
+    distances: np.ndarray  # of those with a response
+    codes: np.ndarray  # of their units
+    weights: np.ndarray  # (units, columns), the first column the data themselves
+    number: np.ndarray  # weighted presentations by column
+    units: int
+
+    @classmethod
+    def of(
+        cls, data: Presentations, units: Mapping[str, np.ndarray], options: IntervalOptions, i: int
+    ) -> _Weighed:
+        """Draw people, who are in all classes, and the instruments of one species."""
+        rows = data.codes == i
+        if data.non_response == "exclude":
+            rows &= ~np.isnan(data.distances)
+        parts = []
+        if "subjects" in units:
+            everyone = units["subjects"]
+            drawn = _drawn(int(everyone.max()) + 1, options, 0)
+            parts.append((everyone[rows], drawn))
+        if i != BONA_FIDE and "instrument" in units:
+            own = np.unique(units["instrument"][rows], return_inverse=True)[1]
+            parts.append((own, _drawn(int(own.max(initial=-1)) + 1, options, 1 + i)))
+        if not parts:
+            parts = [(np.arange(rows.sum()), _drawn(int(rows.sum()), options, 0))]
+        codes = np.stack([x for x, _ in parts])
+        pairs, unit = np.unique(codes, axis=1, return_inverse=True)
+        weights = np.prod([w[x] for x, (_, w) in zip(pairs, parts, strict=True)], axis=0)
+        unit = unit.reshape(-1)
+        number = np.bincount(unit, minlength=len(weights)).astype(np.float64) @ weights
+        known = ~np.isnan(data.distances[rows])
+        few = min(len(np.unique(x)) for x, _ in parts)
+        return cls(data.distances[rows][known], unit[known], weights, number, few)
+
+    def accepted(self, at: np.ndarray) -> np.ndarray:
+        """Return the weighted presentations classified bona fide, shape (distances, columns)."""
+        edges, place = np.unique(at, return_inverse=True)  # NaN last
+        cells = np.searchsorted(edges, self.distances), self.codes
+        shape = len(edges) + 1, len(self.weights)
+        counts = coo_array((np.ones(len(self.codes)), cells), shape=shape).tocsr()
+        found = np.cumsum(counts @ self.weights, axis=0)[place.reshape(-1)]
+        return np.where(np.isnan(at)[:, None], 0.0, found)
+
+
+def _drawn(units: int, options: IntervalOptions, key: int) -> np.ndarray:
+    """Return how often each unit is drawn in each replicate; the first column is the data."""
+    if units < 2:
+        return np.ones((units, 1 + options.replicates))
+    seed = options.seed
+    own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
+    return weight_columns(units, replace(options, seed=own)).astype(np.float64)

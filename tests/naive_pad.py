@@ -1,0 +1,101 @@
+"""Slow, readable twin of presentation attack detection: loops and exact fractions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+
+def classes(
+    values: Sequence[float], attack: Sequence[str], kind: str
+) -> dict[str, list[float | None]]:
+    """Scores by species, ``""`` for bona fide: larger is bona fide, None is no response."""
+    found: dict[str, list[float | None]] = {"": []}
+    for value, species in zip(values, attack, strict=True):
+        bona_fide = species.strip().lower() in ("", "bona fide", "bonafide", "bona-fide")
+        name = "" if bona_fide else species.strip()
+        score = -value if kind == "distance" else value
+        found.setdefault(name, []).append(None if math.isnan(value) else score)
+    return found
+
+
+def accepted_of(
+    scores: Sequence[float | None], at: float | None, non_response: str
+) -> Fraction | None:
+    """The proportion classified bona fide at a threshold; None rejects all."""
+    number = accepted = 0
+    for score in scores:
+        if score is None and non_response == "exclude":
+            continue
+        number += 1
+        accepted += score is not None and at is not None and score >= at
+    return Fraction(accepted, number) if number else None
+
+
+def rates(
+    found: dict[str, list[float | None]], at: float | None, non_response: str, kept: Any = None
+) -> dict[str, Any]:
+    """APCER of each species, the largest, the pooled one, and BPCER."""
+    species = sorted(x for x in found if x)
+    each = {x: accepted_of(found[x], at, non_response) for x in species}
+    heard = [x for x in species if any(y is not None for y in found[x])]
+    over = [each[x] for x in heard if kept is None or x in kept]
+    pooled = accepted_of([y for x in species for y in found[x]], at, non_response)
+    passed = accepted_of(found[""], at, non_response)
+    return {
+        "apcer_of_species": each,
+        "apcer": max(over) if over else None,
+        "apcer_pooled": pooled,
+        "bpcer": None if passed is None else 1 - passed,
+    }
+
+
+def points(found: dict[str, list[float | None]]) -> list[float | None]:
+    """Thresholds from strict to loose; None, which rejects all, first."""
+    every = {y for x in found.values() for y in x if y is not None}
+    return [None, *sorted(every, reverse=True)]
+
+
+def at_apcer(
+    found: dict[str, list[float | None]], target: float, non_response: str, kept: Any = None
+) -> tuple[float | None, Fraction | None] | None:
+    """The loosest point with APCER at most `target`, and its BPCER."""
+    best = None
+    for at in points(found):
+        here = rates(found, at, non_response, kept)
+        if here["apcer"] is not None and float(here["apcer"]) <= target:
+            best = at, here["bpcer"]
+    return best
+
+
+def at_bpcer(
+    found: dict[str, list[float | None]], target: float, non_response: str, kept: Any = None
+) -> tuple[float | None, Fraction | None] | None:
+    """The strictest point with BPCER at most `target`, and its APCER."""
+    for at in points(found):
+        here = rates(found, at, non_response, kept)
+        if here["bpcer"] is not None and float(here["bpcer"]) <= target:
+            return at, here["apcer"]
+    return None
+
+
+def d_eer(
+    found: dict[str, list[float | None]], non_response: str, kept: Any = None
+) -> tuple[Fraction, float | None] | None:
+    """The crossing of APCER and BPCER between two points, and the attainable neighbour."""
+    before = None
+    for at in points(found):
+        here = rates(found, at, non_response, kept)
+        a, b = here["apcer"], here["bpcer"]
+        if a is None or b is None:
+            return None
+        if a >= b:
+            if before is None:
+                return None
+            a0, b0, at0 = before
+            weight = (b0 - a0) / ((a - a0) - (b - b0))
+            return a0 + weight * (a - a0), at0 if max(a0, b0) <= max(a, b) else at
+        before = a, b, at
+    return None
