@@ -105,7 +105,8 @@ def _require_supported(options: GomOptions, scale: bool | tuple[float, float]) -
         raise ProtocolError(
             "top-K lists do not hold the largest distance, from which distances are normalised; "
             f"give {Argument('normalize')} = (low, high), the smallest and the largest distance "
-            "of the whole, or False for distances as they are"
+            "of the whole, to be.gom or `bioeval gom`, or False for distances as they are (in a "
+            'card, distances = "as-given")'
         )
     for name, word in (("variant", "paper"), ("ties", "stable")):
         if (found := getattr(options, name)) != word:

@@ -202,7 +202,6 @@ LISTS = be.TopKScores([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
     "call",
     [
         be.verification,
-        be.open_set,
         be.closed_set,
         be.ranks,
         be.evaluate,
