@@ -59,9 +59,9 @@ def tree(path: Path) -> ast.Module:
 
 
 def test_modules_lines_and_tokens():
-    figure("modules", len(MODULES), 433)
-    figure("lines", sum(map(lines, MODULES)), 92_000)
-    figure("tokens of code", sum(map(tokens, MODULES)), 630_000)
+    figure("modules", len(MODULES), 435)
+    figure("lines", sum(map(lines, MODULES)), 93_000)
+    figure("tokens of code", sum(map(tokens, MODULES)), 632_000)
 
 
 @pytest.mark.parametrize(("call", "bound"), [("verification", 12_150), ("evaluate", 18_000)])

@@ -34,6 +34,7 @@ COMMANDS = {
     "epc": "Errors on one set at thresholds chosen on another.",
     "error-discard": "Errors when samples of low quality are discarded.",
     "pad": "Presentation attack detection: APCER by species, BPCER.",
+    "morphing": "Morphing attacks: MMPMR, attack potential.",
     "conventions": "Which convention gives that number? One measure by every reading.",
     "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
     "tally": "Count at one site, for a result merged of several.",

@@ -24,6 +24,7 @@ _OTHERS = {
     "extrapolated": "gallery_size",
     "also": "conventions",
     "apcer_pooled": "pad",
+    "mmpmr": "morphing",
     "measured_far": "extrapolated_far",
 }
 
