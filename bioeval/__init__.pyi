@@ -40,6 +40,7 @@ from bioeval.evaluation.identification import (
     open_set as open_set,
     ranks as ranks,
 )
+from bioeval.evaluation.morphing import morphing as morphing
 from bioeval.evaluation.normalise import normalise as normalise
 from bioeval.evaluation.over_time import ageing as ageing, over_time as over_time
 from bioeval.evaluation.pad import pad as pad

@@ -32,6 +32,7 @@ ISO_NAMES = {
     "BPCER": "bona fide presentation classification error rate",
     "APNRR": "attack presentation non-response rate",
     "BPNRR": "bona fide presentation non-response rate",
+    "MAP": "morphing attack potential",
 }
 
 #: The results that may have a scalar.

@@ -36,6 +36,7 @@ COMMANDS = {
     "error-discard": "Errors when samples of low quality are discarded.",
     "vulnerability": "Evaluate how often presentation attacks are accepted, by species.",
     "pad": "Presentation attack detection: APCER by species, BPCER.",
+    "morphing": "Morphing attacks: MMPMR, attack potential.",
     "conventions": "Which convention gives that number? One measure by every reading.",
     "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
     "tally": "Count at one site, for a result merged of several.",

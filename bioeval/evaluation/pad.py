@@ -18,7 +18,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.blocks import Block, FactList, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import Variables, build
-from bioeval.results.words import percent, threshold_text
+from bioeval.results.words import percent, rate_with_limits, threshold_text
 from bioeval.scores.species import BONA_FIDE
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.points import per_cent
@@ -396,7 +396,7 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Note(f"{attrs['threshold_rule_in_words']}, chosen on {attrs['chosen_on']}"
                    if attrs["chosen_on"] != "given" else "given", exact=True)  # fmt: skip
         rows = [
-            [label, _with_limits(ds, f"{x}_at_threshold")]
+            [label, rate_with_limits(ds, f"{x}_at_threshold")]
             for x, label in (
                 ("apcer", "APCER"), ("bpcer", "BPCER"), ("apcer_pooled", "APCER, pooled"),
             )
@@ -412,7 +412,7 @@ def blocks(found: Found) -> Iterator[Block]:
         cells = [f"{int(ds['presentations_of_species'][i]):,}",
                  percent(float(ds["apnrr_of_species"][i]))]  # fmt: skip
         if used:
-            cells.append(_with_limits(ds, "apcer_of_species_at_threshold", i))
+            cells.append(rate_with_limits(ds, "apcer_of_species_at_threshold", i))
         rows.append([short_name(str(one)), *cells])
     rows.append(["bona fide", f"{int(ds['bona_fide']):,}", percent(float(ds["bpnrr"])),
                  *["-"] * used])  # fmt: skip
@@ -424,7 +424,7 @@ def blocks(found: Found) -> Iterator[Block]:
     for i, target in enumerate(ds["apcer_target"].values.tolist()):
         label = f"BPCER with APCER at most {per_cent(target)}{_named(target)}"
         at = float(ds["threshold_at_apcer"][i])
-        rows.append([label, threshold_text(at), _with_limits(ds, "bpcer_at_apcer", i)])
+        rows.append([label, threshold_text(at), rate_with_limits(ds, "bpcer_at_apcer", i)])
     yield Table(["", "threshold", "rate"], rows, said="")
     if "interval_method" in attrs:
         level = 100 * float(attrs["confidence"])
@@ -449,13 +449,3 @@ def _named(target: float) -> str:
     """Return ``" (BPCER20)"`` for the target 0.05."""
     whole = round(1 / target) if target else 0
     return f" (BPCER{whole})" if whole and abs(1 / target - whole) < 1e-9 * whole else ""
-
-
-def _with_limits(ds: xr.Dataset, name: str, i: int | None = None) -> str:
-    """Return a rate in per cent, with its interval where there is one."""
-    value, *limits = (
-        float(ds[x] if i is None else ds[x][i])
-        for x in (name, f"{name}_low", f"{name}_high") if x in ds
-    )  # fmt: skip
-    text = percent(value)
-    return f"{text} [{', '.join(percent(x, unit='') for x in limits)}]" if limits else text

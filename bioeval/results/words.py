@@ -19,6 +19,14 @@ def percent(rate: float, digits: str = ".2f", unit: str = " %") -> str:
     return number(100 * rate, digits) + (unit if rate == rate else "")
 
 
+def rate_with_limits(found: Mapping[Any, Any], name: str, i: int | None = None) -> str:
+    """Return a rate of a result in per cent, with its interval where there is one."""
+    names = [x for x in (name, f"{name}_low", f"{name}_high") if x in found]
+    value, *limits = (float(found[x] if i is None else found[x][i]) for x in names)
+    text = percent(value)
+    return f"{text} [{', '.join(percent(x, unit='') for x in limits)}]" if limits else text
+
+
 def number(value: float, digits: str = ".4g") -> str:
     """Return a number."""
     return NOT_DEFINED if math.isnan(value) else f"{value:{digits}}"

@@ -1,4 +1,4 @@
-"""Intervals of errors of presentation attack detection, which resample people and instruments."""
+"""Intervals of attack detection and of morphing, which resample people and instruments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bioeval.base.errors import Argument, DataError
 from bioeval.scores.species import BONA_FIDE
 from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.resampling import weight_columns
+from bioeval.stats.resampling import ratio, weight_columns
 from bioeval.tallies.presentations import Presentations
 
 # Thresholds whose replicates are computed at once.
@@ -112,3 +112,18 @@ def _drawn(units: int, options: IntervalOptions, key: int) -> np.ndarray:
     seed = options.seed
     own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
     return weight_columns(units, replace(options, seed=own)).astype(np.float64)
+
+
+def morph_limits(
+    values: np.ndarray, people: list[list[str]], options: IntervalOptions
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the limits of means over morphs, by a bootstrap of people.
+
+    `values` are by distance and morph; a morph weighs the product of its contributors' weights.
+    """
+    place = {who: i for i, who in enumerate(sorted({x for morph in people for x in morph}))}
+    drawn = weight_columns(len(place), options).astype(np.float64)
+    weights = np.stack([drawn[[place[x] for x in morph]].prod(axis=0) for morph in people])
+    found = ratio(values @ weights, weights.sum(axis=0)[None])
+    limits = confidence_limits(found, options)
+    return open_limits(found[:, 0], *limits, sample_of(len(place)) // 2, options.confidence)

@@ -25,6 +25,7 @@ _OTHERS = {
     "also": "conventions",
     "iapar_pooled": "vulnerability",
     "apcer_pooled": "pad",
+    "mmpmr": "morphing",
     "measured_far": "extrapolated_far",
     "open_set_far": "gallery_templates",
 }

@@ -51,6 +51,12 @@ _LABELS = {
     "acer": "ACER, no measure of ISO/IEC 30107-3",
     "apnrr_of_species": "APNRR",
     "bpnrr": "BPNRR",
+    "mmpmr": "MMPMR",
+    "mmpmr_prod": "MMPMR, ProdAvg",
+    "mmpmr_at_far": "MMPMR",
+    "rmmr": "RMMR",
+    "rmmr_at_far": "RMMR",
+    "map": "MAP",
 }
 
 

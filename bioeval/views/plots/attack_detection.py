@@ -1,18 +1,22 @@
-"""Plots of presentation attack detection: APCER against BPCER, and APCER by species."""
+"""Plots of attacks: APCER against BPCER, APCER by species, and the potential of morphs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
+import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import kind_of, threshold_label
 from bioeval.views.plots.curves import Curve, CurvesDisplay, CurveSpec, thinned
+from bioeval.views.plots.display import OneResultDisplay
 from bioeval.views.plots.rates import DetDisplay
 from bioeval.views.plots.select_datasets import System, as_plot_text, joined
 
@@ -157,3 +161,76 @@ def apcer(data: Any, ax: Axes | None = None, **style: Any) -> ApcerDisplay:
     ['BPCER', 'mask', 'print']
     """
     return ApcerDisplay.from_results(data).plot(ax, **style)
+
+
+class AttackPotentialDisplay(OneResultDisplay):
+    """Morphing attack potential as a heat map.
+
+    Attributes
+    ----------
+    potential : ndarray, shape (attempts, systems)
+    image_ : AxesImage
+    """
+
+    image_: AxesImage
+    _plot = "attack_potential"
+
+    def __init__(self, dataset: xr.Dataset):
+        super().__init__(dataset)
+        self.potential = dataset["map"].values
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw the heat map. See :func:`attack_potential`."""
+        rows, columns = self.potential.shape
+        ax = self._axes(ax, (2.4 + 0.9 * max(columns, 3), 2.0 + 0.45 * max(rows, 3)))
+        ax.grid(False)
+        given = {"cmap": "cividis", "vmin": 0.0, "vmax": 1.0, "aspect": "auto", **style}
+        self.image_ = ax.imshow(self.potential, **given)
+        if rows * columns <= look.FEW_POINTS**2:
+            for (i, j), rate in np.ndenumerate(self.potential):
+                dark = look.luminance(self.image_.cmap(self.image_.norm(rate))) < 0.25
+                ax.text(j, i, look.measured(rate) if rate else "0", ha="center", va="center",
+                        fontsize=look.SMALL_SIZE, color="white" if dark else look.TEXT)  # fmt: skip
+        for axis, dim in ((ax.xaxis, "systems"), (ax.yaxis, "attempts")):
+            labels = self._dataset[dim].values
+            places = np.arange(0, len(labels), -(-len(labels) // 20))
+            axis.set_ticks(places, [str(labels[i]) for i in places])
+        over = f"proportion of {counted(int(self._dataset['morphs']), 'morphs')}"
+        self._titled("Morphing attack potential", name, [over])
+        look.labelled(
+            ax, "Systems that accept, at least", "Attempts of every contributor, at least"
+        )
+        return self
+
+
+def attack_potential(data: Any, ax: Axes | None = None, **style: Any) -> AttackPotentialDisplay:
+    """Draw the morphing attack potential as a heat map of attempts and systems.
+
+    Parameters
+    ----------
+    data : Dataset
+        A result of :func:`bioeval.morphing` with a threshold.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of the image; ``name`` names the systems in the title.
+
+    Returns
+    -------
+    AttackPotentialDisplay
+        With ``potential``, ``ax_``, ``figure_`` and ``image_``.
+
+    Notes
+    -----
+    The cell of `a` attempts and `s` systems is the proportion of morphs for which at least `s`
+    systems each accept at least `a` attempts of every contributor (ISO/IEC 20059).
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.Scores([[1], [2], [4], [2]], ["ann", "ann", "bob", "bob"], ["m1"])
+    >>> be.plot.attack_potential(be.morphing(scores, [("ann", "bob")], threshold=3)).potential
+    array([[1.],
+           [0.]])
+    """
+    return AttackPotentialDisplay.from_results(data).plot(ax, **style)

@@ -114,6 +114,8 @@ _TABLE = (
     Plot("apcer", "ApcerDisplay", ATTACKS, "be.pad",
          ({"apcer_of_species": ("threshold", "species"), "bpcer": ("threshold",)},),
          {"apcer": {}}, True),
+    Plot("attack_potential", "AttackPotentialDisplay", ATTACKS, "be.morphing",
+         ({"map": ("attempts", "systems")},), {"attack-potential": {}}, True),
     Plot("timeline", "TimelineDisplay", "bioeval.mot.timeline", "be.tracking",
          (_by("spell", "spell_target"),)),
     Plot("hota", "HotaDisplay", CURVES, "be.tracking",
