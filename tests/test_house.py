@@ -59,12 +59,12 @@ def tree(path: Path) -> ast.Module:
 
 
 def test_modules_lines_and_tokens():
-    figure("modules", len(MODULES), 447)
-    figure("lines", sum(map(lines, MODULES)), 97_000)
-    figure("tokens of code", sum(map(tokens, MODULES)), 665_000)
+    figure("modules", len(MODULES), 465)
+    figure("lines", sum(map(lines, MODULES)), 102_000)
+    figure("tokens of code", sum(map(tokens, MODULES)), 700_000)
 
 
-@pytest.mark.parametrize(("call", "bound"), [("verification", 12_200), ("evaluate", 18_000)])
+@pytest.mark.parametrize(("call", "bound"), [("verification", 12_400), ("evaluate", 18_000)])
 def test_a_call_loads_few_lines(call, bound):
     code = f"{DATA}be.{call}(scores)\nimport sys\nprint(*[m for m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -89,7 +89,7 @@ def test_kinds_of_counts_and_scores_are_seldom_asked():
     for _, node in nodes(ast.Call):
         if getattr(node.func, "id", "") == "isinstance":
             asked += any(ast.unparse(node.args[1]).endswith(kind) for kind in kinds)
-    figure("questions for the kind of a tally, a job or scores", asked, 70)
+    figure("questions for the kind of a tally, a job or scores", asked, 75)
 
 
 def test_private_functions_have_few_parameters():

@@ -56,7 +56,7 @@ HEADINGS = {
         *("explain", "zoo", "groups", "error-discard", "over-time", "gallery-size"),
         *("gallery-templates", "conventions"),
     ),
-    "Attacks": ("vulnerability", "pad"),
+    "Attacks": ("vulnerability", "pad", "morphing"),
     "Plan": ("workload", "sample-size", "plan"),
     "Re-identification and tracking": ("gom", "tracking"),
     "Sites": ("tally", "best-mates", "merge"),
