@@ -38,7 +38,6 @@ from bioeval.tallies.thresholds import (
     to_user,
 )
 
-
 _FEW = 10  # contributors; fewer are warned of
 
 
