@@ -81,6 +81,8 @@ CASES = {
     "groups": Case("groups s.npz --by g --meta g=group", 2400),
     "epc": Case("epc --dev s.npz --test other.npz", 1200),
     "error-discard": Case("error-discard s.npz --quality q --meta q=quality --threshold eer", 2400),
+    "pad": Case("pad pad.csv", 100_000, 2, "presentations"),
+    "morphing": Case("morphing m.npz --threshold 4 --kind distance", 2000),
     "tracking": Case("tracking gt.txt tracks.txt", 1000, 2, "frames"),
     "tally": Case("tally s.npz --out new.tally --force", 2000),
     "best-mates": Case("best-mates s.npz --out new.npz --force", 2000),
@@ -130,6 +132,17 @@ def write_data(folder: Path, name: str, size: int) -> None:
         }
         values = np.asarray(made.values, dtype=np.float32)[probe][:, ~probe]
         np.savez(folder / "q.npz", scores=values, **about)
+    if "pad.csv" in args:
+        species = rng.choice(["", "print", "mask"], size)
+        scores = rng.normal(size=size) + (species == "")
+        lines = (f"{s:.6f},{x}\n" for s, x in zip(scores, species, strict=True))
+        (folder / "pad.csv").write_text("score,attack\n" + "".join(lines))
+    if "m.npz" in args:
+        morphs = np.arange(size // TEMPLATES)
+        about = {"probe_labels": np.arange(size) // TEMPLATES, "gallery_labels": -1 - morphs}
+        about |= {"gallery_contributor_1": morphs}
+        about |= {"gallery_contributor_2": np.roll(morphs, 1)}
+        np.savez(folder / "m.npz", scores=rng.normal(5, 1, (size, len(morphs))), **about)
     if "t.tally" in args:
         with working_in(folder):
             run("tally s.npz --out t.tally --force", size)

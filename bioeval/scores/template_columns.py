@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -108,3 +109,11 @@ def _require_known(values: np.ndarray, what: str, given: Any, side: str) -> None
             f"or empty), the first that of {side} {int(np.argmax(missing))}; leave those "
             "templates out, or give them a value of their own"
         )
+
+
+def numbered_columns(meta: Mapping[str, np.ndarray], stem: str) -> list[list[Any]]:
+    """Return the metadata columns ``stem_1``, ``stem_2`` ... as lists."""
+    columns: list[list[Any]] = []
+    while f"{stem}_{len(columns) + 1}" in meta:
+        columns.append(meta[f"{stem}_{len(columns) + 1}"].tolist())
+    return columns
