@@ -81,6 +81,8 @@ CASES = {
     "groups": Case("groups s.npz --by g --meta g=group", 2400),
     "epc": Case("epc --dev s.npz --test other.npz", 1200),
     "error-discard": Case("error-discard s.npz --quality q --meta q=quality --threshold eer", 2400),
+    "conventions": Case("conventions s.npz", 1000),
+    "vulnerability": Case("vulnerability a.npz", 1200),
     "pad": Case("pad pad.csv", 100_000, 2, "presentations"),
     "morphing": Case("morphing m.npz --threshold 4 --kind distance", 2000),
     "tracking": Case("tracking gt.txt tracks.txt", 1000, 2, "frames"),
@@ -132,6 +134,9 @@ def write_data(folder: Path, name: str, size: int) -> None:
         }
         values = np.asarray(made.values, dtype=np.float32)[probe][:, ~probe]
         np.savez(folder / "q.npz", scores=values, **about)
+    if "a.npz" in args.split():
+        attacked = be.simulate(subjects, TEMPLATES, attacks={"mask": 0.5}, random_state=1)
+        be.save(attacked, folder / "a.npz")
     if "pad.csv" in args:
         species = rng.choice(["", "print", "mask"], size)
         scores = rng.normal(size=size) + (species == "")
