@@ -137,8 +137,8 @@ def _plain(given: Any) -> Any:
     """Return what was given without attack presentations: scores, or several by name."""
     if isinstance(given, Scores):
         return without_attacks(given)
-    if isinstance(given, Mapping) and any(isinstance(x, Scores) for x in given.values()):
-        return {name: _plain(x) for name, x in given.items()}
-    if isinstance(given, (list, tuple)) and any(isinstance(x, Scores) for x in given):
-        return type(given)(map(_plain, given))
+    if isinstance(given, Mapping):
+        plain_parts = {name: _plain(x) for name, x in given.items()}
+        changed = any(plain_parts[name] is not given[name] for name in given)
+        return plain_parts if changed else given
     return given

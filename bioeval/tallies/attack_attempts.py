@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, counted
 from bioeval.scores.arrays import IGNORE
 from bioeval.scores.attacked import AttackedScores
 from bioeval.scores.blocks import Block, as_distances, as_row
@@ -101,8 +101,8 @@ def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray
     if failed.any() and attacks.nan == "raise":
         i = int(np.argmax(failed))
         raise DataError(
-            f"{int(failed.sum())} scores of attack rows against their targets are NaN, the first "
-            f"at row {int(attacks.base_rows(row[i : i + 1])[0])}, column "
+            f"of the attack rows against their targets, {counted(int(failed.sum()), 'scores')} "
+            f"failed (NaN), the first at row {int(attacks.base_rows(row[i : i + 1])[0])}, column "
             f"{int(attacks.base_columns(column[i : i + 1])[0])}; say what a failed comparison "
             f"means: {Argument('nan', 'reject')} (an attempt at an infinite distance) or "
             f"{Argument('nan', 'exclude')} (no attempt)"
