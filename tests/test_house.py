@@ -59,7 +59,7 @@ def tree(path: Path) -> ast.Module:
 
 
 def test_modules_lines_and_tokens():
-    figure("modules", len(MODULES), 434)
+    figure("modules", len(MODULES), 435)
     figure("lines", sum(map(lines, MODULES)), 92_200)
     figure("tokens of code", sum(map(tokens, MODULES)), 630_000)
 

@@ -29,12 +29,17 @@ class AttackAttempts:
         Increasing distances of each species, of the rows that detection accepts.
     missed : int64 array, shape (species,)
         Attempts of rows that detection rejects.
+    rows, distances, species : arrays, shape (attempts,)
+        The row, the distance and the species of each attempt.
     """
 
     names: list[str]
     presentations: np.ndarray
     accepted: list[np.ndarray]
     missed: np.ndarray
+    rows: np.ndarray
+    distances: np.ndarray
+    species: np.ndarray
 
     @property
     def number(self) -> np.ndarray:
@@ -81,7 +86,8 @@ def attack_attempts(
     accepted = [np.sort(distance[(of_attempt == s) & passes]) for s in range(len(names))]
     missed = np.bincount(of_attempt[~passes], minlength=len(names))
     presentations = np.bincount(code.reshape(-1), minlength=len(names))
-    return AttackAttempts(names.tolist(), presentations, accepted, missed)
+    every = row, distance, of_attempt
+    return AttackAttempts(names.tolist(), presentations, accepted, missed, *every)
 
 
 def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray, np.ndarray]:
