@@ -61,7 +61,7 @@ def tree(path: Path) -> ast.Module:
 def test_modules_lines_and_tokens():
     figure("modules", len(MODULES), 435)
     figure("lines", sum(map(lines, MODULES)), 92_200)
-    figure("tokens of code", sum(map(tokens, MODULES)), 630_000)
+    figure("tokens of code", sum(map(tokens, MODULES)), 631_000)
 
 
 @pytest.mark.parametrize(("call", "bound"), [("verification", 12_270), ("evaluate", 18_000)])
@@ -89,7 +89,7 @@ def test_kinds_of_counts_and_scores_are_seldom_asked():
     for _, node in nodes(ast.Call):
         if getattr(node.func, "id", "") == "isinstance":
             asked += any(ast.unparse(node.args[1]).endswith(kind) for kind in kinds)
-    figure("questions for the kind of a tally, a job or scores", asked, 70)
+    figure("questions for the kind of a tally, a job or scores", asked, 71)
 
 
 def test_private_functions_have_few_parameters():
