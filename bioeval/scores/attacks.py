@@ -137,8 +137,7 @@ def _plain(given: Any) -> Any:
     """Return what was given without attack presentations: scores, or several by name."""
     if isinstance(given, Scores):
         return without_attacks(given)
-    if isinstance(given, Mapping):
-        plain_parts = {name: _plain(x) for name, x in given.items()}
-        changed = any(plain_parts[name] is not given[name] for name in given)
-        return plain_parts if changed else given
+    if isinstance(given, dict):  # systems by name; results are mappings, too
+        parts = {name: _plain(x) for name, x in given.items()}
+        return parts if any(parts[name] is not x for name, x in given.items()) else given
     return given
