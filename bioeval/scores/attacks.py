@@ -137,8 +137,7 @@ def _plain(given: Any) -> Any:
     """Return what was given without attack presentations: scores, or several by name."""
     if isinstance(given, Scores):
         return without_attacks(given)
-    if isinstance(given, Mapping) and any(isinstance(x, Scores) for x in given.values()):
-        return {name: _plain(x) for name, x in given.items()}
-    if isinstance(given, (list, tuple)) and any(isinstance(x, Scores) for x in given):
-        return type(given)(map(_plain, given))
+    if isinstance(given, dict):  # systems by name; results are mappings, too
+        parts = {name: _plain(x) for name, x in given.items()}
+        return parts if any(parts[name] is not x for name, x in given.items()) else given
     return given

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError
+from bioeval.base.errors import Argument, DataError, counted
 from bioeval.scores.arrays import IGNORE
 from bioeval.scores.attacked import AttackedScores
 from bioeval.scores.blocks import Block, as_distances, as_row
@@ -29,12 +29,17 @@ class AttackAttempts:
         Increasing distances of each species, of the rows that detection accepts.
     missed : int64 array, shape (species,)
         Attempts of rows that detection rejects.
+    rows, distances, species : arrays, shape (attempts,)
+        The row, the distance and the species of each attempt.
     """
 
     names: list[str]
     presentations: np.ndarray
     accepted: list[np.ndarray]
     missed: np.ndarray
+    rows: np.ndarray
+    distances: np.ndarray
+    species: np.ndarray
 
     @property
     def number(self) -> np.ndarray:
@@ -81,7 +86,8 @@ def attack_attempts(
     accepted = [np.sort(distance[(of_attempt == s) & passes]) for s in range(len(names))]
     missed = np.bincount(of_attempt[~passes], minlength=len(names))
     presentations = np.bincount(code.reshape(-1), minlength=len(names))
-    return AttackAttempts(names.tolist(), presentations, accepted, missed)
+    every = row, distance, of_attempt
+    return AttackAttempts(names.tolist(), presentations, accepted, missed, *every)
 
 
 def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray, np.ndarray]:
@@ -101,8 +107,8 @@ def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray
     if failed.any() and attacks.nan == "raise":
         i = int(np.argmax(failed))
         raise DataError(
-            f"{int(failed.sum())} scores of attack rows against their targets are NaN, the first "
-            f"at row {int(attacks.base_rows(row[i : i + 1])[0])}, column "
+            f"of the attack rows against their targets, {counted(int(failed.sum()), 'scores')} "
+            f"failed (NaN), the first at row {int(attacks.base_rows(row[i : i + 1])[0])}, column "
             f"{int(attacks.base_columns(column[i : i + 1])[0])}; say what a failed comparison "
             f"means: {Argument('nan', 'reject')} (an attempt at an infinite distance) or "
             f"{Argument('nan', 'exclude')} (no attempt)"
