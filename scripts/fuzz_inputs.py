@@ -495,6 +495,7 @@ WORKING = {
     "workload": ["s.npz", "--people", "100", "--impostors", "0.1", "--far", "0.1"],
     "sample-size": ["--frr", "0.1", "--icc", "0.2", "--width", "0.1"],
     "plan": ["s.npz", "--workers", "4"],
+    "vulnerability": ["a.npz"],
     "pad": ["pad.csv"],
     "morphing": ["m.npz", "--threshold", "2"],
     "tracking": ["gt.txt", "r.txt"],
@@ -513,12 +514,22 @@ def _morphs() -> bytes:
     return file.getvalue()
 
 
+def _attacked() -> bytes:
+    """Return probes of two people, and an attack on one of them."""
+    file = io.BytesIO()
+    about = {"probe_labels": [1, 2, 1], "gallery_labels": [1, 2], "kind": "distance"}
+    scores = np.array([[1.0, 3.0], [4.0, 2.0], [2.5, 5.0]])
+    np.savez(file, scores=scores, probe_attack=np.array(["", "", "mask"]), **about)
+    return file.getvalue()
+
+
 def working_commands(valid: list[Input]) -> dict[str, Input]:
     """Return for each command one that works."""
     known = {name: raw for one in reversed(valid) for name, raw in one.files.items()}
     names = ("x.npy", "x.labels.csv", "card.toml", "gt.txt", "r.txt", "l.csv", "t.npz")
     files = {name: known[name] for name in names}
     files |= {"s.npz": valid[0].files["s.npz"], "t.txt": b"1\n2\n", "m.npz": _morphs()}
+    files["a.npz"] = _attacked()
     files["pad.csv"] = b"score,attack\n0.9,\n0.4,\n0.6,mask\n0.1,print\n"
     return {
         name: Input(f"options of {name}", files, [name, *WORKING.get(name, ["s.npz"])])

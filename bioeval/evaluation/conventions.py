@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from bioeval.base.arguments import require_list
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, nearest_name
 from bioeval.base.scalars import Name
 from bioeval.evaluation.evaluate import evaluate
@@ -125,7 +126,7 @@ def conventions(
         if measure is None:
             raise DataError(f"{Argument('published')} needs {Argument('measure')}: of what is it?")
         goal = Published.parse(published, digits, unit)
-    chosen = None if cards is None else [load(x) for x in cards]
+    chosen = None if cards is None else [load(x) for x in require_list("cards", cards)]
     if not task:
         of_card = [x for x in MEASURES if chosen and x in chosen[0].tasks]
         plain = "reid" if has_cameras(scores) else "verification"

@@ -165,7 +165,8 @@ def verification(
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
     targets, weights = check_far_targets(far_targets), check_costs(costs)
-    if gallery != "all" or sampling != "exact":
+    plain = isinstance(gallery, str) and isinstance(sampling, str)
+    if not plain or gallery != "all" or sampling != "exact":
         from bioeval.evaluation.gallery_templates import drawn_verification
 
         others = {"claims": claims, "attempts": attempts, "interval": interval}

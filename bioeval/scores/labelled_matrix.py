@@ -547,7 +547,7 @@ class LabelledMatrix:
         columns = self._columns if order is None else self.base_columns(order)
         return read_block(self._base, self._rows, low, high, columns)
 
-    def cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    def _cells(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the raw values of the cells ``(rows, columns)``."""
         i, j = self.base_rows(rows), self.base_columns(columns)
         if isinstance(self._base, np.ndarray):

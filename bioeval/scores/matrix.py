@@ -309,7 +309,7 @@ class Scores(LabelledMatrix):
             refuse(self._mask[rows, columns] == IGNORE, "are cells that the mask ignores")
         refuse(self.excluded(i, j), f"are left out by exclude={', '.join(self.exclude)}")
         self.verify()
-        values = self.cells(i, j)
+        values = self._cells(i, j)
         who = None
         if self.labelled:
             who = np.empty((len(i), 2), dtype=object)

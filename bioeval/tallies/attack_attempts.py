@@ -102,7 +102,7 @@ def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray
         base = attacks.base_rows(row), attacks.base_columns(column)
         kept &= attacks._mask[base] != IGNORE
     row, column = row[kept], column[kept]
-    values = as_distances(attacks.cells(row, column)[None], attacks.kind)[0]
+    values = as_distances(attacks._cells(row, column)[None], attacks.kind)[0]
     failed = np.isnan(values)
     if failed.any() and attacks.nan == "raise":
         i = int(np.argmax(failed))

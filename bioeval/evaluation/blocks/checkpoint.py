@@ -104,6 +104,14 @@ def digest_of(*arrays: np.ndarray) -> str:
     return found.hexdigest()
 
 
+def _kept_option(name: str, value: Any) -> Any:
+    """Return an option as JSON holds it; one that contains itself is refused."""
+    try:
+        return plain_option(value)
+    except RecursionError:
+        raise DataError(f"{Argument(name)} contains itself; expected plain values") from None
+
+
 def plain_option(value: Any) -> Any:
     """Return an option as JSON holds it: arrays by their digest, other objects by their text."""
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -262,7 +270,7 @@ class Checkpoint:
             "call": call,
             "protocol": protocol,
             "scores": {name: digests_of(x) for name, x in scores.items()},
-            "options": {name: plain_option(x) for name, x in options.items()},
+            "options": {name: _kept_option(name, x) for name, x in options.items()},
         }
         self._lock: int | None = None
         try:
