@@ -23,7 +23,8 @@ def bounded_variables(given: Mapping[str, Bounded]) -> Variables:
     """
     found: Variables = {}
     for name, (dims, one, other) in given.items():
-        low, high = np.minimum(one, other), np.maximum(one, other)
+        # A bound that is NaN, as a threshold that may not exist, leaves that side open.
+        low, high = np.fmin(one, other), np.maximum(one, other)
         known = (low == high) | np.isnan(low)
         if known.all():
             found[name] = dims, low
