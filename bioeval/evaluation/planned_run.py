@@ -20,7 +20,7 @@ from bioeval.evaluation.evaluate import evaluate
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import build
 from bioeval.scores.attacks import leaves_out_attacks
-from bioeval.scores.embeddings import METRICS
+from bioeval.scores.embeddings import METRICS, MOST_COLUMNS
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.working_memory import estimated_bytes
 
@@ -144,6 +144,8 @@ def plan_run(
         raise DataError("no subject has two templates: there is no genuine comparison to plan")
     each = max(2, min(round(n / people), 50))
     example = _example((features, dtype, metric), each, None if square else m / n)
+    if features and n > MOST_COLUMNS:  # whose rows are not computed in tiles
+        example.base.tile = 1
     seconds = _seconds_per_comparison(example, protocol, auc) * m * n
     item = np.dtype(dtype).itemsize
     rows, counted = (n if square else m + n), max(item, 4)
@@ -187,8 +189,9 @@ def _example(how: tuple[int, str, str], each: int, share: float | None) -> Score
         m = min(MEASURED, max(each, round(MEASURED * share)))
         given = (x[:m] + np.abs(x[:m]) / 4, labels[:m], x, labels)
         meta = {"probe_meta": {"camera": 1 - camera[:m]}, "gallery_meta": {"camera": camera}}
-    # One byte for the matrix: it is computed in blocks, as a large one is.
-    streamed = Scores.from_embeddings(*given, metric=metric, memory_limit=1, **meta)
+    # A limit that the matrix just exceeds: it is computed in blocks, as a large one is.
+    limit = 8 * len(given[0]) * MEASURED - 1
+    streamed = Scores.from_embeddings(*given, metric=metric, memory_limit=limit, **meta)
     if features:
         return streamed
     return Scores(streamed.base.whole().astype(dtype), *given[1::2], **meta)

@@ -229,8 +229,8 @@ class BlockReader:
             # The rows of one matrix product: enough for it to be quick, and few enough for what
             # is made of them to stay below the limit.
             most = self.scores.memory_limit // (STREAM_COPIES * self.scores.dtype.itemsize * n)
-            rows = max(1, min(1024, max(64, STREAM_VALUES // n), most, self.most_rows))
-            tile = self.scores.base.tile
+            tile = self.scores.base.tile  # fewer rows than a tile compute it again
+            rows = max(1, min(1024, max(64, tile, STREAM_VALUES // n), most, self.most_rows))
             return int(max(rows // tile * tile, min(rows, tile)))
         rows = max(1, BLOCK_VALUES // n)
         chunk = self.scores.row_chunk

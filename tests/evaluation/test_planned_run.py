@@ -11,6 +11,7 @@ from click.testing import CliRunner
 import bioeval as be
 from bioeval.cli.lazy_group import root
 from bioeval.evaluation import planned_run
+from bioeval.scores.blocks import BlockReader
 
 
 @pytest.fixture
@@ -91,3 +92,11 @@ def test_a_measurement_runs(monkeypatch, given):
     monkeypatch.setattr(planned_run, "MEASURED", 300)
     plan = be.plan_run(templates=1e4, metric="l2", **given)
     assert 0 <= float(plan.hours) < 1
+
+
+def test_the_measured_blocks_hold_whole_tiles():
+    """A block of fewer rows than a tile would compute the tile for each of its rows."""
+    for share in (None, 0.5):
+        example = planned_run._example((8, "float32", "cosine"), 10, share)
+        assert example.streams
+        assert BlockReader(example).rows_per_block() >= example.base.tile > 1
