@@ -1,4 +1,4 @@
-"""Writes the tables of the documentation that the code has: formats, and the fields of cards.
+"""Writes the tables of the pages that the code has: formats, fields of cards, variables, names.
 
 Run ``.venv/bin/python scripts/page_tables.py`` after a change of them; tests compare the
 pages with the tables.
@@ -6,6 +6,8 @@ pages with the tables.
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 from pathlib import Path
 
@@ -36,6 +38,40 @@ def formats_recognised() -> list[str]:
     ]
 
 
+def variables(of: str) -> str:
+    """Return the table of the variables of one kind of result, such as ``results.zoo.ZOO``."""
+    module, _, name = of.rpartition(".")
+    rows = [("variable", "what it is", "unit", "ISO/IEC 19795-1"), ("---",) * 4]
+    for key, what in getattr(importlib.import_module(f"bioeval.{module}"), name).items():
+        rows.append((f"`{key}`", what.long_name, what.units, what.iso))
+    return _table(rows)
+
+
+def names(of: str) -> str:
+    """Return the table of the public names of a module, such as ``bioeval.plot function``."""
+    module, _, kind = of.partition(" ")
+    package = importlib.import_module(module)
+    rows = [("name", "what it does" if kind == "function" else "what it is"), ("---",) * 2]
+    for name in sorted(package.__all__, key=str.lower):
+        thing = getattr(package, name)
+        if callable(thing) and isinstance(thing, type) == (kind == "class"):
+            first = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
+            plain = re.sub(r":\w+:`([^`]+)`", r"``\1``", first).replace("``", "`")
+            rows.append((f"`{module.replace('bioeval', 'be', 1)}.{name}`", plain))
+    return _table(rows)
+
+
+def _table(rows: list[tuple[str, ...]]) -> str:
+    return "".join("| " + " | ".join(x.replace("|", "\\|") for x in row) + " |\n" for row in rows)
+
+
+def filled(page: str) -> str:
+    """Return a page with the table below each ``<!-- variables: X -->`` and ``<!-- names: X -->``."""
+    tables = {"variables": variables, "names": names}
+    mark = re.compile(r"^(<!-- (variables|names): (.+?) -->\n)\n?(\|.*\n)*", re.MULTILINE)
+    return mark.sub(lambda found: f"{found[1]}\n{tables[found[2]](found[3])}", page)
+
+
 def written(path: Path, pattern: str, text: str) -> None:
     """Put a text in the place of the group ``here`` of a pattern in a page."""
     page = path.read_text(encoding="utf-8")
@@ -53,6 +89,8 @@ def main() -> None:
     written(DOCS / "formats.md", rf"\| format \| recognised{rows}", "\n".join([*recognised, ""]))
     fields = r"(?P<here>### Above the first section\n[\s\S]*?\n)(?=\n*## |\Z)"
     written(DOCS / "protocol-cards.md", fields, reference())
+    for page in (DOCS / "variables.md", DOCS / "api.md"):
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":
