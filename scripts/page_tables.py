@@ -66,7 +66,7 @@ def _table(rows: list[tuple[str, ...]]) -> str:
 
 
 def filled(page: str) -> str:
-    """Return a page with the table below each ``<!-- variables: X -->`` and ``<!-- names: X -->``."""
+    """Fill the table below each ``<!-- variables: X -->`` and ``<!-- names: X -->`` of a page."""
     tables = {"variables": variables, "names": names}
     mark = re.compile(r"^(<!-- (variables|names): (.+?) -->\n)\n?(\|.*\n)*", re.MULTILINE)
     return mark.sub(lambda found: f"{found[1]}\n{tables[found[2]](found[3])}", page)

@@ -43,7 +43,8 @@ def _write_if_new(path: Path, text: str) -> None:
 def link(app: Sphinx, docname: str, source: list[str]) -> None:
     """Link the names in the tables of ``api.md`` to their pages, which the site lists under it."""
     if docname == "docs/api":
-        text = re.sub(r"^\| `be\.([\w.]+)` ", r"| [`be.\1`](generated/bioeval.\1.rst) ", source[0], flags=re.M)
+        page = r"| [`be.\1`](generated/bioeval.\1.rst) "
+        text = re.sub(r"^\| `be\.([\w.]+)` ", page, source[0], flags=re.MULTILINE)
         source[0] = f"{text}\n```{{toctree}}\n:hidden:\n:glob:\n\ngenerated/*\n```\n"
 
 
