@@ -10,6 +10,7 @@ import importlib
 import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 from card_reference import reference
 
@@ -38,13 +39,36 @@ def formats_recognised() -> list[str]:
     ]
 
 
+#: What is put before or after the name of a variable, explained at the top of the page.
+FORMS = (
+    "train_", "_mean", "_sd", "_se", "_pooled", "_folds", "_low", "_high", "_interval_low",
+    "_interval_high", "_in_band", "_at_least", "_at_most", "_flagged",
+)  # fmt: skip
+
+
 def variables(of: str) -> str:
     """Return the table of the variables of one kind of result, such as ``results.zoo.ZOO``."""
     module, _, name = of.rpartition(".")
-    rows = [("variable", "what it is", "unit", "ISO/IEC 19795-1"), ("---",) * 4]
-    for key, what in getattr(importlib.import_module(f"bioeval.{module}"), name).items():
-        rows.append((f"`{key}`", what.long_name, what.units, what.iso))
+    found = getattr(importlib.import_module(f"bioeval.{module}"), name)
+    forms: dict[str, list[str]] = {key: [] for key in found}
+    for key in reversed(found):  # the forms of a form are those of the variable
+        for form in FORMS:
+            base = key.removeprefix(form) if form.endswith("_") else key.removesuffix(form)
+            if base != key and base in found and _says(form, found[key].long_name, base, found):
+                forms[base] += [form, *forms.pop(key)]
+                break
+    rows = [("variable", "what it is", "unit", "ISO/IEC 19795-1", "forms"), ("---",) * 5]
+    for key, more in forms.items():
+        what = found[key]
+        also = " ".join(f"`{form}`" for form in FORMS if form in more)
+        rows.append((f"`{key}`", what.long_name, what.units, what.iso, also))
     return _table(rows)
+
+
+def _says(form: str, text: str, base: str, found: dict[str, Any]) -> bool:
+    """Whether the name of a form is that of a variable with the meaning of the form."""
+    bound = form in ("_at_least", "_at_most")
+    return bound or found[base].long_name in text or re.search(rf"\b{base}\b", text) is not None
 
 
 def names(of: str) -> str:
