@@ -1,55 +1,15 @@
-"""Directives of the site: tables of result variables, of public names, of commands.
-
-The tables are read from the package when the site is built, so that none can grow old.
-"""
+"""A page of the site for each public name, and links to them from the tables of ``api.md``."""
 
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 
-from docutils import nodes
-from docutils.parsers.rst import Directive
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 
 #: The modules whose names are public.
 PUBLIC = ("bioeval", "bioeval.plot", "bioeval.partition", "bioeval.stats")
-
-
-class ResultVariables(Directive):
-    """Table of the variables of one kind of result: ``.. result-variables:: results.zoo.ZOO``."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        module, _, name = self.arguments[0].rpartition(".")
-        found = getattr(importlib.import_module(f"bioeval.{module}"), name)
-        rows = [
-            (nodes.literal(text=name), _text(what.long_name), _text(what.units), _text(what.iso))
-            for name, what in found.items()
-        ]
-        return [
-            table(("variable", "what it is", "unit", "ISO/IEC 19795-1"), (22, 52, 10, 16), rows)
-        ]
-
-
-class PublicNames(Directive):
-    """Summary and pages of the public names of a module: ``.. public-names:: bioeval.stats``.
-
-    With ``function`` or ``class`` as second argument, those alone.
-    """
-
-    required_arguments = 1
-    optional_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        wanted = self.arguments[1] if len(self.arguments) > 1 else ""
-        lines = [".. autosummary::", "   :toctree: generated", ""]
-        lines += [f"   {name}" for name, kind in names(self.arguments[0]) if wanted in ("", kind)]
-        block = nodes.container()
-        self.state.nested_parse(StringList(lines, source=self.arguments[0]), 0, block)
-        return block.children
 
 
 def names(of_module: str) -> list[tuple[str, str]]:
@@ -80,30 +40,15 @@ def _write_if_new(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def _text(text: str) -> nodes.Node:
-    return nodes.inline(text=text)
-
-
-def table(heads: tuple[str, ...], widths: tuple[int, ...], rows: list[tuple]) -> nodes.table:
-    """Return a table of the rows, each a tuple of inline nodes."""
-    group = nodes.tgroup(cols=len(heads))
-    group += [nodes.colspec(colwidth=width) for width in widths]
-    head, body = nodes.thead(), nodes.tbody()
-    head += _row([_text(text) for text in heads])
-    body += [_row(row) for row in rows]
-    group += [head, body]
-    return nodes.table("", group)
-
-
-def _row(cells: list[nodes.Node] | tuple[nodes.Node, ...]) -> nodes.row:
-    row = nodes.row()
-    for cell in cells:
-        row += nodes.entry("", nodes.paragraph("", "", cell))
-    return row
+def link(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Link the names in the tables of ``api.md`` to their pages, which the site lists under it."""
+    if docname == "docs/api":
+        page = r"| [`be.\1`](generated/bioeval.\1.rst) "
+        text = re.sub(r"^\| `be\.([\w.]+)` ", page, source[0], flags=re.MULTILINE)
+        source[0] = f"{text}\n```{{toctree}}\n:hidden:\n:glob:\n\ngenerated/*\n```\n"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", write_pages)
-    app.add_directive("result-variables", ResultVariables)
-    app.add_directive("public-names", PublicNames)
+    app.connect("source-read", link)
     return {"parallel_read_safe": True}
