@@ -23,10 +23,12 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 def formats_held() -> list[str]:
     """Return the rows of what each format holds, and of the options that it has."""
     rows = []
+    first: dict[tuple[str, ...], str] = {ARRAYS: "those of arrays"}
     for form in registry.FORMATS:
         flags = ", ".join(f"`{flag}`" for flag in dict.fromkeys(FLAGS[x] for x in form.options))
-        options = "those of arrays" if form.options == ARRAYS else flags
-        rows.append(f"| {form.name} | {form.holds} | yes | {form.written or 'no'} | {options} |")
+        options = first.get(form.options, flags)
+        first.setdefault(form.options, f"as {form.name}")
+        rows.append(f"| {form.name} | {form.holds} | {form.written or 'no'} | {options} |")
     return rows
 
 
