@@ -79,7 +79,7 @@ class Thumbnail:
 
 
 # What the page shows by itself; the surface of DIR is its threshold and its rank.
-_LIVE = ("roc", "det", "error_rates", "cmc", "dir_far", "dir_surface", "gom")
+_LIVE = ("roc", "det", "error_rates", "cmc", "dir_far", "dir_surface", "gom", "attack_scores")
 
 #: Pictures of one system each, at most.
 MOST = 12
