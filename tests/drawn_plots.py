@@ -102,7 +102,7 @@ _RESULTS: dict[str, Callable[[int], Any]] = {
     "cmc": lambda i: be.closed_set(scores(i, 6)),
     "gom": lambda i: be.gom(scores(i), convention="viper"),
     "precision_recall": lambda i: be.reid(scores(i), "viper"),
-    "gallery_size": lambda i: be.gallery_size(scores(i, 6), [2, 5, 10, 30, 100]),
+    "gallery_size": lambda i: be.gallery_size(scores(i, 8), [2, 5, 10, 30, 100]),
     "gallery_templates": lambda i: be.gallery_templates(scores(i), [1, 2, 3]),
     "over_time": lambda i: be.over_time(_times(i), 5),
     "ageing": lambda i: be.ageing(_times(i), 4, replicates=100),

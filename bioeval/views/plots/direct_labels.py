@@ -113,7 +113,7 @@ class KeyBelow(_Placed):
         ax = cast("Axes", self.axes)
         for columns in (2, 1):
             key = _key(ax, self._lines, self._texts, renderer, columns)
-            if key.get_window_extent(renderer).width <= ax.bbox.width:
+            if key.get_window_extent(renderer).width <= _place_of(ax).width:
                 break
         _put_below(key, ax, renderer)
         self._below = key
@@ -218,8 +218,8 @@ class DirectLabels(_Placed):
 def _key(
     ax: Axes, lines: Sequence[Any], texts: Sequence[str], renderer: Any, columns: int = 1
 ) -> Legend:
-    """Return a key, with lines of its texts that fit the width of the axes."""
-    wide = ax.get_window_extent(renderer).width / renderer.points_to_pixels(1.0)
+    """Return a key, with lines of its texts that fit the place of the axes."""
+    wide = _place_of(ax).width / renderer.points_to_pixels(1.0)
     letters = max(16, int((wide - 4 * _SIZE) / (0.53 * _SIZE)))
     legend = Legend(
         ax, lines, ["-"] * len(texts), loc="lower left", borderaxespad=0, borderpad=0.1,
@@ -231,6 +231,11 @@ def _key(
     for text, words in zip(legend.get_texts(), texts, strict=True):
         text.set_text(textwrap.fill(words, letters, break_on_hyphens=False))
     return legend
+
+
+def _place_of(ax: Axes) -> Bbox:
+    """Return the place of axes in pixels, of which axes of equal scales fill a part."""
+    return ax.get_position(original=True).transformed(ax.figure.transSubfigure)
 
 
 def _put_inside(legend: Legend, page: _Page, renderer: Any) -> bool:
@@ -263,7 +268,8 @@ def _put_below(legend: Legend, ax: Axes, renderer: Any) -> None:
     frame, size = ax.get_window_extent(renderer), legend.get_window_extent(renderer)
     axis = ax.xaxis.get_tightbbox(renderer)
     top = (frame.y0 if axis is None else min(axis.y0, frame.y0)) - 5 * point
-    left = min(frame.x0, max(figure_of(ax).bbox.x0, frame.x1 - size.width))
+    place = _place_of(ax)
+    left = min(frame.x0, max(place.x0, place.x1 - size.width))
     legend.set_bbox_to_anchor((left, top - size.height), transform=IdentityTransform())
 
 
