@@ -110,6 +110,7 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
     view.attacks_left_out = int(rows.sum()) + (
         0 if are_pairs(scores) or scores.probe_ids is scores.gallery_ids else int(columns.sum())
     )
+    view.attacked = scores
     view.remarks = (
         *scores.remarks,
         f"{counted(view.attacks_left_out, 'attack presentations')} left out (column {name!r}); "
@@ -123,10 +124,15 @@ def _lengths(scores: Scores) -> tuple[int, int]:
 
 
 def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function evaluate scores without their attack presentations."""
+    """Let a function evaluate scores without their attack presentations.
+
+    Where its argument `attack` names their column, it evaluates them itself.
+    """
 
     @functools.wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> R:
+        if options.get("attack") is not None:
+            return function(*args, **options)
         given = tuple(map(_plain, args)), {name: _plain(x) for name, x in options.items()}
         return function(*cast(Any, given[0]), **cast(Any, given[1]))
 
