@@ -32,6 +32,7 @@ from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS, role_of
 from bioeval.results.random_galleries import expected_accepts, expected_ranks
 from bioeval.results.support import equal_error_variables
 from bioeval.results.words import excluded, percent, threshold_text
+from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
@@ -156,6 +157,7 @@ class _Request:
         return _Part([size], claims, jobs, choices)
 
 
+@leaves_out_attacks
 def gallery_templates(
     scores: Scores,
     sizes: int | Sequence[int] | None = None,

@@ -869,6 +869,7 @@ def test_each_option_bears_the_name_of_an_argument():
         "plan": [be.load, be.plan_run],
         "groups": [be.load, be.by_group],
         "epc": [be.load, be.epc],
+        "epsc": [be.load, be.epsc],
         "error-discard": [be.load, be.error_discard],
         "simulate": [be.simulate],
         "convert": [be.load],
