@@ -25,14 +25,14 @@ from bioeval.cli.study_command import StudyCommand
 @click.command("epc", cls=Command)
 @click.argument("files", nargs=-1, metavar="")
 @click.option(
-    "--dev", multiple=True, metavar="FILE", help="Development set: thresholds are chosen on it."
+    "--dev", multiple=True, metavar="FILE", help="Development set, on which thresholds are chosen."
 )
 @click.option(
     "--test",
     multiple=True,
     metavar="FILE",
-    help="Test set of the same system, on which errors are counted; --dev and --test once for "
-    "each system.",
+    help="Test set of the same system, on which errors are counted; --dev and --test are given "
+    "once per system.",
 )
 @click.option(
     "--alphas", type=NUMBERS, metavar="A,A", help="Weights of FAR, increasing.  [0,0.01 ... 1]"
@@ -50,18 +50,11 @@ def command(
     name: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Evaluate the errors of a system on its test set, at thresholds chosen on its development set.
+    """Evaluate errors on a test set at thresholds chosen on a development set.
 
-    For each weight alpha the threshold minimises alpha FAR + (1 - alpha) FRR on the development
-    set. A threshold holds for the scores of one system, so that each system has its own two sets.
-    All are files as `bioeval run` reads them; options of reading apply to all.
-
-    Examples
-    --------
-      bioeval epc --dev dev.npz --test test.npz
-      bioeval epc --dev dev.npz --test test.npz --alphas 0.1,0.5,0.9 --json
-      bioeval epc --dev a-dev.npz --test a-test.npz --dev b-dev.npz --test b-test.npz
-      bioeval epc --dev dev.npz --test test.npz --out epc --plots
+    For each weight alpha, the threshold minimises alpha FAR + (1 - alpha) FRR on the development
+    set. Each system has its own two sets, since a threshold holds for the scores of one system
+    only. All files are read as by `bioeval run`; options for reading apply to all of them.
     """
     if files:
         raise click.UsageError(
