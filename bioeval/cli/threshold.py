@@ -248,7 +248,7 @@ def _extrapolated(
             f"Threshold {threshold_text(row['threshold'])}: the upper limit of the FAR is "
             f"{row['far_high']:.3g}{estimate}."
         )
-    lines = Text(f"\nBeyond what the people support: {LABEL}\n", "bold")
+    lines = Text(f"\nBelow the measurable FAR: {LABEL}\n", "bold")
     lines.append(f"  {said}\n", "not bold").append(f"  By {words['model']}.", "not bold dim")
     plain = {**row, **words, "confidence": found.attrs["confidence"]}
     return Group(table, lines), plain, found

@@ -705,7 +705,7 @@ def test_order_alone_says_what_is_left_out(scores, capsys):
 def test_scores_of_the_wrong_kind_are_the_first_thing_said(tmp_path, capsys):
     values = be.simulate(4, 3, random_state=3).values
     be.save(be.Scores(-values, np.repeat(np.arange(4), 3)), tmp_path / "x.npz")
-    advice = "distance is likely the wrong kind: --kind similarity reads them the other way round"
+    advice = "distance is probably the wrong kind: --kind similarity reads them the other way round"
     assert run("run", "x.npz") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert out.startswith("Warning: distances; EER about 100 %: worse than chance")
