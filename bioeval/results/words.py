@@ -41,6 +41,13 @@ def in_one_precision(values: Sequence[float], digits: int = 4) -> list[str]:
     return [number(value, f".{decimals}f") for value in values]
 
 
+def thresholds_in_one_precision(rows: list[list[Any]], column: int) -> list[list[Any]]:
+    """Return rows of a table with the thresholds of a column as text of equal decimals."""
+    texts = in_one_precision([float(row[column]) for row in rows], 6)
+    pairs = zip(rows, texts, strict=True)
+    return [[*row[:column], text, *row[column + 1 :]] for row, text in pairs]
+
+
 def p_value(value: float) -> str:
     """Return the p-value of a test."""
     return "< 0.0001" if value < 1e-4 else number(value, ".2g")
