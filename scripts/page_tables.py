@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,12 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 def formats_held() -> list[str]:
     """Return the rows of what each format holds, and of the options that it has."""
     rows = []
+    first: dict[tuple[str, ...], str] = {ARRAYS: "those of arrays"}
     for form in registry.FORMATS:
         flags = ", ".join(f"`{flag}`" for flag in dict.fromkeys(FLAGS[x] for x in form.options))
-        options = "those of arrays" if form.options == ARRAYS else flags
-        rows.append(f"| {form.name} | {form.holds} | yes | {form.written or 'no'} | {options} |")
+        options = first.get(form.options, flags)
+        first.setdefault(form.options, f"as {form.name}")
+        rows.append(f"| {form.name} | {form.holds} | {form.written or 'no'} | {options} |")
     return rows
 
 
@@ -46,8 +49,11 @@ FORMS = (
 )  # fmt: skip
 
 
-def variables(of: str) -> str:
-    """Return the table of the variables of one kind of result, such as ``results.zoo.ZOO``."""
+def variables(of: str, above: dict[str, Any]) -> str:
+    """Return the table of the variables of one kind of result, such as ``results.zoo.ZOO``.
+
+    Those of tables `above` with the same meaning are named in the last row; the others are added.
+    """
     module, _, name = of.rpartition(".")
     found = getattr(importlib.import_module(f"bioeval.{module}"), name)
     forms: dict[str, list[str]] = {key: [] for key in found}
@@ -58,11 +64,18 @@ def variables(of: str) -> str:
                 forms[base] += [form, *forms.pop(key)]
                 break
     rows = [("variable", "what it is", "unit", "ISO/IEC 19795-1", "forms"), ("---",) * 5]
-    for key, more in forms.items():
-        what = found[key]
-        also = " ".join(f"`{form}`" for form in FORMS if form in more)
-        rows.append((f"`{key}`", what.long_name, what.units, what.iso, also))
+    known = [key for key in forms if above.get(key) == found[key]]
+    for key in [key for key in forms if key not in known]:
+        what = above[key] = found[key]
+        rows.append((f"`{key}`", what.long_name, what.units, what.iso, _words(FORMS, forms[key])))
+    if known:
+        also = _words(FORMS, [form for key in known for form in forms[key]])
+        rows.append((_words(known, known), "as in the tables above", "", "", also))
     return _table(rows)
+
+
+def _words(of: Iterable[str], which: list[str]) -> str:
+    return " ".join(f"`{word}`" for word in of if word in which)
 
 
 def _says(form: str, text: str, base: str, found: dict[str, Any]) -> bool:
@@ -71,7 +84,7 @@ def _says(form: str, text: str, base: str, found: dict[str, Any]) -> bool:
     return bound or found[base].long_name in text or re.search(rf"\b{base}\b", text) is not None
 
 
-def names(of: str) -> str:
+def names(of: str, _: dict[str, Any]) -> str:
     """Return the table of the public names of a module, such as ``bioeval.plot function``."""
     module, _, kind = of.partition(" ")
     package = importlib.import_module(module)
@@ -93,7 +106,8 @@ def filled(page: str) -> str:
     """Fill the table below each ``<!-- variables: X -->`` and ``<!-- names: X -->`` of a page."""
     tables = {"variables": variables, "names": names}
     mark = re.compile(r"^(<!-- (variables|names): (.+?) -->\n)\n?(\|.*\n)*", re.MULTILINE)
-    return mark.sub(lambda found: f"{found[1]}\n{tables[found[2]](found[3])}", page)
+    above: dict[str, Any] = {}
+    return mark.sub(lambda found: f"{found[1]}\n{tables[found[2]](found[3], above)}", page)
 
 
 def written(path: Path, pattern: str, text: str) -> None:

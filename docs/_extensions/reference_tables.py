@@ -6,10 +6,82 @@ import importlib
 import re
 from pathlib import Path
 
+import click
+from docutils import nodes
+from docutils.parsers.rst import Directive
+from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+
+from bioeval.cli.examples import all_examples
+from bioeval.cli.help_headings import by_heading
+from bioeval.cli.lazy_group import COMMANDS, HEADINGS, root
 
 #: The modules whose names are public.
 PUBLIC = ("bioeval", "bioeval.plot", "bioeval.partition", "bioeval.stats")
+
+
+class Commands(Directive):
+    """Commands under the headings of ``bioeval --help``, each with a page: ``.. commands::``."""
+
+    def run(self) -> list[nodes.Node]:
+        lines: list[str] = []
+        for heading, commands in HEADINGS.items():
+            lines += [f".. rubric:: {heading}", ""]
+            lines += [f"* :doc:`generated/bioeval-{x}`: {COMMANDS[x]}" for x in commands]
+            lines += ["", ".. toctree::", "   :hidden:", ""]
+            lines += [f"   generated/bioeval-{x}" for x in commands] + [""]
+        block = nodes.container()
+        self.state.nested_parse(StringList(lines, source="commands"), 0, block)
+        return block.children
+
+
+def command_page(name: str) -> str:
+    """Return the page of a command: what it does, examples, options under headings, details."""
+    command = root.get_command(_root(), name)
+    assert command is not None
+    ctx = click.Context(command, info_name=name, parent=_root())
+    usage = " ".join(command.collect_usage_pieces(ctx))
+    title = f"bioeval {name}"
+    lines = [title, "=" * len(title), "", _literals(command.help or ""), ""]
+    lines += [
+        ".. code-block:: console",
+        "",
+        f"   $ {title} {usage}",
+        "",
+        "Examples",
+        "--------",
+        "",
+    ]
+    lines += [".. code-block:: bash", "", *(f"   {x}" for x in all_examples(name).split("\n")), ""]
+    options_by_heading = by_heading(name, command.get_params(ctx), ctx)
+    for heading, options in [x for x in options_by_heading if x[0] != "Help"]:
+        lines += [heading, "-" * len(heading), "", ".. list-table::", "   :widths: 30 70", ""]
+        for option, text in options:
+            lines += [f"   * - ``{option}``", f"     - {_escaped(text)}"]
+        lines += [""]
+    if command.epilog:
+        lines += ["Details", "-------", ""]
+        for paragraph in command.epilog.split("\n\n"):
+            kept = paragraph.startswith("\b\n")  # lines that stay as they are
+            text = paragraph.removeprefix("\b\n").split("\n")
+            shown = ["::", "", *(f"   {x}" for x in text)] if kept else [_literals(" ".join(text))]
+            lines += [*shown, ""]
+    return "\n".join(lines)
+
+
+def _root() -> click.Context:
+    return click.Context(root, info_name="bioeval", **root.context_settings)
+
+
+def _literals(text: str) -> str:
+    return "``".join(
+        part if i % 2 else _escaped(part)
+        for i, part in enumerate(text.replace("\n", " ").split("`"))
+    )
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\*_|`])", r"\\\1", text)
 
 
 def names(of_module: str) -> list[tuple[str, str]]:
@@ -33,6 +105,8 @@ def write_pages(app: Sphinx) -> None:
             title = name.replace("bioeval.", "be.", 1)
             page = [title, "=" * len(title), "", f".. auto{kind}:: {name}", ""]
             _write_if_new(folder / f"{name}.rst", "\n".join(page))
+    for name in COMMANDS:
+        _write_if_new(folder / f"bioeval-{name}.rst", command_page(name))
 
 
 def _write_if_new(path: Path, text: str) -> None:
@@ -45,10 +119,11 @@ def link(app: Sphinx, docname: str, source: list[str]) -> None:
     if docname == "docs/api":
         page = r"| [`be.\1`](generated/bioeval.\1.rst) "
         text = re.sub(r"^\| `be\.([\w.]+)` ", page, source[0], flags=re.MULTILINE)
-        source[0] = f"{text}\n```{{toctree}}\n:hidden:\n:glob:\n\ngenerated/*\n```\n"
+        source[0] = f"{text}\n```{{toctree}}\n:hidden:\n:glob:\n\ngenerated/bioeval.*\n```\n"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", write_pages)
     app.connect("source-read", link)
+    app.add_directive("commands", Commands)
     return {"parallel_read_safe": True}
