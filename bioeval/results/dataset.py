@@ -17,6 +17,12 @@ from bioeval.scores.provenance import Provenance
 #: Ranks that are shown unless the protocol card names others.
 RANKS = (1, 5, 10)
 
+#: Variables that come first: of many, ``print(dataset)`` shows the first and the last six.
+FIRST = (
+    "eer", "eer_threshold", "frr_at_far", "dir_at_far", "threshold_at_far", "recognition_rate",
+    "auc", "d_prime", "mean_ap", "mean_inp", "hter_mean", "far_mean", "frr_mean",
+)  # fmt: skip
+
 #: What labels the costs of decisions, which are scalars by prior.
 COSTS = ("cost_prior", "cost_miss", "cost_false_accept")
 
@@ -51,7 +57,7 @@ class Scalars(NamedTuple):
         labels = {dim: values.tolist() for dim, values in self.labels.items()}
         shown = shown_ranks(ranks, labels.get("rank", ()))
         found: dict[str, Any] = {}
-        for name, (dims, value) in self.variables.items():
+        for name, (dims, value) in in_order(self.variables).items():
             values = np.asarray(value)
             if dims == ("far_target", "rank"):
                 dims, values = dims[:1], values[:, 0]
@@ -62,6 +68,11 @@ class Scalars(NamedTuple):
             if dims == ("rank",):
                 found[name] = {rank: found[name][rank] for rank in shown}
         return found
+
+
+def in_order(variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the variables, those of `FIRST` before the others."""
+    return {**{name: variables[name] for name in FIRST if name in variables}, **variables}
 
 
 def shown_ranks(ranks: Sequence[int], there: Sequence[int]) -> list[int]:
@@ -99,7 +110,7 @@ def build(
 
     `names` may describe new coordinates, too.
     """
-    data = {k: _variable(dims, x, names[k]) for k, (dims, x) in variables.items()}
+    data = {k: _variable(dims, x, names[k]) for k, (dims, x) in in_order(variables).items()}
     described = {**COORDINATES, **names}
     coords = {k: _variable((k,), x, described[k]) for k, x in coordinates.items()}
     return dataset_of(data, coords, dict(attrs))

@@ -13,6 +13,7 @@ import bioeval as be
 def test_tables_are_those_of_the_code(name):
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert page_tables.filled(page) == page, "run: .venv/bin/python scripts/page_tables.py"
+    assert "{eval-rst}" not in page, "tables are filled below <!-- variables: X -->"
 
 
 def test_every_public_name_is_on_the_page_of_calls():

@@ -306,7 +306,7 @@ def test_warnings_are_an_attribute_one_a_line():
     assert any("no probe's subject is in the gallery" in line for line in lines)
     assert any("no genuine attempt" in line for line in lines)
     sessions = be.verification(scores(probe_meta=CAMERAS)).attrs["warnings"]
-    assert "pairs of the same session are counted too" in sessions
+    assert "pairs of the same session are counted" in sessions
     one_session = {"session": ["1"] * 20}
     assert "session" not in be.closed_set(scores(probe_meta=one_session)).attrs["warnings"]
 
@@ -336,3 +336,13 @@ def test_warnings_are_an_attribute_one_a_line():
 def test_an_unknown_option_is_answered_with_the_accepted_ones(task, options, match):
     with pytest.raises(be.DataError, match=match):
         task(scores(), **options)
+
+
+def test_print_shows_the_main_scalars():
+    scores = be.simulate(12, 4, random_state=1)
+    folds = be.cross_evaluate(scores, be.partition.SubjectKFold(3), threshold="eer")
+    shown = {"eer": be.verification(scores), "dir_at_far": be.open_set(scores)}
+    shown |= {"recognition_rate": be.closed_set(scores), "hter_mean": folds}
+    for name, ds in shown.items():
+        text = str(ds)
+        assert f"    {name} " in text and len(text.splitlines()) <= 50, name
