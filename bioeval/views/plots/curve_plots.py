@@ -365,11 +365,8 @@ def _matched(system: System, x: str, y: str, name: str) -> Curve:
     return replace(curve, why_not="nothing is matched") if curve.why_not else curve
 
 
-def _with_mean(curve: Curve, several: bool) -> str:
-    """Return the label of a curve; with several trackers, only HOTA has a label."""
+def _with_mean(curve: Curve, _: bool = False) -> str:
     measure = curve.name.rpartition(", ")[2]
-    if several and measure != "HOTA":
-        return ""
     return f"{curve.name} {100 * float(curve.system.dataset[_MEASURES[measure]]):.1f} %"
 
 
@@ -393,11 +390,8 @@ class HotaDisplay(CurvesDisplay):
         "hota", "HOTA", "localisation_threshold",
         {f"{name}_by_threshold": measure for measure, name in _MEASURES.items()},
         "Localisation threshold α: smallest overlap of a match", "HOTA, DetA, AssA",
-        details=lambda systems: [
-            "solid HOTA, dashed DetA, dotted AssA; " * (len(systems) > 1)
-            + "per cent: means over the thresholds"
-        ],
-        over=_of_boxes, curve=_matched, text=_with_mean,
+        details=lambda _: ["per cent: means over the thresholds"],
+        over=_of_boxes, curve=_matched, text=_with_mean, once=_with_mean,
         limits=lambda _: {"xlim": (0, 1), "ylim": (-0.015, 1.015)}, at=0.3,
     )  # fmt: skip
 
@@ -498,6 +492,8 @@ class GomDisplay(CurvesDisplay):
                 details=lambda _: details,
             )
             place.tick_params(labelbottom=lowest)
+        if len(shown) > 1:
+            self.labels_.heir = self.false_rate.labels_
         return self
 
     def _mark_largest(self) -> None:

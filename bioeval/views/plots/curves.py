@@ -123,6 +123,8 @@ class CurveSpec:
     by_itself: str = "threshold or rank"  # where each interval of a band holds
     curve: Callable[[System, str, str, str], Curve] = curve_of
     text: Callable[[Curve, bool], str] = lambda curve, _: curve.name  # label; of several systems?
+    #: Label of the first curve of a system whose other curves have none.
+    once: Callable[[Curve], str] = lambda curve: curve.system.name
     hue_by_system: bool = False  # of a single system too: its lines differ in style alone
     marked: bool | None = None  # whether points are marked; None: if they are few
     size: tuple[float, float] = look.SIZE
@@ -356,7 +358,7 @@ class CurvesDisplay(Display):
         if len(self.systems) == 1 or len(drawn) <= MOST_NAMED or len(styles) < 2:
             return {}, []
         firsts = {id(c.system): c.name for c in drawn[::-1]}.values()
-        labels = {c.name: c.system.name if c.name in firsts else "" for c in drawn}
+        labels = {c.name: self.spec.once(c) if c.name in firsts else "" for c in drawn}
         return labels, [
             "; ".join(f"{look.dash_words(dash)}: {word}" for word, dash in styles.items())
         ]
