@@ -135,6 +135,7 @@ class DirectLabels(_Placed):
         self.in_key: list[str] = []
         self.heir: DirectLabels | None = None
         self._inherits = False
+        self._seen: tuple[Any, ...] = ()
         self._key: Legend | None = None
         self._named: dict[int, Text] = {}
         for i, curve in enumerate(self.curves):
@@ -163,12 +164,16 @@ class DirectLabels(_Placed):
 
     def place(self, renderer: Any) -> None:
         """Set the position of each label, or make it a row of the key."""
-        self._key = self._below = None
-        if not self._named:
-            return
         ax: Any = self.axes
         point = renderer.points_to_pixels(1.0)
         box = ax.get_window_extent(renderer)
+        view = *ax.viewLim.extents, ax.get_xscale(), ax.get_yscale()
+        seen = (*box.extents, *view, *_place_of(ax).extents, point, self._inherits)
+        if not self._named or seen == self._seen:  # as the layout has found it
+            if self._below is not None:
+                _put_below(self._below, ax, renderer)
+            return
+        self._seen, self._key, self._below = seen, None, None
         frame = np.array([box.x0, box.y0, box.x1, box.y1])
         samples = [_samples(ax, curve, frame, _SPACING * point) for curve in self.curves]
         extents = [artist.get_window_extent(renderer) for artist in self.keep_free]
