@@ -163,6 +163,8 @@ def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list
         "bayes_error": about, "empirical_cross_entropy": about, "reliability": about,
         "tippett": about, "attack_potential": be.morphing(morphs(), [(1, 2)], threshold=2.0),
     }  # fmt: skip
+    attacked = be.simulate(8, 3, attacks="print=0.6")
+    made |= {"epsc": be.epsc(attacked, attacked, omegas=[0.5])}
     detected = be.pad([0.9, 0.4, 0.6, 0.1], ["", "", "mask", "print"])
     made |= {"pad_det": detected, "apcer": detected}
     attacked = be.vulnerability(be.simulate(6, 2, attacks="print=0.6"))

@@ -486,6 +486,7 @@ WORKING = {
     "over-time": ["s.npz", "--meta", "seen_at=camera"],
     "groups": ["s.npz", "--by", "g", "--meta", "g=labels"],
     "epc": ["--dev", "s.npz", "--test", "s.npz"],
+    "epsc": ["--dev", "a.npz", "--test", "a.npz"],
     "error-discard": ["s.npz", "--quality", "q", "--meta", "q=camera", "--threshold", "eer"],
     "tally": ["s.npz", "--out", "new", "--force"],
     "best-mates": ["s.npz", "--out", "new", "--force"],

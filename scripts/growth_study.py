@@ -83,6 +83,7 @@ CASES = {
     "error-discard": Case("error-discard s.npz --quality q --meta q=quality --threshold eer", 2400),
     "conventions": Case("conventions s.npz", 1000),
     "vulnerability": Case("vulnerability a.npz", 1200),
+    "epsc": Case("epsc --dev a.npz --test a.npz", 1200),
     "pad": Case("pad pad.csv", 100_000, 2, "presentations"),
     "morphing": Case("morphing m.npz --threshold 4 --kind distance", 2000),
     "tracking": Case("tracking gt.txt tracks.txt", 1000, 2, "frames"),

@@ -448,6 +448,26 @@ FAR_UNENROLLED = Scalar(
     results=("folds",),
 )
 
+#: Of the attacks on the people of a test part.
+ATTACK_RATES = (
+    Scalar(
+        "largest IAPAR of a species", name="iapar_max", iso="IAPAR", label="IAPAR max",
+        results=("folds",),
+    ),
+    Scalar(
+        "proportion of all attack attempts accepted, whatever their species", name="iapar_pooled",
+        quotient=(("ia",), ("attack_attempts",)), label="IAPAR pooled", results=("folds",),
+    ),
+    Scalar(
+        "iapar_max + frr", name="riapar", iso="RIAPAR", label="RIAPAR", bounds=(0.0, 2.0),
+        results=("folds",),
+    ),
+    Scalar(
+        "attack attempts accepted, as a proportion, of each attack instrument species",
+        name="iapar_of_species", iso="IAPAR", results=("folds",),
+    ),
+)  # fmt: skip
+
 #: Of a test part with subjects who are also in the training part, and others.
 SEEN = tuple(
     Scalar(
@@ -587,6 +607,7 @@ AVERAGED = {
             *RATES_OF["folds"],
             FAR_UNENROLLED,
             *SEEN,
+            *ATTACK_RATES,
             DIR,
             CMS,
             *(scalar for points in POINTS_OF.values() for scalar in points),

@@ -82,6 +82,8 @@ COORDINATES = {
     "group": Name("group of the subject; of an impostor attempt, of the probe's"),
     "claimed_group": Name("group of the claimed subject"),
     "alpha": Name("weight of FAR; 1 - alpha is that of FRR"),
+    "omega": Name("weight of attacks among the negatives; 1 - omega is that of impostors"),
+    "species": Name("attack instrument species"),
     "fraction": Name("proportion of the samples that are discarded, those of lowest quality"),
     "pair": Name("worst pair: the nearest impostors, then the farthest genuine ones"),
     "suspect": Name("template with a suspected label error, the most likely first"),

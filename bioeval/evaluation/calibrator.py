@@ -11,6 +11,7 @@ from bioeval.base.arguments import require_prior
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.evaluation.log_odds import SEPARABLE, LogOdds, ScoreTransformer, fit_log_odds
+from bioeval.scores.attacks import without_attacks
 from bioeval.scores.derived import derived
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.calibration_counts import CalibrationCounts, count_for_calibration
@@ -81,7 +82,7 @@ class Calibrator(ScoreTransformer):
         self.method, self.prior, self.ends = method, prior, ends
 
     def fit(self, X: Scores, y: Any = None) -> Self:
-        """Learn the map from training scores.
+        """Learn the map from training scores, without their attack presentations.
 
         Parameters
         ----------
@@ -93,6 +94,7 @@ class Calibrator(ScoreTransformer):
         Calibrator
         """
         require_scores(X, "the data")
+        X = without_attacks(X)
         said: list[str] = []
         self._map: _Line | _Steps
         if self.method == "logistic":

@@ -18,7 +18,6 @@ from bioeval.evaluation.plan import (
     MEAN,
     EvaluationOptions,
     Plan,
-    compared_scores,
     galleries_of,
     refuse_unused,
     resolve_card,
@@ -308,7 +307,7 @@ def _evaluate_folds(
             f"own: leave out {' and '.join(unused)}, or change the card"
         )
     targets = card.report.far_targets if options.far_targets is None else options.far_targets
-    found = evaluate_folds(compared_scores(scores, card), card, targets, progress=progress)
+    found = evaluate_folds(scores, card, targets, progress=progress)
     return tree_of(dict(found))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +15,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build
-from bioeval.results.words import percent, threshold_text
+from bioeval.results.words import percent, thresholds_in_one_precision
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
@@ -109,11 +109,7 @@ def epc(
     readers = BlockReader(dev), BlockReader(test)
     for scores in (dev, test):
         require_values(scores, "an EPC")
-    if dev.kind != test.kind:
-        raise DataError(
-            f"{Argument('dev')} holds {dev.kind} scores and {Argument('test')} {test.kind} scores; "
-            "a threshold of one means nothing to the other"
-        )
+    require_one_kind(dev, test)
     options = {"templates": templates, "fusion": fusion}
     half = Fraction(1, 2)  # twice the cost of which is the weighted error
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
@@ -133,10 +129,10 @@ def epc(
     judge = VerificationJob(test, readers[1], thresholds=known if len(known) else None, **options)
     (judged,) = run_jobs(test, readers[1], [judge], progress)
     attempts = {
-        **{name: np.int64(n) for name, n in _attempts(judged).items()},
-        **{f"dev_{name}": np.int64(n) for name, n in _attempts(made).items()},
+        **{name: np.int64(n) for name, n in attempts_of(judged).items()},
+        **{f"dev_{name}": np.int64(n) for name, n in attempts_of(made).items()},
     }
-    fa, fr = _errors(judged, at)
+    fa, fr = errors_at(judged, at)
     defined = attempts["dev_genuine_attempts"] > 0 and attempts["dev_impostor_attempts"] > 0
     far, frr = (
         errors / attempts[name] if defined and attempts[name] else np.full(len(at), np.nan)
@@ -154,13 +150,9 @@ def epc(
         **{name: ((), number) for name, number in attempts.items()},
     }
     remarks = [f"development set: {note}" for note in readers[0].about.notes]
-    remarks += [
-        f"no {name.replace('_', ' ').replace('dev ', '').removesuffix('s')} in the "
-        f"{'development' if name.startswith('dev') else 'test'} set: rates are not defined (NaN)"
-        for name, number in attempts.items()
-        if not number
-    ]
-    remarks += _of_one_system(np.array(chosen, dtype=np.float64), points.min_cost, far, frr)
+    remarks += without_attempts(attempts) + _of_one_system(
+        np.array(chosen, dtype=np.float64), points.min_cost, far, frr
+    )
     attrs = about_attrs(readers[1].about, f"expected performance, {templates}-template", remarks)
     attrs |= options | {
         "fusion": fusion if templates == "multi" else "none",
@@ -185,13 +177,33 @@ def _of_one_system(
     ]
 
 
-def _attempts(tally: VerificationTally) -> dict[str, int]:
+def without_attempts(attempts: Mapping[str, Any]) -> list[str]:
+    """Warn of classes without attempts, by the names of their numbers."""
+    return [
+        f"no {name.replace('_', ' ').replace('dev ', '').removesuffix('s')} in the "
+        f"{'development' if name.startswith('dev') else 'test'} set: rates are not defined (NaN)"
+        for name, number in attempts.items()
+        if not number
+    ]
+
+
+def require_one_kind(dev: Scores, test: Scores) -> None:
+    """Raise :class:`DataError` unless a threshold of one set means something to the other."""
+    if dev.kind != test.kind:
+        raise DataError(
+            f"{Argument('dev')} holds {dev.kind} scores and {Argument('test')} {test.kind} scores; "
+            "a threshold of one means nothing to the other"
+        )
+
+
+def attempts_of(tally: VerificationTally) -> dict[str, int]:
+    """Return the numbers of genuine and of impostor attempts."""
     return {"genuine_attempts": len(tally.genuine), "impostor_attempts": tally.impostor.total}
 
 
-def _errors(tally: VerificationTally, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def errors_at(tally: VerificationTally, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return false accepts and false rejects at thresholds (distances); NaN rejects all."""
-    number = _attempts(tally)
+    number = attempts_of(tally)
     fa = np.zeros(len(at), dtype=np.int64)
     fr = np.full(len(at), number["genuine_attempts"], dtype=np.int64)
     known = ~np.isnan(at)
@@ -206,6 +218,12 @@ def _errors(tally: VerificationTally, at: np.ndarray) -> tuple[np.ndarray, np.nd
 _SHOWN = 11
 
 
+def shown_points(number: int) -> list[int]:
+    """Return the points that a table shows of a curve, from the first to the last."""
+    places = np.linspace(0, number - 1, min(number, _SHOWN)).round().astype(int)
+    return np.unique(places).tolist()
+
+
 def blocks(found: Found) -> Iterator[Block]:
     """Yield the errors of a system at some weights, or HTER of several side by side."""
     first, several = next(iter(found.values())), len(found) > 1
@@ -216,19 +234,19 @@ def blocks(found: Found) -> Iterator[Block]:
         f"{' of each system' if several else ''}; errors are of the test set"
     )
     yield Sentence()
-    last = first.sizes["alpha"] - 1
     rows = []
-    for i in np.unique(np.linspace(0, last, min(last + 1, _SHOWN)).round().astype(int)).tolist():
+    for i in shown_points(first.sizes["alpha"]):
         rates = [ds["hter"] for ds in found.values()]
-        cells = []
+        cells: list[Any] = []
         if not several:
             rates = [first[name] for name in ("hter", "far", "frr")]
-            cells = [threshold_text(float(first["threshold"][i]))]
+            cells = [float(first["threshold"][i])]
         cells += [percent(float(rate[i]), unit="") for rate in rates]
         rows.append([f"alpha {float(first['alpha'][i]):g}", *cells])
     if several:
         yield Sentence("HTER, %, on the test set")
         yield Table([" ", *found], rows, said="")
     else:
+        rows = thresholds_in_one_precision(rows, 1)
         yield Table([" ", "threshold", "HTER, %", "FAR, %", "FRR, %"], rows)
     yield Warnings(found)

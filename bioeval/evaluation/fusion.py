@@ -23,6 +23,7 @@ from bioeval.evaluation.log_odds import (
     require_spread,
 )
 from bioeval.evaluation.paired_systems import aligned
+from bioeval.scores.attacks import without_attacks
 from bioeval.scores.derived import derived
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.several_systems import SeveralSystems, Spread
@@ -137,7 +138,7 @@ class Fusion(ScoreTransformer):
         return self.method == "logistic" or self.normalise != "none"
 
     def fit(self, X: Systems, y: Any = None) -> Self:
-        """Learn from training scores.
+        """Learn from training scores, without their attack presentations.
 
         Parameters
         ----------
@@ -148,7 +149,7 @@ class Fusion(ScoreTransformer):
         -------
         Fusion
         """
-        systems = require_systems(X)
+        systems = {name: without_attacks(x) for name, x in require_systems(X).items()}
         if self.normalise == "none":
             _require_one_kind(systems)
         names = tuple(systems)

@@ -13,6 +13,7 @@ from bioeval.base.scalars import Name
 from bioeval.evaluation.reid import apply_convention, gom
 from bioeval.results.dataset import build
 from bioeval.results.gom import GOM
+from bioeval.scores.attacks import without_attacks
 from bioeval.scores.blocks import as_distances, require_subjects
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.thresholds import to_user
@@ -35,6 +36,7 @@ def ranked_lists(
     require_scores(scores)
     require_subjects(scores, "a ranked list")
     scores.require_matrix()
+    scores = without_attacks(scores)
     m, n = scores.shape
     if m > QUERIES:
         raise DataError(

@@ -112,8 +112,12 @@ def _least_of(size):
     return least_of
 
 
+least_of_2 = _least_of(2)
+least_of_3 = _least_of(3)
 least_of_4 = _least_of(4)
 least_of_5 = _least_of(5)
+least_of_6 = _least_of(6)
+least_of_8 = _least_of(8)
 least_of_10 = _least_of(10)
 
 

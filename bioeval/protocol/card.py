@@ -265,6 +265,21 @@ class Claims(Section):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Attacks(Section):
+    """The ``[attacks]`` section."""
+
+    doc = (
+        "Attack presentations, judged at the thresholds of the folds. Bona fide templates are "
+        "divided, and thresholds chosen on them; an attack goes with its target."
+    )
+    layouts = SEARCHABLE
+
+    species: str = card_field(
+        "the metadata column of the attack instrument species; empty or bona fide elsewhere"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Threshold(Section):
     """The ``[threshold]`` section."""
 
@@ -416,6 +431,7 @@ SECTIONS: Mapping[str, type[Section]] = MappingProxyType(
         "galleries": Galleries,
         "partition": Partition,
         "claims": Claims,
+        "attacks": Attacks,
         "threshold": Threshold,
         "uncertainty": Uncertainty,
         "thresholds": Thresholds,
@@ -446,8 +462,8 @@ class Protocol:
         The same, of cards with several galleries.
     partition, threshold, uncertainty
         The same, of cards with folds.
-    claims
-        The same, of cards whose claims are drawn.
+    claims, attacks
+        The same, of cards whose claims are drawn, and of those with attack presentations.
     thresholds, report
         The thresholds of the curves, and what tables show.
     exclude
@@ -489,6 +505,7 @@ class Protocol:
     galleries: Galleries | None = None
     partition: Partition | None = None
     claims: Claims | None = None
+    attacks: Attacks | None = None
     threshold: Threshold | None = None
     uncertainty: Uncertainty | None = None
     thresholds: Thresholds = Thresholds()

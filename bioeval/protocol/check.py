@@ -125,6 +125,11 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
     _check_pairs(values, problems)
     if "claims" in data and "verification" not in data:
         problems.add(("claims",), "[claims] is of [verification], which the card has not")
+    for name in ("verification", "partition"):
+        if "attacks" in data and name not in data:
+            problems.add(("attacks",), f"[attacks] goes with [{name}], which the card has not")
+    if "attacks" in data and "claims" in data:
+        problems.add(("attacks",), "[attacks] does not go with [claims]")
     attempts = values.get("verification", {}).get("attempts")
     if "claims" in data and attempts is not None:
         problems.add_unused("verification", "attempts", attempts, "beside [claims]")

@@ -11,6 +11,7 @@ from bioeval.scores.attacks import attack_meta, column_of, filled, without_attac
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores.pairs import PairScores
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,10 +23,12 @@ class AttackedScores:
     species: np.ndarray
     bona_fide_rows: np.ndarray
     attack_rows: np.ndarray
+    notes: tuple[str, ...] = ()
 
 
 def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScores:
     """Return bona fide presentations and attacks, checked."""
+    notes: tuple[str, ...] = ()
     if attacks is None:
         _require_labels(scores)
         species = column_of(scores, attack)
@@ -54,6 +57,7 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
                 "one of both: drop the column, or give one matrix"
             )
         _require_same_gallery(scores, attacks)
+        attacks, notes = _with_species(attacks)
         species = column_of(attacks, attack, "attacks")
         if (species == "").any():
             raise DataError(
@@ -68,7 +72,33 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
     if bona_fide is not scores:
         bona_fide.remarks, bona_fide.attacks_left_out = scores.remarks, 0
     _require_targets(given, rows)
-    return AttackedScores(bona_fide, given, species, bona, rows)
+    return AttackedScores(bona_fide, given, species, bona, rows, notes)
+
+
+def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
+    """Return the attacks of a list without species, as bob writes them: those that are not genuine.
+
+    The species is what follows `attack/` in the real subject, else ``spoof``.
+    """
+    if not isinstance(attacks, PairScores) or attacks.attack is not None:
+        return attacks, ()
+    rows = np.flatnonzero(~attacks.genuine)
+    if not len(rows):
+        raise DataError(
+            f"all {counted(len(attacks.genuine), 'pairs')} of {Argument('attacks')} are genuine; "
+            "expected attacks, as spoof, or with the species of each in a column 'attack'"
+        )
+    genuine, found = len(attacks.genuine) - len(rows), attacks.select(probes=rows)
+    assert isinstance(found, PairScores)
+    who = None if found.pair_subjects is None else found.pair_subjects[:, 1].tolist()
+    named = [str(x).partition("attack/")[2] for x in who or [""] * len(rows)]
+    found.attack = np.array([name or "spoof" for name in named])
+    if not genuine:
+        return found, ()
+    return found, (
+        f"{counted(genuine, 'genuine pairs')} of the attacks' list left out: those of the other "
+        "list count",
+    )
 
 
 def _require_labels(scores: Scores) -> None:

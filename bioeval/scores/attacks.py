@@ -9,44 +9,14 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted, nearest_name
-from bioeval.scores.labels import missing_values, plain
 from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.species import species_of
 
 #: The metadata column that every study reads.
 ATTACK = "attack"
 
-#: How a bona fide presentation may be written, in any case.
-BONA_FIDE = ("", "bona fide", "bonafide", "bona-fide")
-
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-def species_of(column: np.ndarray, what: str = ATTACK) -> np.ndarray:
-    """Return the attack instrument species of presentations, as text; empty for bona fide.
-
-    Raises
-    ------
-    DataError
-        If the names of two species differ in case only.
-    """
-    missing = missing_values(column)
-    written: dict[Any, str] = {}
-    for value in dict.fromkeys(column[~missing].tolist()):
-        name = str(plain(value))
-        written[value] = "" if name.strip().casefold() in BONA_FIDE else name
-    folded: dict[str, str] = {}
-    for name in written.values():
-        other = folded.setdefault(name.strip().casefold(), name)
-        if other != name:
-            raise DataError(
-                f"the species {other!r} and {name!r} in {what} differ in case or spaces only; "
-                "expected one spelling of each species"
-            )
-    found = np.zeros(len(column), dtype=object)
-    found[missing] = ""
-    found[~missing] = [written[value] for value in column[~missing].tolist()]
-    return found.astype(str)
 
 
 def column_of(scores: Scores, name: str, what: str = "scores") -> np.ndarray:
@@ -110,10 +80,11 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
     view.attacks_left_out = int(rows.sum()) + (
         0 if are_pairs(scores) or scores.probe_ids is scores.gallery_ids else int(columns.sum())
     )
+    view.attacked = scores
     view.remarks = (
         *scores.remarks,
         f"{counted(view.attacks_left_out, 'attack presentations')} left out (column {name!r}); "
-        "be.vulnerability evaluates them",
+        "be.vulnerability (bioeval vulnerability) evaluates them",
     )
     return view
 
@@ -123,10 +94,15 @@ def _lengths(scores: Scores) -> tuple[int, int]:
 
 
 def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function evaluate scores without their attack presentations."""
+    """Let a function evaluate scores without their attack presentations.
+
+    Where its argument `attack` names their column, it evaluates them itself.
+    """
 
     @functools.wraps(function)
     def called(*args: P.args, **options: P.kwargs) -> R:
+        if options.get("attack") is not None:
+            return function(*args, **options)
         given = tuple(map(_plain, args)), {name: _plain(x) for name, x in options.items()}
         return function(*cast(Any, given[0]), **cast(Any, given[1]))
 

@@ -67,8 +67,9 @@ class LabelledMatrix:
     exclude: tuple[str, ...] = ()
     #: What was found when a file was read or the scores were made, for every result: sentences.
     remarks: tuple[str, ...] = ()
-    #: Attack presentations that were left out.
+    #: Attack presentations that were left out, and the scores with them.
     attacks_left_out = 0
+    attacked: Any = None
     #: How a file was read, for the description of the data: phrases.
     reading: tuple[str, ...] = ()
     #: Identities that mark distractors, where the names of images say so.

@@ -9,6 +9,7 @@ import numpy as np
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.scores.arrays import IGNORE
+from bioeval.scores.attacks import without_attacks
 from bioeval.scores.matrix import Scores, are_pairs
 
 # Values read at a time.
@@ -47,6 +48,7 @@ def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
         raise ProtocolError("be.plot.matrix needs a matrix; these are fixed pairs")
     if not isinstance(scores, Scores):
         raise DataError(f"be.plot.matrix got {type(scores).__name__}; expected Scores")
+    scores = without_attacks(scores)
     rows, columns = _order(scores)
     row_edges, column_edges = _edges(len(rows), pixels), _edges(len(columns), pixels)
     image, state = _reduce(scores, rows, columns, row_edges, column_edges)

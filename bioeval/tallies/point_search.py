@@ -162,6 +162,14 @@ class PointFinder:
             add_optima(points, corners, with_rows=self._with_rows)
         return points
 
+    def attempts(self) -> Attempts:
+        """Return the attempts with the scores of all wanted bins, once no second pass is missing.
+
+        Bins that are not wanted may be joined.
+        """
+        bins = np.flatnonzero(self._needed & ~self._attempts.single_valued())
+        return self._look_into(self._found(bins)) if self._attempts.defined else self._attempts
+
     def want_rows(self, thresholds: np.ndarray) -> None:
         """Want the false accepts at more thresholds; second passes may be missing again."""
         self._wanted, self._with_rows = replace(self._wanted, rows=thresholds), True
@@ -178,6 +186,8 @@ class PointFinder:
         near[attempts.bin_of(attempts.genuine[-1:])] = True
         if self._wanted.rows is not None:
             near[attempts.bin_of(self._wanted.rows)] = True
+        if self._wanted.bins is not None:
+            near |= self._wanted.bins(attempts)
         self._near, self._optimal = near, np.zeros(len(near), dtype=bool)
         if self._wanted.every_score:
             self._optimal = optimal_bins(attempts, self._wanted.costs)
@@ -298,6 +308,11 @@ class FewScores:
     def next_second_pass(self) -> None:
         """Return None: no second pass is missing."""
 
+    def attempts(self) -> Attempts:
+        """Return the attempts with all impostor scores, in one bin."""
+        with computed_by(None):
+            return _listed(self.tally, list(self.sweep()))
+
     def want_rows(self, thresholds: np.ndarray) -> None:
         """Request the false accepts at more thresholds."""
         self.wanted = replace(self.wanted, rows=thresholds)
@@ -311,6 +326,13 @@ class FewScores:
 Finder = FewScores | PointFinder
 
 
+def _listed(tally: VerificationTally, blocks: list[ImpostorBlock]) -> Attempts:
+    """Return the attempts of a tally with the impostor scores of blocks."""
+    scores = np.concatenate([np.empty(0, dtype=np.float16), *map(impostor_scores, blocks)])
+    require_same(len(scores), tally.impostor.total)
+    return Attempts.listed(tally.genuine, scores, *tally.missed)
+
+
 def _points_of_few(
     tally: VerificationTally,
     blocks: list[ImpostorBlock],
@@ -318,9 +340,7 @@ def _points_of_few(
     symmetric: bool | None,
 ) -> VerificationPoints:
     points = undefined_points(wanted, symmetric)
-    scores = np.concatenate([np.empty(0, dtype=np.float16), *map(impostor_scores, blocks)])
-    require_same(len(scores), tally.impostor.total)
-    attempts = Attempts.listed(tally.genuine, scores, *tally.missed)
+    attempts = _listed(tally, blocks)
     if attempts.defined:
         with_rows = wants_rows(tally, wanted)
         _add_points(points, attempts)

@@ -13,7 +13,7 @@ import numpy as np
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.kinds import larger_is_closer
-from bioeval.scores.species import BONA_FIDE, species_of
+from bioeval.scores.species import BONA_FIDE, coded_species
 from bioeval.tallies.points import EqualError, ErrorCurve, equal_error, per_cent
 from bioeval.tallies.threshold_rules import is_number, rate_in
 
@@ -163,7 +163,7 @@ def presentations_of(
 ) -> Presentations:
     """Return the presentations of one set, as distances."""
     scores = require_numbers(f"{where}values", values)
-    species, codes = species_of(attack, f"{where}attack")
+    species, codes = coded_species(attack, f"{where}attack")
     if scores.shape != codes.shape:
         raise DataError(
             f"{where}values has shape {scores.shape} and attack {codes.shape}; expected one score "

@@ -7,7 +7,7 @@ sweep takes its place where a pilot expects the points.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
@@ -119,7 +119,8 @@ class PointsWanted:
 
     The latter are AUC, d', the EER on the hull, optima, and the least of each row of `costs`. Of a
     tally that is to be merged, up to `keep` scores around the points are wanted as well; and the
-    false accepts at the thresholds `rows`, if given.
+    false accepts at the thresholds `rows`, if given. `bins` names further bins of attempts, as
+    flags, whose scores are wanted.
     """
 
     targets: np.ndarray
@@ -127,6 +128,7 @@ class PointsWanted:
     every_score: bool
     keep: int = 0
     rows: np.ndarray | None = None
+    bins: Callable[[Any], np.ndarray] | None = None
 
 
 class SecondPass:

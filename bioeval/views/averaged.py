@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from bioeval.base.scalars import AVERAGED, OPEN_SET_EER, POINTS_OF, SEEN, Scalar
+from bioeval.base.scalars import ATTACK_RATES, AVERAGED, OPEN_SET_EER, POINTS_OF, SEEN, Scalar
 from bioeval.tallies.points import per_cent
 from bioeval.views.terms import term_translator
 
@@ -37,7 +37,7 @@ POINTS = tuple(dict.fromkeys(scalar.name for points in POINTS_OF.values() for sc
 # The others follow, in the order of the registry.
 _FIRST = (
     *("accuracy", "far", "far_unenrolled", "frr", "hter", "dir", "cms"),
-    *(scalar.name for scalar in SEEN),
+    *(scalar.name for scalar in (*SEEN, *ATTACK_RATES)),
 )
 
 # Ranks that are shown where there are many.

@@ -205,7 +205,7 @@ def test_subjects_move_together_as_a_plain_bootstrap_has_it():
     [
         ({"attack": ["print"] * 9}, "no bona fide presentation among 9"),
         ({"attack": [""] * 9}, "no attack presentation among 9"),
-        ({"attack": ["", *["Print"] * 4, *["print"] * 4]}, "differ in case alone"),
+        ({"attack": ["", *["Print"] * 4, *["print"] * 4]}, "differ in case or spaces alone"),
         ({"attack": [""] * 8}, "one score and one species for each"),
         ({"values": ["a"] * 9}, "expected real numbers"),
         ({"kind": "order"}, "kind is 'order'"),

@@ -16,9 +16,11 @@ from bioeval.evaluation.compare import COMPARISON
 from bioeval.evaluation.cross.variables import CROSS, REPEATED, STUDY
 from bioeval.evaluation.error_discard import ERROR_DISCARD
 from bioeval.evaluation.expected_performance import EPC
+from bioeval.evaluation.expected_spoofability import EPSC
 from bioeval.evaluation.gallery_size import GALLERY_SIZE
 from bioeval.evaluation.identification import RANKS
 from bioeval.evaluation.over_time import AGEING, OVER_TIME
+from bioeval.evaluation.vulnerability import VULNERABILITY
 from bioeval.evaluation.worst_pairs import WORST_PAIRS
 from bioeval.mot.measures import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
 from bioeval.results.dataset import build
@@ -30,6 +32,10 @@ from bioeval.results.top_k import TOP_K
 from bioeval.results.zoo import ZOO
 
 DRAWN = ("_by_gallery", "_sd", "_se")  # of a described variable, over galleries drawn at random
+
+
+def attacked() -> be.Scores:
+    return be.simulate(8, 3, attacks="print=0.6,mask=0.9", random_state=3)
 
 
 def square() -> be.Scores:
@@ -126,6 +132,11 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
         GROUPS,
     ),
     "expected performance": (lambda: be.epc(square(), square(), alphas=[0.5]), EPC),
+    "vulnerability": (lambda: be.vulnerability(attacked(), threshold="eer"), VULNERABILITY),
+    "expected performance and spoofability": (
+        lambda: be.epsc(attacked(), attacked(), omegas=[0.5]),
+        EPSC,
+    ),
     "error against discard": (
         lambda: be.error_discard(square(), range(32), threshold="eer"),
         ERROR_DISCARD,

@@ -128,8 +128,8 @@ def test_no_plot_needs_more_than_the_rates(single, open_set):
         draw(function(bare))
     draw(plot.roc(bare, log=True))
     bare = open_set[["far", "dir"]].drop_attrs()
-    draw(plot.dir_far(bare, log=True))
-    draw(plot.dir_surface(bare))
+    assert draw(plot.dir_far(bare, log=True)).curves
+    np.testing.assert_array_equal(draw(plot.dir_surface(bare)).far, open_set.far)
 
 
 def test_the_roc_is_drawn_in_steps_in_the_order_of_far(single, similarity):

@@ -10,6 +10,7 @@ import xarray as xr
 from bioeval import partition
 from bioeval.base.errors import Argument, DataError, ProtocolError, bad_choice
 from bioeval.evaluation.cross.assured_folds import Assurance
+from bioeval.evaluation.cross.attacked_folds import attacked_scores, require_attacks
 from bioeval.evaluation.cross.evaluation import evaluate_tasks
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
 from bioeval.evaluation.cross.splits import SplitSides
@@ -75,6 +76,9 @@ def evaluate_folds(
     scores: Scores, card: Protocol, far_targets: Any, *, progress: Progress | None = None
 ) -> dict[str, xr.Dataset]:
     """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
+    from bioeval.evaluation.plan import compared_scores
+
+    attacked, scores = scores.attacked, compared_scores(scores, card)
     if card.verification is not None and card.verification.attempts is not None:
         raise ProtocolError(
             f"{Argument('attempts')} does not apply in folds, which divide probes; leave it out, "
@@ -99,12 +103,19 @@ def evaluate_folds(
     drawn = card.claims
     claims = None if drawn is None else ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
     nodes: dict[str, FoldOptions] = {}
+    attacks = None
+    if card.attacks is not None:
+        given = scores if attacked is None else compared_scores(attacked, card)
+        attacks = attacked_scores(given, card.attacks.species)
+        scores = attacks.bona_fide
     if card.verification is not None:
         for templates in card.verification.templates:
             nodes[f"folds/verification/{templates}"] = make(
                 task="verification", templates=templates, fusion=card.verification.fusion,
-                claims=claims, assurance=assurance,
+                claims=claims, assurance=assurance, attacks=attacks,
             )  # fmt: skip
+            if attacks is not None:
+                require_attacks(nodes[f"folds/verification/{templates}"])
     for name, task in card.tasks.items():
         if name != "verification":
             used = ("rank_unit", "fusion", "ties", "impostors")

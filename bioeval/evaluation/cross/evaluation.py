@@ -17,6 +17,11 @@ from bioeval.base.random import RandomState
 from bioeval.evaluation.assured import require_named_people
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.cross.assured_folds import Assurance, assured_folds
+from bioeval.evaluation.cross.attacked_folds import (
+    add_attacks,
+    attacked_scores,
+    require_attacks,
+)
 from bioeval.evaluation.cross.by_parts import evaluate_by_parts
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
 from bioeval.evaluation.cross.results import Fold, fold_dataset, span
@@ -65,6 +70,7 @@ def cross_evaluate(
     estimator: Any = None,
     metric: Any = "cosine",
     claims: Any = None,
+    attack: str | None = None,
     assure: float | None = None,
     assurance: str = "estimated",
     far_targets: Sequence[float] | None = None,
@@ -122,6 +128,11 @@ def cross_evaluate(
         As for :meth:`bioeval.Scores.from_embeddings`.
     claims : ClaimSampler, optional
         Of verification: claims drawn anew for each part, in place of all.
+    attack : str, optional
+        Of verification of a matrix: the metadata column of the attack instrument species, as for
+        :func:`bioeval.vulnerability`. Bona fide templates are divided, and thresholds chosen on
+        them; an attack is tested in the folds that test its target, against the target's templates
+        there. None: attack presentations are left out.
     assure : float, optional
         A confidence, such as 0.95, of verification with a FAR target: find on each training part a
         stricter threshold as well, whose FAR is at most the target in people like these with this
@@ -163,7 +174,9 @@ def cross_evaluate(
         drawn claims those by probes who are not enrolled, ``far_unenrolled``, ``fa_unenrolled``
         and ``unenrolled_attempts``, which are not in ``far``; of an experiment by sample
         ``frr_seen frr_unseen far_seen far_unseen``, by whether the probe's subject is in the
-        training part, too (the attribute ``seen`` says what is fitted there), with their counts.
+        training part, too (the attribute ``seen`` says what is fitted there), with their counts;
+        with `attack` ``iapar_max iapar_pooled riapar`` and ``ia attack_attempts`` of the test part,
+        and over ``species`` ``iapar_of_species``.
         Over
         the folds of all repeats, for each rate: ``<rate>_mean``, ``<rate>_sd``, ``<rate>_pooled``
         (counts summed), ``<rate>_low`` and ``<rate>_high`` (the interval) and ``<rate>_folds``, the
@@ -223,6 +236,12 @@ def cross_evaluate(
         assurance=Assurance.parse(assure, assurance, rule, replicates, random_state),
     )
     confidence = check_confidence(confidence)
+    if attack is not None:
+        require_attacks(options)
+        if estimator is not None:
+            raise ProtocolError(f"{Argument('attack')} is for scores, not with estimator=")
+        attacks = attacked_scores(_as_scores(data, y, meta), attack)
+        data, options = attacks.bona_fide, replace(options, attacks=attacks)
     resampling = None
     if interval in BOOTSTRAPS:
         resampling = IntervalOptions.parse(interval, confidence, replicates, random_state)
@@ -312,6 +331,8 @@ def evaluate_tasks(
         resampled: list[PooledRates] = []
         if options.assurance is not None:
             _assure(sides, plan, found, options)
+        if options.attacks is not None:
+            add_attacks(found, plan, sides, options)
         if resampling is not None:
             at = [lambda fold: (fold.defined, fold.threshold)]
             if options.assurance is not None:

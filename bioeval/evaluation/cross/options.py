@@ -12,6 +12,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, require_choi
 from bioeval.evaluation.cross.assured_folds import Assurance
 from bioeval.partition import ClaimSampler, Experiment
 from bioeval.results.open_set import IMPOSTORS, role_of
+from bioeval.scores.attacked import AttackedScores
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import BOOTSTRAPS
@@ -30,6 +31,7 @@ class FoldOptions:
     `ranks` are increasing; `impostors` may be ``"auto"`` until :meth:`with_role`. `far_targets`
     are those of the operating points of each test part by itself, None where there are none. With
     `on_all` a threshold is chosen on all data besides, with `assurance` one whose FAR is assured.
+    `attacks` are judged at the thresholds of the folds.
     """
 
     task: str
@@ -46,6 +48,7 @@ class FoldOptions:
     claims: ClaimSampler | None = None
     on_all: bool = False
     assurance: Assurance | None = None
+    attacks: AttackedScores | None = None
 
     def __post_init__(self) -> None:
         require_choice("task", self.task, TASKS)

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
-from bioeval.base.scalars import AVERAGED, FAR_UNENROLLED, RATES_OF, SEEN
+from bioeval.base.scalars import ATTACK_RATES, AVERAGED, FAR_UNENROLLED, RATES_OF, SEEN
 from bioeval.evaluation.cross.assured_folds import (
     ASSURED,
     RATES as ASSURED_RATES,
@@ -159,6 +159,8 @@ def fold_dataset(
     if "far_target" in {dim for dims, _ in variables.values() for dim in dims}:
         assert options.far_targets is not None
         coordinates["far_target"] = options.far_targets
+    if options.attacks is not None:
+        coordinates["species"] = np.unique(options.attacks.species)
     searched, remark = _galleries([fold.galleries for fold in folds])
     unit = "repeat" if isinstance(splitter, Experiment) else "fold"
     warnings = [
@@ -247,6 +249,8 @@ def _ratios(
             scalars = (*scalars, FAR_UNENROLLED)
         if f"{prefix}fr_seen" in counts:
             scalars = (*scalars, *SEEN)
+        if f"{prefix}attack_attempts" in counts:
+            scalars = (*scalars, *ATTACK_RATES)
         for scalar in scalars:
             if scalar.quotient:
                 above, below = (
@@ -312,6 +316,7 @@ def _mean_sizes(sizes: Mapping[str, np.ndarray], there: np.ndarray) -> tuple[flo
 def dims_of_point(name: str) -> tuple[str, ...]:
     """Return the dimensions of a scalar within a fold."""
     dims = {"dir": ("rank",), "cms": ("rank",), "frr_at_far": ("far_target",)}
+    dims["iapar_of_species"] = ("species",)
     return {**dims, "dir_at_far": ("far_target", "rank")}.get(name.removeprefix("train_"), ())
 
 
@@ -449,13 +454,13 @@ def _galleries(sizes: list[tuple[int, int]]) -> tuple[str, list[str]]:
     """Return the gallery sizes of both parts in words, and a warning where they differ."""
     train, test = (span([size[part] for size in sizes]) for part in (0, 1))
     if not any(searched for searched, _ in sizes):
-        return f"test is searched in galleries of {test} subjects", []
-    said = f"training is searched in galleries of {train} subjects, test in {test}"
+        return f"galleries of the test: {test} subjects", []
+    said = f"galleries: training {train} subjects, test {test}"
     if all(abs(a - b) <= ALIKE * max(a, b) for a, b in sizes):
         return said, []
     return f"{said}: not comparable", [
-        "training and test are searched in galleries of different sizes, which alone makes their "
-        "rates differ: a smaller one makes fewer errors"
+        "training and test have galleries of different sizes, so their rates are not comparable: "
+        "a smaller gallery makes fewer errors"
     ]
 
 

@@ -20,6 +20,8 @@ _FOLD_COUNTS = {
     "cms_count": CLOSED_SET["cms_count"],
     "skipped": CLOSED_SET["skipped"],
     **{name: VERIFICATION[name] for name in ("fa_unenrolled", "unenrolled_attempts")},
+    "ia": Name("attack attempts accepted", "attempts"),
+    "attack_attempts": Name("attack attempts", "attempts"),
 }
 
 _SEEN_COUNTS = {

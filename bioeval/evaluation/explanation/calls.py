@@ -6,12 +6,17 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.errors import DataError
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError
+from bioeval.evaluation.explanation.cells import template_names
 from bioeval.evaluation.explanation.rows import RowExplainer
 from bioeval.protocol.card import Protocol
 from bioeval.results.counters import Count, total
 from bioeval.results.explanation import RowExplanation, StepByStep
-from bioeval.scores.matrix import Scores
+from bioeval.scores.attacks import ATTACK, filled, without_attacks
+from bioeval.scores.formats.image_lists import NAME_COLUMNS
+from bioeval.scores.matrix import Scores, are_pairs
 
 if TYPE_CHECKING:
     from bioeval.views.plots.row_walk import RowWalkDisplay
@@ -121,8 +126,32 @@ def explain(
     3 2 bob 5 impostor gr
     None 1 ann None left out
     """
+    scores, probe = _bona_fide(scores, probe)
     explainer = RowExplainer(scores, protocol, threshold, claim=claim)
     return Explanation(**explainer.row(explainer.row_of(probe)))
+
+
+def _bona_fide(scores: Scores, probe: Any = None) -> tuple[Scores, Any]:
+    """Return scores without attack presentations, named by their places, and the probe's place."""
+    kept = without_attacks(scores) if isinstance(scores, Scores) else scores
+    if kept is scores or are_pairs(scores):
+        return kept, probe
+    sides = (kept.probe_meta, scores.probe_meta), (kept.gallery_meta, scores.gallery_meta)
+    attacks = [filled(meta, ATTACK, n) for (_, meta), n in zip(sides, scores.shape, strict=True)]
+    for (own, meta), rows in zip(sides, attacks, strict=True):
+        if {"template", *NAME_COLUMNS}.isdisjoint(meta):
+            own["template"] = np.flatnonzero(~rows).astype(str).astype(object)
+    names = template_names(kept.probe_meta, kept.shape[0])
+    if isinstance(probe, str) and probe.isdecimal() and len(probe) < 19 and probe not in names:
+        probe = int(probe)
+    if isinstance(probe, int | np.integer) and 0 <= probe < len(attacks[0]):
+        if attacks[0][probe]:
+            raise DataError(
+                f"{Argument('probe')} is {probe}, an attack presentation (column {ATTACK!r}); "
+                "be.vulnerability (bioeval vulnerability) counts it"
+            )
+        probe = int((~attacks[0][:probe]).sum())
+    return kept, probe
 
 
 def step_by_step(
@@ -156,7 +185,7 @@ def step_by_step(
     >>> steps.rates["verification/single"]["far"], steps.rates["open_set"]["far"]
     (0.25, 0.5)
     """
-    explainer = RowExplainer(scores, protocol, threshold)
+    explainer = RowExplainer(_bona_fide(scores)[0], protocol, threshold)
     m, n = explainer.scores.shape
     if m > MOST_ROWS or m * n > MOST_CELLS:
         raise DataError(

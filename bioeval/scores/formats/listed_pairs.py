@@ -19,7 +19,7 @@ from bioeval.scores.formats.media_lists import read_media
 from bioeval.scores.formats.named_templates import are_subjects, both_sides, templates_of
 from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, misspelt
-from bioeval.scores.formats.spellings import is_attack
+from bioeval.scores.formats.spellings import is_attack, no_species
 from bioeval.scores.formats.text_columns import MOST_NAMES, Columns, TextColumn
 from bioeval.scores.formats.trials import JoinedTrials, has_three_classes, join, truth_of
 from bioeval.scores.growing_column import PIECE, release
@@ -197,7 +197,13 @@ def pairs_of_columns(
         values, pairs.genuine, folds=fold, subjects=who, templates=_templates(pairs), **how
     )
     listed.attack = _attacks(pairs)
-    keep, notes = listed.examined(_rules(options), pairs.where, _has_classes(pairs))
+    if options.as_ == "matrix" and listed.attack is not None:
+        raise DataError(
+            f"{table.path}: has attack presentations, which {say('as_', 'matrix')} has no place "
+            f"for; leave out {say('as_', 'matrix')}"
+        )
+    bona_fide = _has_classes(pairs) and listed.attack is None
+    keep, notes = listed.examined(_rules(options), pairs.where, bona_fide)
     notes = [*pairs.notes, *notes]
     release(values)
     if options.as_ == "matrix":
@@ -265,17 +271,35 @@ def _kept_sides(pairs: _Pairs, sides: CodedSides) -> CodedSides:
 
 
 def _attacks(pairs: _Pairs) -> np.ndarray | None:
-    """Return the species of each pair of a list of three classes: its word, of attacks alone."""
-    words = pairs.table.text.get(-1 if pairs.layout.genuine is None else pairs.layout.genuine)
-    if words is None or not has_three_classes(words):
+    """Return the species of each pair, empty for bona fide; None of a list without attacks.
+
+    Filled cells of a column of species win over the class; an attack without a species has the
+    word of its class. Two classes alone are those of attack detection.
+    """
+    words, column = _classes(pairs), pairs.layout.species
+    by_class = words is not None and has_three_classes(words)
+    if not by_class and (column is None or not _has_classes(pairs)):
         return None
-    species = np.array([word if is_attack(word) else "" for word in words.values])
-    return pairs.kept(species[words.codes])
+    species = np.full(len(pairs.table.numbers[pairs.layout.score or 0]), "", dtype=object)
+    if by_class and words is not None:
+        named = [word if is_attack(word) else "" for word in words.values]
+        species = np.array(named, dtype=object)[words.codes]
+    if column is not None:
+        cells = pairs.table.text[column]
+        named = ["" if no_species(word) else word for word in cells.values]
+        own = np.array(named, dtype=object)[cells.codes]
+        species = np.where(own == "", species, own)
+    return pairs.kept(species.astype(str)) if (species != "").any() else None
+
+
+def _classes(pairs: _Pairs) -> TextColumn | None:
+    """Return the words of the class of each pair, where the list has them."""
+    return pairs.table.text.get(-1 if pairs.layout.genuine is None else pairs.layout.genuine)
 
 
 def _has_classes(pairs: _Pairs) -> bool:
-    """Whether an impostor pair has two subjects: an attack is on the subject it claims."""
-    words = pairs.table.text.get(-1 if pairs.layout.genuine is None else pairs.layout.genuine)
+    """Whether no class is that of attacks: an attack is on the subject that it claims."""
+    words = _classes(pairs)
     return words is None or not any(is_attack(word) for word in words.values)
 
 

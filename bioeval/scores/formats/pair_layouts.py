@@ -10,13 +10,16 @@ from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.spellings import (
     COLUMN_NAMES,
     SCORE_NAMES,
+    SPECIES_NAMES,
     SUBJECT_NAMES,
     TEMPLATE_NAMES,
     TRUTH_NAMES,
     folded,
+    is_attack,
     is_number,
     is_truth,
     like_number,
+    no_species,
 )
 from bioeval.scores.formats.text_shape import Shape
 
@@ -32,7 +35,7 @@ class PairLayout:
 
     Attributes
     ----------
-    score, genuine, fold : int or None
+    score, genuine, fold, species : int or None
     subjects, templates : two ints, or None
         The subjects and the names of the templates of both sides, as the list orders them. One
         template alone is the key of an attempt, as of presentation attack detection.
@@ -52,6 +55,7 @@ class PairLayout:
     score: int | None = None
     genuine: int | None = None
     fold: int | None = None
+    species: int | None = None
     subjects: tuple[int, int] | None = None
     templates: tuple[int, ...] | None = None
     probe: int = 1
@@ -160,6 +164,7 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
         score=score,
         genuine=column(options.genuine_key, TRUTH_NAMES, "genuine_key"),
         fold=column(None, ("fold",)),
+        species=column(None, SPECIES_NAMES),
         subjects=sides(SUBJECT_NAMES),
         templates=sides(TEMPLATE_NAMES),
         probe=0 if first and folded(cells[first[0]]) in _NUMBERED else 1,
@@ -219,6 +224,9 @@ def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
     """Return the layout of lines with a word for genuine or impostor, and names or a score."""
     truths, numbers = _truths(shape), _kept(shape, like_number)
     words = [i for i in truths if i not in numbers]
+    if len(words) == 2:  # bonafide or a species, beside target, nontarget and spoof
+        own = [i for i in words if _species(shape, i, [j for j in words if j != i]) is not None]
+        words = truths = own or words
     if not truths or len(words) > 1 or shape.columns > _MOST_COLUMNS:
         return None
     if not words and len(truths) > 1:
@@ -230,14 +238,34 @@ def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
         cells = [row[i] for row in _rows(shape) for i in range(2)]
         if all(cell.isdigit() for cell in cells):
             raise two_readings(shape, [1, 2], "digits alone", "could be decimals with a comma")
-    keys = tuple(i for i in range(shape.columns) if i not in (genuine, score))
+    others = [i for i in range(shape.columns) if i not in (genuine, score)]
+    species = _species(shape, genuine, others)
+    keys = tuple(i for i in others if i != species)
     if score is None and not keys:
         return None
     names = [f"column {i}" for i in range(1, shape.columns + 1)]
     names[genuine] = "genuine"
     if score is not None:
         names[score] = "score"
-    return PairLayout(names=names, score=score, genuine=genuine, templates=keys or None, probe=1)
+    return PairLayout(
+        names=names, score=score, genuine=genuine, templates=keys or None, probe=1, species=species
+    )
+
+
+def _species(shape: Shape, genuine: int, columns: list[int]) -> int | None:
+    """Return the column that names a species where the class is an attack, and none elsewhere."""
+    rows = _rows(shape)
+    attacks = [is_attack(row[genuine]) for row in rows]
+    if all(attacks) or not any(attacks):
+        return None
+    for i in columns:
+        none = {attack for row, attack in zip(rows, attacks, strict=True) if no_species(row[i])}
+        named = {
+            attack for row, attack in zip(rows, attacks, strict=True) if not no_species(row[i])
+        }
+        if False in none and named == {True}:
+            return i
+    return None
 
 
 def keyed(shape: Shape, options: ReadOptions) -> PairLayout | None:

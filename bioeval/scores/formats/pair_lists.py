@@ -23,7 +23,7 @@ from bioeval.scores.formats.pair_layouts import (
     unknown_layout,
 )
 from bioeval.scores.formats.pair_writers import pair_losses, write_text
-from bioeval.scores.formats.spellings import is_number, is_truth
+from bioeval.scores.formats.spellings import is_attack, is_number, is_truth
 from bioeval.scores.formats.text_columns import Columns
 from bioeval.scores.formats.text_shape import Shape, shape_of
 from bioeval.scores.formats.text_table import read_columns
@@ -113,12 +113,13 @@ def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
     keys = {*(layout.templates or ())}
     if known or layout.names_templates or layout.subjects and not layout.header:
         sides |= keys
-    others = {i for i in (layout.genuine, layout.fold) if i is not None}
+    others = {i for i in (layout.genuine, layout.fold, layout.species) if i is not None}
     text = {i: layout.names[i] for i in sides | others}
     number = {layout.score: layout.names[layout.score]}
     digits = () if layout.genuine is None else (layout.genuine,)
     bounded = () if known else keys
-    table = read_columns(shape, layout.header, text, number, digits, bounded)
+    species = () if layout.species is None else (layout.species,)
+    table = read_columns(shape, layout.header, text, number, digits, bounded, species)
     if layout.subjects and not layout.header:
         _one_reading(shape, table, layout)
     return pairs_of_columns(table, layout, options, how)
@@ -144,7 +145,8 @@ def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
         so = "could say which pairs are genuine, or be as bob's lists have it"
         raise two_readings(shape, [i + 1 for i in sorted(columns)], "only 0 and 1", so)
     claimed, real = (table.text[i] for i in layout.subjects or (0, 0))
-    if set(claimed.values).isdisjoint(real.values):
+    attacks = all(is_attack(value.partition("/")[0]) for value in real.values)
+    if set(claimed.values).isdisjoint(real.values) and not attacks:
         raise DataError(
             f"{shape.path}: is taken for bob's list of claimed and real subjects, and none are the "
             "same; if it is another, write the names of its columns in a first line, such as "

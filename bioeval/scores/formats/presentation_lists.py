@@ -12,7 +12,15 @@ import numpy as np
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.scores.formats.files import decode, existing_file, guarded
 from bioeval.scores.formats.options import say
-from bioeval.scores.formats.spellings import SCORE_NAMES, TRUTH, TRUTH_NAMES, folded, is_number
+from bioeval.scores.formats.spellings import (
+    SCORE_NAMES,
+    SPECIES_NAMES,
+    TRUTH,
+    TRUTH_NAMES,
+    folded,
+    is_number,
+    no_species,
+)
 from bioeval.scores.formats.text_shape import Shape, open_text, shape_of
 from bioeval.scores.species import is_bona_fide
 
@@ -20,12 +28,8 @@ from bioeval.scores.species import is_bona_fide
 _BONA_FIDE = ("bonafide", "bona fide", "target", "nontarget", "genuine", "impostor", "live", "real")
 _ATTACKS = ("spoof", "attack", "fake", "presentation attack")
 
-_ATTACK_NAMES = ("attack", "species", "attack_type", "pai", "pais")
 _SUBJECT_NAMES = ("subject", "subject_id", "person", "client_id")
 _INSTRUMENT_NAMES = ("instrument", "instrument_id", "pai_id")
-
-# What a bona fide line has in place of a species.
-_NO_SPECIES = ("", "-", "none", "n/a")
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ def read_presentations(path: str | Path, scores_key: str | None = None) -> Prese
     as ASVspoof writes them.
     """
     place = existing_file(path)
-    shape = shape_of(place, (scores_key, *_ATTACK_NAMES))
+    shape = shape_of(place, (scores_key, *SPECIES_NAMES))
     named = scores_key is not None or not any(map(is_number, shape.cells[0]))
     with guarded(place, expected="text"):
         lines = [*_lines(shape, named)]
@@ -155,7 +159,7 @@ def _species(
         for i, column in enumerate(columns)
         if i != score and all(class_of(x) is not None for x in set(column))
     ]
-    attack = next((names.index(x) for x in _ATTACK_NAMES if x in names), None)
+    attack = next((names.index(x) for x in SPECIES_NAMES if x in names), None)
     if attack is None and not truth:
         raise DataError(
             f"{path}: does not say which presentations are attacks; expected a column 'attack' "
@@ -177,7 +181,7 @@ def _species(
     species = columns[attack] if attack is not None else _beside(columns, flags, {score, truth[0]})
     found = []
     for flag, name in zip(flags, species, strict=True):
-        named = not is_bona_fide(name) and name.casefold() not in _NO_SPECIES
+        named = not no_species(name)
         if attack is not None and named:
             found.append(name)
         else:
@@ -191,6 +195,6 @@ def _beside(columns: list[list[str]], flags: list[bool], known: set[int]) -> lis
         if i in known:
             continue
         here = {x.casefold() for x, flag in zip(column, flags, strict=True) if flag}
-        if here and all(x in _NO_SPECIES or class_of(x) for x in here):
+        if here and all(no_species(x) or class_of(x) for x in here):
             return column
     return [""] * len(flags)

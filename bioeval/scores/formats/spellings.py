@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bioeval.scores.species import is_bona_fide
+
 #: The spellings of genuine and impostor, in lower case and with ``-`` for ``_``.
 TRUTH = dict.fromkeys(
     ("1", "1.0", "+1", "true", "genuine", "target", "match", "mated", "same", "client"), True
@@ -39,6 +41,12 @@ TRUTH_NAMES = (
     *("genuine", "target", "is_target", "match", "mated", "same", "is_genuine", "label"),
     *("targettype", "target_type", "y_true"),
 )
+
+#: Names of a column of attack instrument species.
+SPECIES_NAMES = ("attack", "species", "attack_type", "pai", "pais")
+
+# What a bona fide line has in place of a species, beside the spellings of bona fide.
+_NO_SPECIES = ("-", "none", "n/a")
 
 #: Names of the two sides, in the order in which a list has them: subjects, then templates. The
 #: probe is the second, but for names that only number the sides, where it is the first.
@@ -83,6 +91,11 @@ def is_truth(cell: str) -> bool:
 def is_attack(cell: str) -> bool:
     """Whether a cell states that a presentation is an attack."""
     return cell.casefold() in ("spoof", "attack")
+
+
+def no_species(cell: str) -> bool:
+    """Whether a cell of a column of species names none: a bona fide presentation."""
+    return is_bona_fide(cell) or cell.strip().casefold() in _NO_SPECIES
 
 
 def like_number(cell: str) -> bool:

@@ -316,7 +316,7 @@ def _columns(
     path: Path, layout: PairLayout, pieces: Pieces, most: int | None, first_line: int | None
 ) -> Columns:
     score, templates = layout.score or 0, layout.templates or ()
-    wanted = {*(layout.subjects or ()), *templates, layout.genuine, layout.fold}
+    wanted = {*(layout.subjects or ()), *templates, layout.genuine, layout.fold, layout.species}
     text = {
         i: TextColumn(most=most if i in templates else None)
         for i in sorted(i for i in wanted if i is not None)

@@ -34,11 +34,13 @@ def read_columns(
     numbers: dict[int, str],
     digits: Collection[int] = (),
     bounded: Collection[int] = (),
+    blanks: Collection[int] = (),
 ) -> Columns:
     """Read columns of a text; `text` and `numbers` are the names of the columns to read.
 
     Of text in the columns `digits`, whole numbers may lose a sign and zeros before them. Columns
-    that are `bounded` are given up where they have too many distinct names.
+    that are `bounded` are given up where they have too many distinct names; in those of `blanks`
+    cells may be blank.
 
     The numbers are parsed as they are read, fastest where one blank separates the cells. Where a
     line is not as expected, the file is read again as text, so that an error names the line; where
@@ -51,9 +53,9 @@ def read_columns(
         for single in dict.fromkeys((shape.single, False)):
             with suppress(ValueError, pd.errors.ParserWarning):  # a ParserError is a ValueError
                 way = replace(shape, single=single)
-                return _read(way, first, text, numbers, digits, bounded, exact=False)
+                return _read(way, first, text, numbers, digits, bounded, blanks, exact=False)
         try:
-            return _read(shape, first, text, numbers, bounded=bounded, exact=True)
+            return _read(shape, first, text, numbers, (), bounded, blanks, exact=True)
         except UnicodeDecodeError:
             with open_text(shape.path) as file:
                 for number, line in enumerate(file, 1):
@@ -86,6 +88,7 @@ def _read(
     numbers: dict[int, str],
     digits: Collection[int] = (),
     bounded: Collection[int] = (),
+    blanks: Collection[int] = (),
     *,
     exact: bool,
 ) -> Columns:
@@ -94,7 +97,8 @@ def _read(
     rows, most = 0, physical_memory() // _LINE_BYTES
     for piece in _pieces(shape, first, [] if exact else list(numbers), text.keys(), digits):
         if exact:
-            piece = _checked(shape, first, piece, text | numbers)
+            filled = {i: x for i, x in (text | numbers).items() if i not in blanks}
+            piece = _checked(shape, first, piece, filled)
         for i, column in columns.items():
             column.append(piece[i])
         for i, name in numbers.items():
@@ -113,7 +117,7 @@ def _read(
     if not rows:
         raise DataError(f"{shape.path}: has a header but no rows")
     if not exact:
-        _require_plain(columns.values())
+        _require_plain(column for i, column in columns.items() if i not in blanks)
     return Columns(shape.path, columns, {i: column.array() for i, column in values.items()}, first)
 
 

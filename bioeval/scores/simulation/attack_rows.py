@@ -11,10 +11,11 @@ import numpy as np
 from bioeval.base.arguments import number_in, require_integer, require_number
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.random import Stream
-from bioeval.scores.attacks import ATTACK, species_of
+from bioeval.scores.attacks import ATTACK
 from bioeval.scores.matrix import Scores
 from bioeval.scores.simulation.closed_forms import GaussianScores
 from bioeval.scores.simulation.population import Population
+from bioeval.scores.species import species_of
 
 #: Presentations of each species against each enrolled subject.
 PRESENTATIONS = 5

@@ -14,7 +14,7 @@ from bioeval.base.errors import counted
 from bioeval.results.zoo import lorenz as lorenz_curve
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import agreed, convention, of_each, scalar
-from bioeval.views.plots.curves import Curve, CurvesDisplay, CurveSpec, curve_of
+from bioeval.views.plots.curves import Curve, CurvesDisplay, CurveSpec, curve_of, up_to_highest
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.select_datasets import System, pick
 
@@ -64,22 +64,13 @@ def precision_recall(data: Any, ax: Axes | None = None, **style: Any) -> Precisi
     return PrecisionRecallDisplay.from_results(data).plot(ax, **style)
 
 
-def _highest(display: CurvesDisplay) -> float:
-    return max((float(np.nanmax(c.y)) for c in display.defined), default=0.0)
-
-
-def _epc_limits(display: CurvesDisplay) -> dict[str, Any]:
-    top = _highest(display) if display.defined else 1.0
-    return {"xlim": (-0.015, 1.015), "ylim": (-0.02 * top, 1.12 * top or 1.0)}
-
-
 class EpcDisplay(CurvesDisplay):
     """Expected performance curves; ``x`` of a curve is alpha and ``y`` is HTER."""
 
     spec = CurveSpec(
         "epc", "EPC", "alpha", {"hter": ""}, "Weight of FAR, alpha (that of FRR: 1 - alpha)",
         "Half total error rate on the test set, HTER", terms=(("far", "frr"), ""), marked=False,
-        limits=_epc_limits, details=lambda _: [
+        limits=up_to_highest, details=lambda _: [
             "each threshold minimises alpha FAR + (1 - alpha) FRR on the development set"
         ],
     )  # fmt: skip
@@ -119,9 +110,8 @@ def epc(data: Any, ax: Axes | None = None, **style: Any) -> EpcDisplay:
 
 
 def _discard_limits(display: CurvesDisplay) -> dict[str, Any]:
-    top = _highest(display) or 1.0
     last = max(float(curve.x[-1]) for curve in display.curves.values())
-    return {"xlim": (-0.015 * last, 1.015 * last), "ylim": (-0.02 * top, 1.12 * top)}
+    return {**up_to_highest(display), "xlim": (-0.015 * last, 1.015 * last)}
 
 
 def _of_samples(systems: Sequence[System]) -> list[str]:

@@ -101,6 +101,12 @@ def on_unit_axes(_: CurvesDisplay) -> Mapping[str, Any]:
     return {"xlim": (-0.015, 1.015), "ylim": (-0.015, 1.015)}
 
 
+def up_to_highest(display: CurvesDisplay) -> dict[str, Any]:
+    """Return the axis limits for rates that may be small, over a proportion."""
+    top = max((float(np.nanmax(c.y)) for c in display.defined), default=1.0) or 1.0
+    return {"xlim": (-0.015, 1.015), "ylim": (-0.02 * top, 1.12 * top)}
+
+
 @dataclass(frozen=True)
 class CurveSpec:
     """A plot of curves as data: the variables drawn, the axes and the words.

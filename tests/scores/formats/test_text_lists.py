@@ -342,7 +342,7 @@ def test_subjects_of_templates_of_a_file(tmp_path, capsys):
 
 def test_an_eer_above_one_half_is_said(tmp_path):
     text = "1 0.5\n1 0.7\n0 0.1\n0 0.2\n"
-    warning = 'check the labels, and the kind: `kind="similarity"` reads them the other way round'
+    warning = 'check the labels, and the kind: `kind="similarity"` reverses them'
     assert warning in be.verification(load(tmp_path, text)).warnings
     assert "kind" not in be.verification(load(tmp_path, text, kind="similarity")).warnings
     many = "".join(f"1 {0.5 + i / 1e3}\n0 {0.1 + i / 1e3}\n" for i in range(20))
@@ -436,3 +436,29 @@ def test_sessions_in_names_of_templates(tmp_path):
         load(tmp_path, text, as_="matrix", **{**given, "session_from": r"_day(0)_"})
     with pytest.raises(DataError, match=r"has 0 groups; expected one, the session"):
         load(tmp_path, text, as_="matrix", **{**given, "session_from": r"_day"})
+
+
+@pytest.mark.parametrize(
+    ("text", "species"),
+    [
+        ("target 9\nnontarget 1\nspoof 5\nspoof 6\n", ["", "", "spoof", "spoof"]),
+        ("bonafide target 9\nbonafide nontarget 1\nbonafide target 8\nA07 spoof 5\n",
+         ["", "", "", "A07"]),
+        ("s1 u1 - target 9\ns1 u2 - nontarget 1\ns2 u3 A07 spoof 5\ns2 u4 A08 spoof 6\n",
+         ["", "", "A07", "A08"]),
+        ("s1 u1 target 9 -\ns1 u2 nontarget 1 -\ns2 u3 spoof 5 A07\ns2 u4 spoof 6 -\n",
+         ["", "", "A07", "spoof"]),
+        ("genuine,score,attack\n1,9,\n0,1,bona fide\n0,5,mask\n1,6,print\n",
+         ["", "", "mask", "print"]),
+        ("genuine,attack,score\n1,,9\n0,,1\n0,mask,5\n", ["", "", "mask"]),
+        ("label,score\ntarget,9\nnontarget,1\n", None),
+        ("label score\ntarget 9\nspoof 5\n", None),
+        ("genuine,score,attack\n1,9,\n0,1,\n", None),
+    ],
+)  # fmt: skip
+def test_species_of_listed_attacks(tmp_path, text, species):
+    text = text.replace("class,", "label,").replace("label score", "label score")
+    (tmp_path / "list.csv").write_text(text)
+    scores = be.load(tmp_path / "list.csv", kind="similarity")
+    found = None if scores.attack is None else scores.attack.tolist()
+    assert found == species

@@ -1,0 +1,47 @@
+"""``bioeval epsc``: table, document, files and plot, of one system and of two."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import bioeval as be
+from bioeval.cli import main
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("epsc")
+    for i, name in enumerate(("dev", "test"), 1):
+        made = be.simulate(15, 3, attacks="print=0.6,mask=0.9", random_state=i)
+        be.save(made, folder / f"{name}.npz")
+    return [str(folder / f"{name}.npz") for name in ("dev", "test")]
+
+
+def test_one_system_and_two(sets, tmp_path, capsys):
+    dev, test = sets
+    out = tmp_path / "o"
+    given = ["epsc", "--dev", dev, "--test", test, "--omegas", "0,0.5", "--beta", "0.4"]
+    assert main([*given, "--out", str(out), "--plots"]) == 0
+    ds = be.epsc(be.load(dev), be.load(test), omegas=[0, 0.5], beta=0.4)
+    said = capsys.readouterr().out
+    assert f"{100 * ds.hter_w[1].item():.2f}" in said
+    assert "|0.4 far_w - 0.6 FRR|" in said
+    assert {x.name for x in out.iterdir()} == {
+        "curve.csv", "epsc.png", "results.nc", "summary.json", "table.txt",
+    }  # fmt: skip
+    curve = json.loads((out / "summary.json").read_text())["curve"]
+    assert [x["hter_w"] for x in curve] == ds.hter_w.values.tolist()
+    more = ["--dev", test, "--test", dev, "--criterion", "wer", "--json"]
+    assert main([*given, *more]) == 0
+    found = json.loads(capsys.readouterr().out)["systems"]
+    assert list(found) == ["test", "dev"]
+
+
+def test_sets_without_attacks_are_named(sets, tmp_path, capsys):
+    be.save(be.simulate(10, 3), tmp_path / "plain.npz")
+    assert main(["epsc", "--dev", sets[0], "--test", str(tmp_path / "plain.npz")]) == 2
+    said = capsys.readouterr().err
+    assert "'attack', which is not in the probe metadata" in said
+    assert said.count("\n") == 1

@@ -1,0 +1,105 @@
+"""Attacks in folds: each goes with its target, at a threshold of bona fide presentations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.base.errors import CardError, DataError, ProtocolError
+from bioeval.protocol import load
+
+SPLITTER = be.partition.SubjectKFold(3, shuffle=True, random_state=0)
+CARDS = Path(be.__file__).parent / "protocol" / "cards"
+
+
+def scores_of(layout):
+    return be.simulate(
+        12, 3, layout=layout, attacks="print=0.6,mask=0.9", presentations=2, random_state=1
+    )
+
+
+def bona_fide(scores):
+    rows = np.flatnonzero(scores.probe_meta["attack"] == "")
+    square = scores.layout == "all-against-all"
+    return scores.select(probes=rows, gallery=rows if square else None)
+
+
+@pytest.mark.parametrize("templates", ["single", "multi"])
+@pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
+def test_rates_are_those_of_the_tested_targets(layout, templates):
+    scores = scores_of(layout)
+    options = {"templates": templates, "threshold": ("far", 0.05)}
+    ds = be.cross_evaluate(scores, SPLITTER, attack="attack", **options)
+    alone = bona_fide(scores)
+    plain = be.cross_evaluate(alone, SPLITTER, **options)
+    for name in ("threshold", "far", "frr", "train_far", "genuine_attempts"):
+        np.testing.assert_array_equal(ds[name], plain[name])
+    assert ds.species.values.tolist() == ["mask", "print"]
+    square = layout == "all-against-all"
+    who = np.asarray(alone.probe_labels)
+    if not square:
+        who = np.concatenate([who, np.asarray(alone.gallery_labels)])
+    gallery = scores.gallery_labels.tolist()
+    species = scores.probe_meta["attack"].tolist()
+    columns = [j for j in range(len(gallery)) if not (square and species[j])]
+    total = {"print": [0, 0], "mask": [0, 0]}
+    for k, (_, test) in enumerate(SPLITTER.split(np.zeros(len(who)), who)):
+        tested, t = set(who[test].tolist()), ds.threshold[0, k].item()
+        of = {"print": [0, 0], "mask": [0, 0]}
+        for i, name in enumerate(species):
+            target = scores.probe_labels[i].item()
+            if name and target in tested:
+                own = [scores.values[i, j] for j in columns if gallery[j] == target]
+                for d in [min(own)] if templates == "multi" else own:
+                    of[name][0] += d <= t
+                    of[name][1] += 1
+        rates = {name: a / n for name, (a, n) in of.items()}
+        for name, (a, n) in of.items():
+            total[name][0] += a
+            total[name][1] += n
+            assert ds.iapar_of_species.sel(species=name)[0, k] == rates[name]
+        assert ds.iapar_max[0, k] == max(rates.values())
+        assert ds.riapar[0, k] == max(rates.values()) + ds.frr[0, k]
+        assert ds.ia[0, k] == sum(a for a, _ in of.values())
+        assert ds.attack_attempts[0, k] == sum(n for _, n in of.values())
+    both = np.sum(list(total.values()), axis=0)
+    assert ds.iapar_pooled_pooled == both[0] / both[1]
+    np.testing.assert_allclose(ds.iapar_max_mean, ds.iapar_max.mean(), rtol=1e-15)
+    assert both[1] == (48 if templates == "multi" else 48 * 3)
+
+
+def test_a_card_with_attacks(tmp_path):
+    scores = scores_of("all-against-all")
+    text = (CARDS / "course-kfold.toml").read_text()
+    text = text.replace('name = "course-kfold"', 'name = "attacked"').replace("= 10", "= 3")
+    (tmp_path / "attacked.toml").write_text(f'{text}\n[attacks]\nspecies = "attack"\n')
+    card = load(tmp_path / "attacked.toml")
+    tree = be.evaluate(scores, card)
+    splitter = be.partition.RepeatedSubjectKFold(n_splits=3, n_repeats=1, random_state=0)
+    ds = be.cross_evaluate(scores, splitter, attack="attack", templates="multi")
+    found = tree["folds/verification/multi"].to_dataset()
+    for name in ("threshold", "iapar_max", "iapar_pooled", "riapar", "iapar_max_mean"):
+        np.testing.assert_array_equal(found[name], ds[name])
+    left = be.evaluate(scores, "course-kfold")["folds/verification/multi"].to_dataset()
+    assert "iapar_max" not in left and left.attrs["attacks_left_out"] == 48
+    (tmp_path / "no.toml").write_text(
+        text.partition("[partition]")[0] + "[attacks]\nspecies = 'a'\n"
+    )
+    with pytest.raises(CardError, match=r"\[attacks\] goes with \[partition\]"):
+        load(tmp_path / "no.toml")
+
+
+def test_what_attacks_in_folds_need():
+    scores = scores_of("all-against-all")
+    with pytest.raises(DataError, match="'kind', which is not in the probe metadata"):
+        be.cross_evaluate(scores, SPLITTER, attack="kind")
+    with pytest.raises(ProtocolError, match="attack is for verification; the task is open-set"):
+        be.cross_evaluate(scores, SPLITTER, attack="attack", task="open_set")
+    with pytest.raises(ProtocolError, match="no limits of attack rates in folds"):
+        be.cross_evaluate(scores, SPLITTER, attack="attack", interval="subject-bootstrap")
+    pairs = be.Scores.from_pairs([1.0, 2.0], [True, False])
+    with pytest.raises(ProtocolError, match="needs a matrix"):
+        be.cross_evaluate(pairs, SPLITTER, attack="attack")
