@@ -21,15 +21,6 @@ import numpy as np
 from numba.extending import register_jitable
 
 from bioeval.kernels.count import add_powers
-from bioeval.kernels.fuse import (
-    least_of_2,
-    least_of_3,
-    least_of_4,
-    least_of_5,
-    least_of_6,
-    least_of_8,
-    least_of_10,
-)
 from bioeval.kernels.parallel_rows import parallel_rows
 
 
@@ -86,6 +77,30 @@ def find_cells(line, index, window):
             z = np.ceil(y)
             k = np.int32(z) + np.int32(z * width < x)  # y may have underflowed
             index[p] = np.uint32(k - shift)
+
+
+def _least_of(size):
+    """Return a kernel for groups of one size, common enough for a loop of its own."""
+
+    @register_jitable
+    def least_of(line, nearest):
+        for g in range(len(nearest)):
+            part = line[g * size : (g + 1) * size]
+            least = part[0]
+            for p in range(1, size):
+                least = part[p] if part[p] < least else least
+            nearest[g] = least
+
+    return least_of
+
+
+least_of_2 = _least_of(2)
+least_of_3 = _least_of(3)
+least_of_4 = _least_of(4)
+least_of_5 = _least_of(5)
+least_of_6 = _least_of(6)
+least_of_8 = _least_of(8)
+least_of_10 = _least_of(10)
 
 
 @register_jitable
