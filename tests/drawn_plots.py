@@ -61,12 +61,11 @@ def _tracked(i: int, **options: Any) -> Any:
     return be.tracking(truth, found, **options)
 
 
-def _attacked(i: int) -> Any:
-    attacked = be.simulate(
+def _spoofed(i: int) -> be.Scores:
+    return be.simulate(
         40, 4, within=0.7 + 0.05 * i, random_state=i,
         attacks="printed photograph=0.6,silicone mask with eye holes=0.9",
     )  # fmt: skip
-    return be.vulnerability(attacked)
 
 
 def _ratios(i: int) -> Any:
@@ -118,7 +117,10 @@ _RESULTS: dict[str, Callable[[int], Any]] = {
     ),
     **dict.fromkeys(("zoo", "lorenz"), lambda i: be.zoo(scores(i), permutations=100)),
     "groups": lambda i: _groups(),
-    **dict.fromkeys(("attack_det", "iapar", "attack_scores"), _attacked),
+    **dict.fromkeys(
+        ("attack_det", "iapar", "attack_scores"), lambda i: be.vulnerability(_spoofed(i))
+    ),
+    "epsc": lambda i: be.epsc(_spoofed(i), _spoofed(i + 1)),
     "epc": lambda i: be.epc(scores(i), scores(i + 1)),
     "error_discard": lambda i: be.error_discard(
         scores(i), np.random.default_rng(i).random(120), threshold="eer"

@@ -8,6 +8,7 @@ import numpy as np
 
 import bioeval as be
 from bioeval.views.plots import style as look
+from bioeval.views.plots.direct_labels import KeyBelow
 
 HERE = Path(__file__).parent
 
@@ -48,8 +49,8 @@ def claims() -> None:
     look.labelled(ax, "Genuine claims among all", "Rate at one threshold, %")
     lines = ["200 draws of gallery and claims; points: mean; bars: middle 95 %"]
     look.titled(ax, "Rates divide by the attempts of their own class", lines)
-    ax.legend(loc="upper center", fontsize=look.SMALL_SIZE, frameon=False)
-    look.figure_of(ax).savefig(HERE / "claims.png", dpi=110)
+    KeyBelow(ax)
+    be.plot.save(ax, HERE / "claims.png", dpi=110)
 
 
 def zoo() -> None:

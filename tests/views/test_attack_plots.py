@@ -34,7 +34,7 @@ def result(scores):
 
 def test_iapar_draws_the_rates_of_the_result(result):
     display = be.plot.iapar(result)
-    assert list(display.curves) == ["FRR", "FAR", "mask", "print"]
+    assert list(display.curves) == ["FAR", "FRR", "mask", "print"]
     for name, variable in (("FRR", "frr"), ("FAR", "far")):
         np.testing.assert_array_equal(display.curves[name].y, result[variable])
     for name in ("mask", "print"):
@@ -43,7 +43,7 @@ def test_iapar_draws_the_rates_of_the_result(result):
     used = float(result["threshold_used"])
     assert any(np.array_equal(line.get_xdata(), [used, used]) for line in display.ax_.lines)
     several = be.plot.iapar({"a": result, "b": result})
-    assert "solid: FRR; dashed: FAR; dotted: mask" in several.ax_.texts[0].get_text()
+    assert "solid: FAR; dashed: FRR; dotted: mask" in several.ax_.texts[0].get_text()
 
 
 def test_a_species_without_attempts_is_said(result):

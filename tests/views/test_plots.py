@@ -293,8 +293,11 @@ def test_cmc_ranks_are_whole_and_logarithmic_when_many(tree):
     np.testing.assert_array_equal(line.get_xdata(), np.arange(1, 11))
     assert plot.cmc(closed).ax_.get_xscale() == "linear"
     long = be.closed_set(be.simulate(60, 3))
-    assert plot.cmc(long).ax_.get_xscale() == "log"
-    assert plot.cmc(long, log=False).ax_.get_xscale() == "linear"
+    assert plot.cmc(long, max_rank=100).ax_.get_xscale() == "log"
+    assert plot.cmc(long, max_rank=100, log=False).ax_.get_xscale() == "linear"
+    end = max(10, look.last_change([long.cms]))
+    assert plot.cmc(long).ax_.get_xlim()[1] == pytest.approx(end, rel=0.05) and end < 100
+    assert f"ranks beyond {end} are left out" in words(plot.cmc(long))
     with pytest.raises(be.DataError, match="max_rank is 0; expected an integer >= 1"):
         plot.cmc(closed, max_rank=0)
 
@@ -339,7 +342,7 @@ def test_contours_follow_the_cells_that_reach_a_level(kind):
 @pytest.mark.slow
 def test_surface_is_downsampled_for_drawing_only():
     dataset = be.open_set(be.simulate(120, 5, random_state=1))
-    display = draw(plot.dir_surface(dataset))
+    display = draw(plot.dir_surface(dataset, max_rank=500))
     assert display.dir.shape == (dataset.sizes["threshold"], dataset.sizes["rank"])
     assert display.mesh_.get_array().size <= 400 * 200
     assert display.ax_.get_yscale() == "log"

@@ -173,7 +173,7 @@ class IaparDisplay(SpeciesDisplay):
     """Errors by threshold; ``x`` is the threshold and ``y`` FRR, FAR, or IAPAR of a species."""
 
     spec = CurveSpec(
-        "iapar", "IAPAR by species", "threshold", {"frr": "FRR", "far": "FAR"},
+        "iapar", "IAPAR by species", "threshold", {"far": "FAR", "frr": "FRR"},
         y_label="Error rate", terms=("", ("far", "frr")),
         over=lambda systems: of_each(systems, _of_classes), by_itself="threshold",
     )  # fmt: skip
@@ -195,7 +195,7 @@ def iapar(data: Any, ax: Axes | None = None, **style: Any) -> IaparDisplay:
     Returns
     -------
     IaparDisplay
-        With ``curves`` (``"FRR"``, ``"FAR"``, then the species), ``ax_``, ``figure_`` and
+        With ``curves`` (``"FAR"``, ``"FRR"``, then the species), ``ax_``, ``figure_`` and
         ``lines_``.
 
     Notes
@@ -208,7 +208,7 @@ def iapar(data: Any, ax: Axes | None = None, **style: Any) -> IaparDisplay:
     >>> import bioeval as be
     >>> scores = be.simulate(40, 4, attacks="print=0.6,mask=0.9")
     >>> list(be.plot.iapar(be.vulnerability(scores)).curves)
-    ['FRR', 'FAR', 'mask', 'print']
+    ['FAR', 'FRR', 'mask', 'print']
     """
     return IaparDisplay.from_results(data).plot(ax, **style)
 

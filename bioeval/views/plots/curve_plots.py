@@ -14,7 +14,7 @@ from bioeval.base.errors import counted
 from bioeval.results.zoo import lorenz as lorenz_curve
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import agreed, convention, of_each, scalar
-from bioeval.views.plots.curves import Curve, CurvesDisplay, CurveSpec, curve_of
+from bioeval.views.plots.curves import Curve, CurvesDisplay, CurveSpec, curve_of, up_to_highest
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.select_datasets import System, pick
 
@@ -64,22 +64,13 @@ def precision_recall(data: Any, ax: Axes | None = None, **style: Any) -> Precisi
     return PrecisionRecallDisplay.from_results(data).plot(ax, **style)
 
 
-def _highest(display: CurvesDisplay) -> float:
-    return max((float(np.nanmax(c.y)) for c in display.defined), default=0.0)
-
-
-def _epc_limits(display: CurvesDisplay) -> dict[str, Any]:
-    top = _highest(display) if display.defined else 1.0
-    return {"xlim": (-0.015, 1.015), "ylim": (-0.02 * top, 1.12 * top or 1.0)}
-
-
 class EpcDisplay(CurvesDisplay):
     """Expected performance curves; ``x`` of a curve is alpha and ``y`` is HTER."""
 
     spec = CurveSpec(
         "epc", "EPC", "alpha", {"hter": ""}, "Weight of FAR, alpha (that of FRR: 1 - alpha)",
         "Half total error rate on the test set, HTER", terms=(("far", "frr"), ""), marked=False,
-        limits=_epc_limits, details=lambda _: [
+        limits=up_to_highest, details=lambda _: [
             "each threshold minimises alpha FAR + (1 - alpha) FRR on the development set"
         ],
     )  # fmt: skip
@@ -119,9 +110,8 @@ def epc(data: Any, ax: Axes | None = None, **style: Any) -> EpcDisplay:
 
 
 def _discard_limits(display: CurvesDisplay) -> dict[str, Any]:
-    top = _highest(display) or 1.0
     last = max(float(curve.x[-1]) for curve in display.curves.values())
-    return {"xlim": (-0.015 * last, 1.015 * last), "ylim": (-0.02 * top, 1.12 * top)}
+    return {**up_to_highest(display), "xlim": (-0.015 * last, 1.015 * last)}
 
 
 def _of_samples(systems: Sequence[System]) -> list[str]:
@@ -365,11 +355,8 @@ def _matched(system: System, x: str, y: str, name: str) -> Curve:
     return replace(curve, why_not="nothing is matched") if curve.why_not else curve
 
 
-def _with_mean(curve: Curve, several: bool) -> str:
-    """Return the label of a curve; with several trackers, only HOTA has a label."""
+def _with_mean(curve: Curve, _: bool = False) -> str:
     measure = curve.name.rpartition(", ")[2]
-    if several and measure != "HOTA":
-        return ""
     return f"{curve.name} {100 * float(curve.system.dataset[_MEASURES[measure]]):.1f} %"
 
 
@@ -393,11 +380,8 @@ class HotaDisplay(CurvesDisplay):
         "hota", "HOTA", "localisation_threshold",
         {f"{name}_by_threshold": measure for measure, name in _MEASURES.items()},
         "Localisation threshold α: smallest overlap of a match", "HOTA, DetA, AssA",
-        details=lambda systems: [
-            "solid HOTA, dashed DetA, dotted AssA; " * (len(systems) > 1)
-            + "per cent: means over the thresholds"
-        ],
-        over=_of_boxes, curve=_matched, text=_with_mean,
+        details=lambda _: ["per cent: means over the thresholds"],
+        over=_of_boxes, curve=_matched, text=_with_mean, once=_with_mean,
         limits=lambda _: {"xlim": (0, 1), "ylim": (-0.015, 1.015)}, at=0.3,
     )  # fmt: skip
 
@@ -498,6 +482,8 @@ class GomDisplay(CurvesDisplay):
                 details=lambda _: details,
             )
             place.tick_params(labelbottom=lowest)
+        if len(shown) > 1:
+            self.labels_.heir = self.false_rate.labels_
         return self
 
     def _mark_largest(self) -> None:

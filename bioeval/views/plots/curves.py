@@ -101,6 +101,12 @@ def on_unit_axes(_: CurvesDisplay) -> Mapping[str, Any]:
     return {"xlim": (-0.015, 1.015), "ylim": (-0.015, 1.015)}
 
 
+def up_to_highest(display: CurvesDisplay) -> dict[str, Any]:
+    """Return the axis limits for rates that may be small, over a proportion."""
+    top = max((float(np.nanmax(c.y)) for c in display.defined), default=1.0) or 1.0
+    return {"xlim": (-0.015, 1.015), "ylim": (-0.02 * top, 1.12 * top)}
+
+
 @dataclass(frozen=True)
 class CurveSpec:
     """A plot of curves as data: the variables drawn, the axes and the words.
@@ -123,6 +129,8 @@ class CurveSpec:
     by_itself: str = "threshold or rank"  # where each interval of a band holds
     curve: Callable[[System, str, str, str], Curve] = curve_of
     text: Callable[[Curve, bool], str] = lambda curve, _: curve.name  # label; of several systems?
+    #: Label of the first curve of a system whose other curves have none.
+    once: Callable[[Curve], str] = lambda curve: curve.system.name
     hue_by_system: bool = False  # of a single system too: its lines differ in style alone
     marked: bool | None = None  # whether points are marked; None: if they are few
     size: tuple[float, float] = look.SIZE
@@ -356,7 +364,7 @@ class CurvesDisplay(Display):
         if len(self.systems) == 1 or len(drawn) <= MOST_NAMED or len(styles) < 2:
             return {}, []
         firsts = {id(c.system): c.name for c in drawn[::-1]}.values()
-        labels = {c.name: c.system.name if c.name in firsts else "" for c in drawn}
+        labels = {c.name: self.spec.once(c) if c.name in firsts else "" for c in drawn}
         return labels, [
             "; ".join(f"{look.dash_words(dash)}: {word}" for word, dash in styles.items())
         ]

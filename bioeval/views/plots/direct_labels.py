@@ -124,8 +124,8 @@ class DirectLabels(_Placed):
 
     A curve that coincides with others, or has no room beside it, is named in a key in the emptiest
     place. Where no place is empty, all curves are named in a key below the axes, provided that the
-    figure has a layout that makes room for it. `in_key` has the labels that were in a key when the
-    figure was drawn last.
+    figure has a layout that makes room for it; with an `heir`, of the same curves on axes further
+    down, below those. `in_key` has the labels that were in a key when the figure was drawn last.
     """
 
     def __init__(self, ax: Axes, curves: Sequence[Labelled], keep_free: Sequence[Artist] = ()):
@@ -133,6 +133,9 @@ class DirectLabels(_Placed):
         self.curves = [c for c in curves if len(c.x)]
         self.keep_free = list(keep_free)
         self.in_key: list[str] = []
+        self.heir: DirectLabels | None = None
+        self._inherits = False
+        self._seen: tuple[Any, ...] = ()
         self._key: Legend | None = None
         self._named: dict[int, Text] = {}
         for i, curve in enumerate(self.curves):
@@ -161,12 +164,16 @@ class DirectLabels(_Placed):
 
     def place(self, renderer: Any) -> None:
         """Set the position of each label, or make it a row of the key."""
-        self._key = self._below = None
-        if not self._named:
-            return
         ax: Any = self.axes
         point = renderer.points_to_pixels(1.0)
         box = ax.get_window_extent(renderer)
+        view = *ax.viewLim.extents, ax.get_xscale(), ax.get_yscale()
+        seen = (*box.extents, *view, *_place_of(ax).extents, point, self._inherits)
+        if not self._named or seen == self._seen:  # as the layout has found it
+            if self._below is not None:
+                _put_below(self._below, ax, renderer)
+            return
+        self._seen, self._key, self._below = seen, None, None
         frame = np.array([box.x0, box.y0, box.x1, box.y1])
         samples = [_samples(ax, curve, frame, _SPACING * point) for curve in self.curves]
         extents = [artist.get_window_extent(renderer) for artist in self.keep_free]
@@ -189,12 +196,19 @@ class DirectLabels(_Placed):
                 continue
             text.set_position((centre[0], centre[1]))
             boxes.append(np.concatenate([centre - half, centre + half]))
-        if key:
+        leaves = self._inherits
+        if key and not leaves:
             self._key = self._keyed(key, renderer)
-            if not _put_inside(self._key, page, renderer) and figure_of(ax).get_layout_engine():
-                key = [i for i in self._named if len(samples[i])]
-                for i in key:
-                    self._named[i].set_visible(False)
+            fits = _put_inside(self._key, page, renderer)
+            leaves = not fits and figure_of(ax).get_layout_engine() is not None
+        if self.heir is not None:
+            self.heir._inherits = leaves
+        if leaves:
+            key = [i for i in self._named if len(samples[i])]
+            for i in key:
+                self._named[i].set_visible(False)
+            self._key = None
+            if self.heir is None:
                 self._key = self._below = self._keyed(key, renderer)
                 _put_below(self._below, ax, renderer)
         self.in_key = [self.curves[i].text for i in sorted(key)]

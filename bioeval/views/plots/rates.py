@@ -23,6 +23,7 @@ from bioeval.views.plots.captions import (
     threshold_label,
 )
 from bioeval.views.plots.curves import (
+    MOST_NAMED,
     RANKS,
     CurvesDisplay,
     CurveSpec,
@@ -364,9 +365,6 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
 
 # ------------------------------------------------------------- FAR and FRR against the threshold
 
-# Of more systems than this only one curve each is named, and no EER.
-MOST_NAMED = 3
-
 # A longer axis, in widths of the range of nearly all changes of the rates, is cut.
 FAR_OFF = 20
 
@@ -417,16 +415,12 @@ class ErrorRatesDisplay(CurvesDisplay):
             ax.set_ylim(-0.015, 1.015)
         if not self.lines_:
             ax.set_xticks([])
-        crowded = len(self.systems) > MOST_NAMED
-        details = ["solid FAR, dashed FRR"] if crowded else []
-        details += self._limit()
+        details = self._limit()
         others = self._eer(log)
-        texts = {n: "" if n.endswith("FRR") else self.curves[n].system.name for n in self.lines_}
         similar = larger_is_closer(self.kind)
         at = {n: 0.8 if n.endswith("FAR") != similar else 0.2 for n in self.lines_}
         return self._finish(
-            x_label=threshold_label(self.kind), details=lambda _: details, at=at,
-            texts=texts if crowded else {}, others=others,
+            x_label=threshold_label(self.kind), details=lambda _: details, at=at, others=others,
         )  # fmt: skip
 
     def _limit(self) -> list[str]:
@@ -460,7 +454,7 @@ class ErrorRatesDisplay(CurvesDisplay):
             colour = look.colour(curve.hue) if several else look.TEXT
             self.ax_.axvline(threshold, color=colour, linewidth=0.8, linestyle=":", zorder=1)
             self.ax_.plot(threshold, eer, "o", markersize=5, color=colour, zorder=4)
-            if len(self.systems) > MOST_NAMED:
+            if len(self.curves) > MOST_NAMED:
                 continue
             # The colour already names one of several systems.
             where = "" if several else f" at {threshold:.4g}"

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from matplotlib.axes import Axes
 
-from bioeval.views.plots.curves import CurvesDisplay, CurveSpec
-
-
-def _limits(display: CurvesDisplay) -> dict[str, Any]:
-    highest = max((float(np.nanmax(curve.y)) for curve in display.defined), default=1.0)
-    return {"xlim": (-0.015, 1.015), "ylim": (-0.02 * highest, 1.12 * highest or 1.0)}
+from bioeval.views.plots.curves import CurvesDisplay, CurveSpec, up_to_highest
 
 
 def _criterion(systems: Any) -> list[str]:
@@ -30,10 +24,10 @@ class EpscDisplay(CurvesDisplay):
     """Errors on the test set; ``x`` of a curve is omega and ``y`` HTER_w or IAPAR."""
 
     spec = CurveSpec(
-        "epsc", "Expected performance and spoofability", "omega",
+        "epsc", "EPSC", "omega",
         {"hter_w": "HTER_w", "iapar_pooled": "IAPAR"},
         "Weight of attacks among the negatives, omega", "Error rate on the test set",
-        marked=False, limits=_limits, by_itself="omega", details=_criterion,
+        marked=False, limits=up_to_highest, by_itself="omega", details=_criterion,
     )  # fmt: skip
 
 

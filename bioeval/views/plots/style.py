@@ -28,7 +28,7 @@ GENUINE, IMPOSTOR, ATTACK = 0, 1, 2
 HUES = {
     **dict.fromkeys(("frr", "frr_at_threshold", "frr_at_far", "bpcer", "fr"), GENUINE),
     **dict.fromkeys(("far", "far_at_threshold", "fa_as_probe", "fa_as_claimed"), IMPOSTOR),
-    "genuine_above": GENUINE, "impostor_above": IMPOSTOR,
+    "genuine_above": GENUINE, "impostor_above": IMPOSTOR, "iapar_pooled": ATTACK,
 }  # fmt: skip
 
 # Colour is never the only difference between two lines.
