@@ -110,6 +110,13 @@ def _require_labels(scores: Scores) -> None:
 def _kept_columns(scores: Scores, attack: str) -> np.ndarray | None:
     """Return the gallery templates that are no attack presentations; None for all."""
     attacks = filled(scores.gallery_meta, attack, scores.shape[1])
+    alone = attacks & ~np.isin(scores.gallery_ids, scores.probe_ids)
+    if alone.any():
+        raise DataError(
+            f"{counted(int(alone.sum()), 'gallery templates')} are attack presentations by column "
+            f"{attack!r}, the first is column {int(np.argmax(alone))}; expected bona fide "
+            "templates in the gallery"
+        )
     return np.flatnonzero(~attacks) if attacks.any() else None
 
 
