@@ -217,9 +217,10 @@ def find_points(
     line = attacks.pooled[None], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
     kept = found.job.second_pass
     if kept is not None:
+        own = SecondPass(kept.windows)  # cells of impostor scores may not reach attacks
+        own.add(*line)
         kept = copy(kept)
-        kept.kept = [*kept.kept]
-        kept.add(*line)
+        kept.kept = [*kept.kept, *own.kept]
     counter = CellCounter()
     counter.include(tally.impostor)
     counter.add(*line)
