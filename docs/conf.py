@@ -31,7 +31,6 @@ exclude_patterns = ["docs/_build", "docs/_static", "docs/_extensions", "docs/ima
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "page_anchors",
@@ -57,7 +56,6 @@ nb_merge_streams = True
 autodoc_default_options = {"members": True, "show-inheritance": False}
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
-autosummary_generate = False  # the pages are written by reference_tables
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_param = False  # types are words, not names to link

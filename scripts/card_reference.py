@@ -11,24 +11,28 @@ from bioeval.protocol.toml import write
 
 
 def reference() -> str:
-    """Return a table of the fields of each section, in Markdown, with the accepted words."""
+    """Return the fields of each section as lists, in Markdown, with the accepted words."""
     blocks = []
-    homes: dict[str, str] = {}  # where the words of a field were explained first
+    homes: dict[str, str] = {}  # the section in which a field, or its words, came first
     parts = [("", "The card itself.", HEAD)]
     for name, section in SECTIONS.items():
         parts.append((name, " ".join([section.doc, *_rules(section)]), fields_of(section)))
     for name, intro, fields in parts:
         blocks += [f"### `[{name}]`" if name else "### Above the first section", intro]
-        rows = [_row(key, field) for key, field in fields.items()]
-        blocks.append("\n".join(["| field | value | default | what it decides |", _LINE, *rows]))
+        lines: list[str] = []
+        again: dict[str, list[str]] = {}
         for key, field in fields.items():
-            if field.choices:
-                home = homes.setdefault(repr(field.choices), name)
-                blocks.append(_words(key, field) if home == name else f"`{key}`: as in `[{home}]`.")
+            line = _line(key, field)
+            words = repr(field.choices) if field.choices else ""
+            if homes.setdefault(line + words, name) != name:
+                again.setdefault(homes[line + words], []).append(f"`{key}`")
+            elif words and homes.setdefault(words, name) != name:
+                lines.append(f"{line}; words as in `[{homes[words]}]`")
+            else:
+                lines += [line, *_words(field)]
+        lines += [f"- {', '.join(keys)}: as in `[{home}]`" for home, keys in again.items()]
+        blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"
-
-
-_LINE = "|---|---|---|---|"
 
 
 def _rules(section: type[Section]) -> list[str]:
@@ -52,31 +56,27 @@ def _limits(layouts: tuple[str, ...]) -> str:
     return f"not with layout {', '.join(missing)}"
 
 
-def _row(key: str, field: Field) -> str:
-    if field.choices:
-        value = "a list of the words below" if field.many else "one of the words below"
-    else:
-        value = field.expected()
+def _line(key: str, field: Field) -> str:
+    about = "" if field.choices else field.expected()
+    if field.choices and field.many:
+        about = "a list"
     if field.required:
-        default = "must be given"
-    elif field.default is None:
-        default = "not fixed"
-    else:
-        default = f"`{write(field.default)}`"
+        about = f"required; {about}" if about else "required"
+    default = "" if field.required or field.default is None else f" = `{write(field.default)}`"
     doc = field.doc
     if field.only_if is not None:
         doc += f" (only with `{field.only_if[0]}` = `{field.only_if[1]}`)"
     if field.layouts != EVERY_LAYOUT:
         doc += f"; {_limits(field.layouts)}"
-    return f"| `{key}` | {value} | {default} | {doc} |"
+    return f"- `{key}`{default}{f' ({about})' if about else ''}: {doc}"
 
 
-def _words(key: str, field: Field) -> str:
-    lines = [f"`{key}`:", ""]
-    for word, choice in field.choices.items():
+def _words(field: Field) -> list[str]:
+    lines = []
+    for word, choice in (field.choices or {}).items():
         limits = _limits(choice.layouts)
-        lines.append(f"- `{word}`: {choice.doc}{f' ({limits})' if limits else ''}")
-    return "\n".join(lines)
+        lines.append(f"  - `{word}`: {choice.doc}{f' ({limits})' if limits else ''}")
+    return lines
 
 
 if __name__ == "__main__":

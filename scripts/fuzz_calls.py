@@ -167,6 +167,8 @@ def plotted(square: Any, pairs: Any, split: Any, tracked: Any) -> dict[str, list
     made |= {"epsc": be.epsc(attacked, attacked, omegas=[0.5])}
     detected = be.pad([0.9, 0.4, 0.6, 0.1], ["", "", "mask", "print"])
     made |= {"pad_det": detected, "apcer": detected}
+    attacked = be.vulnerability(be.simulate(6, 2, attacks="print=0.6"))
+    made |= dict.fromkeys(("attack_det", "iapar", "attack_scores"), attacked)
     return {f"{name}.data": [found] for name, found in made.items()}
 
 

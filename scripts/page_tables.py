@@ -1,4 +1,4 @@
-"""Writes the tables of the documentation that the code has: formats, and the fields of cards.
+"""Writes the tables of the pages that the code has: formats, fields of cards, variables, names.
 
 Run ``.venv/bin/python scripts/page_tables.py`` after a change of them; tests compare the
 pages with the tables.
@@ -6,8 +6,12 @@ pages with the tables.
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from card_reference import reference
 
@@ -20,10 +24,12 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 def formats_held() -> list[str]:
     """Return the rows of what each format holds, and of the options that it has."""
     rows = []
+    first: dict[tuple[str, ...], str] = {ARRAYS: "those of arrays"}
     for form in registry.FORMATS:
         flags = ", ".join(f"`{flag}`" for flag in dict.fromkeys(FLAGS[x] for x in form.options))
-        options = "those of arrays" if form.options == ARRAYS else flags
-        rows.append(f"| {form.name} | {form.holds} | yes | {form.written or 'no'} | {options} |")
+        options = first.get(form.options, flags)
+        first.setdefault(form.options, f"as {form.name}")
+        rows.append(f"| {form.name} | {form.holds} | {form.written or 'no'} | {options} |")
     return rows
 
 
@@ -34,6 +40,74 @@ def formats_recognised() -> list[str]:
         f"{form.cannot_hold or '-' if form.written else '(only read)'} |"
         for form in registry.FORMATS
     ]
+
+
+#: What is put before or after the name of a variable, explained at the top of the page.
+FORMS = (
+    "train_", "_mean", "_sd", "_se", "_pooled", "_folds", "_low", "_high", "_interval_low",
+    "_interval_high", "_in_band", "_at_least", "_at_most", "_flagged",
+)  # fmt: skip
+
+
+def variables(of: str, above: dict[str, Any]) -> str:
+    """Return the table of the variables of one kind of result, such as ``results.zoo.ZOO``.
+
+    Those of tables `above` with the same meaning are named in the last row; the others are added.
+    """
+    module, _, name = of.rpartition(".")
+    found = getattr(importlib.import_module(f"bioeval.{module}"), name)
+    forms: dict[str, list[str]] = {key: [] for key in found}
+    for key in reversed(found):  # the forms of a form are those of the variable
+        for form in FORMS:
+            base = key.removeprefix(form) if form.endswith("_") else key.removesuffix(form)
+            if base != key and base in found and _says(form, found[key].long_name, base, found):
+                forms[base] += [form, *forms.pop(key)]
+                break
+    rows = [("variable", "what it is", "unit", "ISO/IEC 19795-1", "forms"), ("---",) * 5]
+    known = [key for key in forms if above.get(key) == found[key]]
+    for key in [key for key in forms if key not in known]:
+        what = above[key] = found[key]
+        rows.append((f"`{key}`", what.long_name, what.units, what.iso, _words(FORMS, forms[key])))
+    if known:
+        also = _words(FORMS, [form for key in known for form in forms[key]])
+        rows.append((_words(known, known), "as in the tables above", "", "", also))
+    return _table(rows)
+
+
+def _words(of: Iterable[str], which: list[str]) -> str:
+    return " ".join(f"`{word}`" for word in of if word in which)
+
+
+def _says(form: str, text: str, base: str, found: dict[str, Any]) -> bool:
+    """Whether the name of a form is that of a variable with the meaning of the form."""
+    bound = form in ("_at_least", "_at_most")
+    return bound or found[base].long_name in text or re.search(rf"\b{base}\b", text) is not None
+
+
+def names(of: str, _: dict[str, Any]) -> str:
+    """Return the table of the public names of a module, such as ``bioeval.plot function``."""
+    module, _, kind = of.partition(" ")
+    package = importlib.import_module(module)
+    rows = [("name", "what it does" if kind == "function" else "what it is"), ("---",) * 2]
+    for name in sorted(package.__all__, key=str.lower):
+        thing = getattr(package, name)
+        if callable(thing) and isinstance(thing, type) == (kind == "class"):
+            first = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
+            plain = re.sub(r":\w+:`([^`]+)`", r"``\1``", first).replace("``", "`")
+            rows.append((f"`{module.replace('bioeval', 'be', 1)}.{name}`", plain))
+    return _table(rows)
+
+
+def _table(rows: list[tuple[str, ...]]) -> str:
+    return "".join("| " + " | ".join(x.replace("|", "\\|") for x in row) + " |\n" for row in rows)
+
+
+def filled(page: str) -> str:
+    """Fill the table below each ``<!-- variables: X -->`` and ``<!-- names: X -->`` of a page."""
+    tables = {"variables": variables, "names": names}
+    mark = re.compile(r"^(<!-- (variables|names): (.+?) -->\n)\n?(\|.*\n)*", re.MULTILINE)
+    above: dict[str, Any] = {}
+    return mark.sub(lambda found: f"{found[1]}\n{tables[found[2]](found[3], above)}", page)
 
 
 def written(path: Path, pattern: str, text: str) -> None:
@@ -53,6 +127,8 @@ def main() -> None:
     written(DOCS / "formats.md", rf"\| format \| recognised{rows}", "\n".join([*recognised, ""]))
     fields = r"(?P<here>### Above the first section\n[\s\S]*?\n)(?=\n*## |\Z)"
     written(DOCS / "protocol-cards.md", fields, reference())
+    for page in (DOCS / "variables.md", DOCS / "api.md"):
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def tree(path: Path) -> ast.Module:
 
 
 def test_modules_lines_and_tokens():
-    figure("modules", len(MODULES), 465)
+    figure("modules", len(MODULES), 470)
     figure("lines", sum(map(lines, MODULES)), 102_000)
     figure("tokens of code", sum(map(tokens, MODULES)), 700_000)
 

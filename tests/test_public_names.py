@@ -11,10 +11,11 @@ import bioeval as be
 from bioeval.cli import main
 from bioeval.cli.lazy_group import REMOVED_OPTIONS
 
-# The public names of version 0.1.0; one that goes leaves an error that names what does its work.
+# The public names of version 0.2.0; one that goes leaves an error that names what does its work.
 NAMES = {
     "bioeval": (
         "BestMates BioevalError BioevalWarning Calibrator CardError CheckpointError DataError "
+        "check_claim check_tracks conventions extrapolate_far morphing pad summaries vulnerability "
         "EngineError Fusion MergeError PairScores Protocol ProtocolError Scores Tally "
         "TopKScores ageing apply_convention at best_mates by_group calibration check check_data "
         "closed_set compare cross_evaluate eer_scorer epc error_discard evaluate explain fuse "

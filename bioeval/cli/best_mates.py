@@ -21,15 +21,9 @@ def command(
 ) -> None:
     """Find the nearest mate of each probe in DATA, one part of a gallery.
 
-    The first of two rounds: each site compares the same probes with the templates that it holds.
-    The files of all sites are merged, and given to `bioeval tally --mates` at each.
-
-    Examples
-    --------
-      bioeval best-mates north.npz --site north --out north.mates
-      bioeval merge north.mates south.mates --out all.mates
-      bioeval tally north.npz --site north --mates all.mates --out north.tally
-      bioeval merge north.tally south.tally --union-of-galleries
+    This is the first of two rounds: each site compares the same probes with its own templates.
+    `bioeval merge` merges the files of all sites, and `bioeval tally --mates` takes the merged file
+    at each site.
     """
     place = take_out(out, force, (data,))
     reading = take_reading(data, options)

@@ -27,23 +27,25 @@ if TYPE_CHECKING:
 @click.option(
     "--calibrate",
     type=click.Choice(["logistic", "pav"]),
-    help="Make log-likelihood ratios of the scores: by logistic regression, or isotonic.",
+    help="Turn scores into log-likelihood ratios, by logistic or isotonic regression (pav).",
 )
-@click.option("--train", metavar="FILE", help="Scores of other people to learn this from.")
 @click.option(
-    "--prior", type=float, default=0.5, metavar="P", help="Prior that --calibrate is best for."
+    "--train", metavar="FILE", help="Scores of other subjects, to learn the calibration from."
+)
+@click.option(
+    "--prior", type=float, default=0.5, metavar="P", help="Prior for which --calibrate is optimal."
 )
 @click.option(
     "--ends",
     type=click.Choice(["laplace", "raw"]),
-    help="Ends of --calibrate pav: finite, by one added attempt of each class (Laplace's rule of "
-    "succession), or raw.  [laplace]",
+    help="With --calibrate pav: finite extreme ratios by Laplace's rule of succession (one more "
+    "attempt of each class), or raw ones.  [laplace]",
 )
 @click.option(
     "--priors",
     type=NUMBERS,
     metavar="P,P",
-    help="Priors of a genuine attempt to judge decisions at.  [0.5,0.1,0.01,0.001]",
+    help="Priors of a genuine attempt, for the decision costs.  [0.5,0.1,0.01,0.001]",
 )
 @click.option(
     "--costs",
@@ -55,7 +57,7 @@ if TYPE_CHECKING:
 @click.option(
     "--equalise",
     metavar="COLUMN",
-    help="Column of the probes whose values weigh the same in Cprimary.",
+    help="Metadata column of the probes whose values get equal weight in Cprimary.",
 )
 @click.option("--save", "save_to", metavar="FILE", help="Write the calibrated scores, as .npz.")
 @templates_option
@@ -66,16 +68,9 @@ if TYPE_CHECKING:
 def command(data: str, **options: Any) -> None:
     """Evaluate DATA as log-likelihood ratios: Cllr, and decision costs by prior.
 
-    Cllr is the cost of the ratios in bits, its minimum that of the same order of scores in ideal
-    calibration. Of scores of another kind only minima are given, unless --calibrate makes ratios.
-
-    Examples
-    --------
-      bioeval calibration ratios.npz --kind llr
-      bioeval calibration scores.npz --calibrate logistic --train others.npz
-      bioeval calibration scores.npz --calibrate pav --train others.npz --priors 0.5,0.01 --json
-      bioeval calibration scores.npz --calibrate logistic --train others.npz --out cal --plots
-      bioeval calibration ratios.npz --kind llr --priors 0.01,0.005 --equalise language
+    Cllr is the cost of the ratios in bits; its minimum is the cost of the same scores after ideal
+    calibration. For scores of another kind, only minima are given unless --calibrate turns them
+    into ratios.
     """
     how = {key: options.pop(key) for key in ("calibrate", "train", "prior", "ends", "save_to")}
     if how["calibrate"] is None:

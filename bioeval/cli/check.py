@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     "--protocol",
     default="auto",
     metavar="CARD",
-    help="Name of a protocol, or path of a card (.toml), under which the data will be evaluated.",
+    help="Name of a protocol, or path of a card (.toml), for the later evaluation.",
 )
-@far_targets_option("FAR for which there should be people enough")
+@far_targets_option("FAR for which to check the number of subjects")
 @click.option(
     "--columns",
     metavar="NAMES",
-    help="Of tracks: motchallenge, cityflow, or the columns in order.  [motchallenge]",
+    help="Columns of tracks: motchallenge, cityflow, or their names in order.  [motchallenge]",
 )
 @output_options("summary.json, table.txt and findings.csv")
 @reading_options
@@ -48,21 +48,14 @@ def command(
     columns: str | None,
     **options: Any,
 ) -> None:
-    """Check DATA before any evaluation, and say what to do about each finding.
+    """Check DATA before an evaluation; each finding says what to do about it.
 
-    Templates of each subject, layout, labels, copies, sessions, enough people for a FAR; failed
-    comparisons, sentinels, distances of 0, symmetry, the kind, ties, errors of labels. Of tracks
-    (DATA is a ground truth, FILE a result): scale and form of boxes, frames, identities.
+    Checked are the templates of each subject, the layout, labels, copies, sessions, the number of
+    subjects for a FAR, failed comparisons, sentinels, distances of 0, symmetry, the kind of scores,
+    ties and errors of labels. Of tracks (DATA is the ground truth, FILE the result), the scale and
+    form of boxes, the frames and the identities are checked.
 
-    The exit code is 1 where a result would mislead (an error is found), 0 otherwise.
-
-    Examples
-    --------
-      bioeval check scores.npz
-      bioeval check faces.npz --embeddings dlib128 --labels subject --metric l2
-      bioeval check scores.npz --far 0.0001 --json
-      bioeval check reid.npz --protocol market1501
-      bioeval check gt.txt tracker.txt
+    The exit code is 1 if an error is found that makes results misleading, 0 otherwise.
     """
     output = Output.take(options)
     second = options["second"]

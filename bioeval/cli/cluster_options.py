@@ -65,14 +65,14 @@ def cluster_options(checkpoint: bool = True) -> Callable[[F], F]:
             "--workers",
             type=click.IntRange(1, 256),
             metavar="N",
-            help="Count on N processes of this machine, started for it, of one thread each.",
+            help="Count on N processes of this machine, of one thread each.",
         ),
         click.option(
             "--scheduler",
             metavar="ADDRESS",
             callback=_check_address,
-            help="Count on the dask.distributed cluster at an address, such as tcp://host:8786, "
-            "or of a scheduler file (.json).",
+            help="Count on a dask.distributed cluster, given by an address such as "
+            "tcp://host:8786 or a scheduler file (.json).",
         ),
     ]
     if checkpoint:
@@ -80,8 +80,8 @@ def cluster_options(checkpoint: bool = True) -> Callable[[F], F]:
             click.option(
                 "--checkpoint",
                 metavar="DIR",
-                help="Keep the counts of finished blocks there: the same command goes on from "
-                "them after an interruption.",
+                help="Keep the counts of finished blocks in DIR; after an interruption the same "
+                "command continues from them.",
             )
         )
 

@@ -44,23 +44,26 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 @click.argument("b")
 @output_options(
     "comparison.nc, summary.json, table.txt and comparison.csv",
-    "draw both systems in one figure each",
+    "draw each curve of both systems",
     report=True,
 )
 @click.option("--name", metavar="NAME", help="Name of A.  [the file's name]")
 @click.option("--name-b", metavar="NAME", help="Name of B.  [the file's name]")
 @reading_options
-@click.option("--kind-b", type=click.Choice(KINDS), help="What the scores of B are.  [as for A]")
+@click.option("--kind-b", type=click.Choice(KINDS), help="Kind of the scores of B.  [as for A]")
 @click.option("--scores-b", metavar="KEY", help="Array of scores of B.  [as for A]")
 @click.option("--embeddings-b", metavar="KEY", help="Array of embeddings of B.  [as for A]")
 @click.option(
-    "--gallery-embeddings-b", metavar="KEY|NPY", help="The gallery's embeddings of B.  [as for A]"
+    "--gallery-embeddings-b",
+    metavar="KEY|NPY",
+    help="Array or .npy file of the gallery's embeddings of B.  [as for A]",
 )
-@click.option("--metric-b", metavar="M", help="How to compare embeddings of B.  [as for A]")
+@click.option("--metric-b", metavar="M", help="Metric between embeddings of B.  [as for A]")
 @click.option(
     "--protocol",
     metavar="CARD",
-    help="Compare re-identification by this convention (name or path of a card): mAP, mINP, CMC.",
+    help="Compare mAP, mINP and CMC of re-identification under this convention (name or path of "
+    "a card).",
 )
 @templates_option
 @terms_option
@@ -72,7 +75,7 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
     type=click.Choice(["none", "holm"]),
     default="none",
     show_default=True,
-    help="Adjust what is better for the number of measures, by Holm's method.",
+    help="Adjust the tests for the number of measures, by Holm's method.",
 )
 @margin_option("A is not worse than B")
 def command(
@@ -80,22 +83,10 @@ def command(
 ) -> None:
     """Compare systems A and B, which scored the same templates in the same order.
 
-    A and B are files as `bioeval run` reads them; both may be the same file, where --scores and
-    --scores-b name different arrays in it. Options of A apply to B as well, unless the same option
-    for B is given. Both systems are resampled together by subject, and each line says whether they
-    differ.
-
-    Examples
-    --------
-      bioeval compare old.npz new.npz
-      bioeval compare distances.npz similarities.npz --kind-b similarity
-      bioeval compare both.npz both.npz --scores first --scores-b second --labels subject
-      bioeval compare old.npz new.npz --meta session=visit --exclude session
-      bioeval compare old.npz new.npz --far 0.001 --json
-      bioeval compare new.npz old.npz --margin frr_at_far=0.01
-      bioeval compare old.npz new.npz --protocol market1501
-      bioeval compare old.npz new.npz --out comparison --plots
-      bioeval compare old.npz new.npz --workers 2
+    A and B are files as `bioeval run` reads them. They may be the same file if --scores and
+    --scores-b name different arrays in it. Options of A apply to B as well, unless the option for B
+    is given. Both systems are resampled together by subject, and each line of the table says
+    whether they differ.
     """
     output = Output.take(options)
     of_b = {what: value for what in _OF_B if (value := options.pop(f"{what}_b")) is not None}

@@ -20,7 +20,9 @@ from bioeval.cli.study_command import StudyCommand
     help="eer, auc, frr_at_far=X, dir_at_far=X, recognition_rate, cms=K, mean_ap, mean_inp, cmc=K "
     "...  [all of the task]",
 )
-@click.option("--published", metavar="N", help="The number as printed, such as 88.40 (per cent).")
+@click.option(
+    "--published", metavar="N", help="Published number as printed, such as 88.40 (per cent)."
+)
 @click.option(
     "--unit", type=click.Choice(["percent", "fraction"]), help="Unit of --published, if 1 or less."
 )
@@ -29,24 +31,18 @@ from bioeval.cli.study_command import StudyCommand
     "cards",
     multiple=True,
     metavar="CARD",
-    help="Card to depart from; repeatable, further ones are compared.  [all that suit the data]",
+    help="Card to depart from; repeatable, to compare several.  [all cards that suit the data]",
 )
 @name_option
 @output_options("results.nc, summary.json, table.txt and readings.csv", report=True)
 @reading_options
 def command(data: str, cards: tuple[str, ...], **options: Any) -> None:
-    """Evaluate DATA by every convention that they support: which gives that number?
+    """Evaluate DATA by every convention, to find the one behind a number.
 
     Each reading departs from the card in one point: kind, ties, ranks, fusion, sessions, templates
     against themselves, forms of average precision, rules of EER and of FRR at a FAR. Readings that
-    agree with a published number come first. Each row of readings.csv has the call that gives it.
-
-    Examples
-    --------
-      bioeval conventions scores.npz
-      bioeval conventions scores.npz --measure eer --published 8.4
-      bioeval conventions reid.npz --measure mean_ap --published 88.40
-      bioeval conventions reid.npz --measure cmc=1 --card vehicleid --out readings
+    agree with a published number come first. Each row of readings.csv has the call that reproduces
+    it.
     """
     with StudyCommand(data, options) as run:
         from bioeval.evaluation.conventions import blocks, conventions, verdict

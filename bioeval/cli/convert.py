@@ -12,18 +12,9 @@ from bioeval.scores.formats.registry import format_to_write, listing, written_fo
 
 _WRITTEN = listing([f"{form.suffixes[0]} ({form.written})" for form in written_formats()])
 
-HELP = f"""Read DATA, any file that bioeval run reads, and write it to OUT.
+HELP = f"""Read DATA, any file that `bioeval run` reads, and write it to OUT.
 
-OUT is named {_WRITTEN}. What OUT cannot hold is listed.
-
-Examples:
-  bioeval convert features.mat scores.npz
-  bioeval convert features.mat features.safetensors --keep-embeddings
-  bioeval convert faces.npz pairs.csv --embeddings dlib128 --labels subject --pairs view2
-  bioeval convert matrix.npy scores.npz --kind similarity --labels people.csv --force
-  bioeval convert scores-dev.txt scores.npz --kind similarity --as matrix
-  bioeval convert scores.npz scores.mtx --dry-run
-  bioeval convert --list
+The ending of OUT chooses the format: {_WRITTEN}. The command lists what OUT cannot hold.
 """
 
 
@@ -31,12 +22,14 @@ Examples:
 @click.argument("data", required=False)
 @click.argument("out", required=False)
 @click.option("--list", "listed", is_flag=True, help="List the formats that are read and written.")
-@click.option("--dry-run", is_flag=True, help="Say what would be written and lost; write nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print what would be written and what lost; write nothing."
+)
 @click.option(
     "--keep-embeddings", is_flag=True, help="Write the embeddings of DATA, not their distances."
 )
-@click.option("--force", is_flag=True, help="Replace OUT where it exists.")
-@json_option("Describe what was written as JSON.")
+@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@json_option("Describe the written file as JSON.")
 @reading_options
 def command(
     data: str | None,

@@ -18,18 +18,11 @@ from bioeval.cli.options import Command
 )
 @sets_options
 def command(**options: Any) -> None:
-    """Evaluate the errors of a system on its test set, at thresholds chosen on its development set.
+    """Evaluate errors on a test set at thresholds chosen on a development set.
 
-    For each weight alpha the threshold minimises alpha FAR + (1 - alpha) FRR on the development
-    set. A threshold holds for the scores of one system, so that each system has its own two sets.
-    All are files as `bioeval run` reads them; options of reading apply to all.
-
-    Examples
-    --------
-      bioeval epc --dev dev.npz --test test.npz
-      bioeval epc --dev dev.npz --test test.npz --alphas 0.1,0.5,0.9 --json
-      bioeval epc --dev a-dev.npz --test a-test.npz --dev b-dev.npz --test b-test.npz
-      bioeval epc --dev dev.npz --test test.npz --out epc --plots
+    For each weight alpha, the threshold minimises alpha FAR + (1 - alpha) FRR on the development
+    set. Each system has its own two sets, since a threshold holds for the scores of one system
+    only. All files are read as by `bioeval run`; options for reading apply to all of them.
     """
     from bioeval.evaluation.expected_performance import blocks, epc
 

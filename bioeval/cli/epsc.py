@@ -33,18 +33,11 @@ from bioeval.cli.options import Command
 )
 @sets_options
 def command(**options: Any) -> None:
-    """Evaluate FAR, IAPAR and FRR on a test set, at thresholds that weigh attacks on other data.
+    """Evaluate errors and accepted attacks on a test set at thresholds of a development set.
 
     For each weight omega, far_w = (1 - omega) FAR + omega IAPAR is set against FRR on the
     development set, and the threshold holds for the test set. Both have attack presentations, as
     for `bioeval vulnerability`; each system has its own two sets.
-
-    Examples
-    --------
-      bioeval epsc --dev dev.npz --test test.npz
-      bioeval epsc --dev dev.npz --test test.npz --omegas 0,0.5,1 --criterion wer --json
-      bioeval epsc --dev a-dev.npz --test a-test.npz --dev b-dev.npz --test b-test.npz
-      bioeval epsc --dev dev.npz --test test.npz --out epsc --plots
     """
     from bioeval.evaluation.expected_spoofability import blocks, epsc
 

@@ -27,14 +27,15 @@ from bioeval.cli.study_command import StudyCommand
     multiple=True,
     required=True,
     metavar="COLUMN",
-    help="Metadata column of a quality, larger is better; repeatable, to compare measures.",
+    help="Metadata column of a quality (larger is better); repeatable, to compare measures.",
 )
 @click.option(
     "--threshold",
     type=THRESHOLD,
     required=True,
     metavar="T|RULE",
-    help="A number, or how to choose one on all attempts: eer, far=0.001, hter, cost=P,M,A.",
+    help="Threshold: a number, or a rule applied to all attempts: eer, far=0.001, hter, "
+    "cost=P,M,A.",
 )
 @click.option(
     "--fractions",
@@ -51,14 +52,8 @@ from bioeval.cli.study_command import StudyCommand
 def command(data: str, **options: Any) -> None:
     """Evaluate FRR and FAR of DATA when samples of low quality are discarded.
 
-    A useful measure of quality makes FRR fall. The quality of an attempt is the lower of its two
-    samples'; pAUC is the area under FRR up to a discarded fifth, 1 where nothing changes.
-
-    Examples
-    --------
-      bioeval error-discard scores.npz --quality sharpness --threshold far=0.001
-      bioeval error-discard scores.npz --quality sharpness --quality size --threshold 0.4 --json
-      bioeval error-discard scores.npz --quality sharpness --threshold eer --out discard --plots
+    A useful measure of quality makes FRR fall. The quality of an attempt is the lower quality of
+    its two samples. pAUC is the area under FRR up to a discarded fifth, 1 if nothing changes.
     """
     with StudyCommand(data, options) as run:
         from bioeval.evaluation.error_discard import blocks, error_discard

@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 @click.option(
     "--probe",
     metavar="N|NAME",
-    help="The row: the name of its template (metadata column template, name, image or file), or "
-    "its position, from 0.",
+    help="Row to explain: the name of its template (metadata column template, name, image or "
+    "file), or its position, from 0.",
 )
 @click.option(
     "--step-by-step",
     "--all",
     "steps",
     is_flag=True,
-    help="Every row of a small matrix, with the running totals of each counter.",
+    help="Explain every row of a small matrix, with running totals of each counter.",
 )
 @click.option(
     "--threshold",
     type=THRESHOLD,
     metavar="T|RULE",
-    help="A number, or a rule such as eer or far=0.01, chosen on these data.  [eer]",
+    help="Threshold: a number, or a rule applied to these data, such as eer or far=0.01.  [eer]",
 )
 @protocol_option
-@click.option("--claim", metavar="SUBJECT", help="The probe claims this subject alone.")
+@click.option("--claim", metavar="SUBJECT", help="Let the probe claim this subject only.")
 @click.option(
-    "--plot", "picture", metavar="FILE", help="Draw the row into a .png, .pdf or .svg file."
+    "--plot", "picture", metavar="FILE", help="Draw the row to a .png, .pdf or .svg file."
 )
 @name_option
 @output_options("summary.json, table.txt and list.csv", report=True)
@@ -62,20 +62,11 @@ def command(
     threshold: Any,
     **options: Any,
 ) -> None:
-    """Explain a row of DATA: which counter each comparison adds to, and why others are left out.
+    """Explain a row of DATA: which counters each comparison adds to, and why.
 
-    The ordered list of one probe with roles (genuine, impostor, left out) and, at the threshold,
-    what each entry adds under every task of the protocol. Step by step, the running totals end in
-    the rates that bioeval run shows.
-
-    Examples
-    --------
-      bioeval explain scores.npz --probe 17
-      bioeval explain scores.npz --probe 17 --threshold 0.4 --plot row.png
-      bioeval explain tiny.npy --labels people.csv --step-by-step
-      bioeval explain reid.npz --probe 3 --protocol market1501
-      bioeval explain scores.npz --probe 17 --claim s4 --json
-      bioeval explain scores.npz --probe 17 --report row.html
+    The table lists the comparisons of one probe in order of score, with their roles (genuine,
+    impostor, left out) and what each adds to the counters of every task at the threshold. With
+    --step-by-step, the running totals end in the rates of `bioeval run`.
     """
     if steps == (probe is not None):
         raise click.UsageError("give --probe N, or --step-by-step for every row of a small matrix")

@@ -36,54 +36,48 @@ if TYPE_CHECKING:
     "--method",
     type=click.Choice(["mean", "min", "max", "product", "weighted", "logistic"]),
     default="mean",
-    help="How scores are fused.",
+    help="Rule that fuses the scores.",
 )
 @click.option(
     "--normalise",
     type=click.Choice(["none", "min-max", "z", "tanh"]),
     default="none",
-    help="How scores are brought to one scale first, as similarities.",
+    help="Normalisation of the scores (as similarities) before fusion.",
 )
 @click.option(
     "--weights",
     type=METADATA,
     multiple=True,
     metavar="NAME=W",
-    help="With --method weighted: the weight of a system; once for each.",
+    help="With --method weighted: weight of a system; once per system.",
 )
 @names_option
 @click.option(
     "--train",
     multiple=True,
     metavar="FILE",
-    help="Scores of other people to learn from; once for each system, in their order.",
+    help="Scores of other subjects to learn from; once per system, in order.",
 )
 @click.option(
     "--protocol",
     metavar="CARD",
-    help="Card with folds, such as course-kfold: learnt from the training people of each fold, "
-    "judged on its test people.",
+    help="Card with folds, such as course-kfold: learn on the training subjects of each fold, "
+    "evaluate on its test subjects.",
 )
 @click.option("--out", metavar="FILE", help="Write the fused scores, as .npz.")
-@click.option("--force", is_flag=True, help="Replace FILE where it exists.")
-@json_option("Print one JSON document, not a table.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@json_option("Print one JSON document instead of a table.")
 @templates_option
 @far_option
 @reading_options
 def command(systems: tuple[str, ...], **options: Any) -> None:
     """Fuse systems A, B ..., which scored the same templates in the same order.
 
-    Each is a file as `bioeval run` reads it; options of reading apply to all. The table has each
-    system and the fused one side by side. What is learnt (weights of --method logistic, scales of
-    --normalise) comes from --train, from the training people of --protocol, or else from the data
-    themselves. The scores of --out are fused by what --train, or else all data, teach.
-
-    Examples
-    --------
-      bioeval fuse face.npz finger.npz --normalise z
-      bioeval fuse face.npz finger.npz --method logistic --protocol course-kfold
-      bioeval fuse face.npz finger.npz --method weighted --weights face=2 --weights finger=1
-      bioeval fuse face.npz finger.npz --normalise min-max --method product --out fused.npz
+    Each system is a file as `bioeval run` reads it; options for reading apply to all files. The
+    table shows each system beside the fused system. Weights (--method logistic) and scales
+    (--normalise) are learnt from --train, from the training subjects of --protocol, or else from
+    the data themselves. The scores in --out use what was learnt from --train, or else from all
+    data.
     """
     if len(systems) < 2:
         raise click.UsageError("one system is nothing to fuse; give two files or more")

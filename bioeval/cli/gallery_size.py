@@ -24,52 +24,49 @@ if TYPE_CHECKING:
 
 @click.command("gallery-size", cls=Command)
 @click.argument("data")
-@click.option("--sizes", type=WHOLE_NUMBERS, help="Subjects in the gallery.  [a dozen, up to all]")
+@click.option(
+    "--sizes", type=WHOLE_NUMBERS, help="Numbers of subjects in the gallery.  [a dozen, up to all]"
+)
 @click.option(
     "--thresholds",
     type=ThresholdsOption(),
-    help="Number of thresholds, a file with one a line, or the thresholds.  [100]",
+    help="Number of thresholds, the thresholds, or a file with one threshold per line.  [100]",
 )
 @ranks_option
 @click.option(
     "--ties",
     type=click.Choice(["pessimistic", "optimistic", "stable", "expected"]),
     default="pessimistic",
-    help="Rank of a mate among subjects at exactly its distance.",
+    help="Rank of a mate among subjects with exactly the same score.",
 )
 @click.option(
     "--impostors",
     type=click.Choice(["auto", "unenrolled", "leave-subject-out", "both"]),
     default="auto",
-    help="Which probes make non-mated searches.",
+    help="Probes of non-mated searches.",
 )
 @click.option(
     "--sampling",
     type=click.IntRange(1),
     metavar="R",
-    help="Also draw R galleries of each size, to plot.",
+    help="Also draw R random galleries of each size, for the plots.",
 )
-@seed_option("Seed of the sampling.", default=None)
+@seed_option("Random seed of the galleries.", default=None)
 @click.option(
     "--unenrolled",
     "unenrolled_shares",
     type=NUMBERS,
-    help="Proportions of unenrolled probes, as 0.1,0.5.",
+    help="Proportions of unenrolled probes, such as 0.1,0.5.",
 )
 @output_options("results.nc, summary.json, table.txt and curves", "draw the plots")
 @terms_option
 @reading_options
 def command(data: str, **options: Any) -> None:
-    """Evaluate identification of DATA against the number of subjects in the gallery.
+    """Evaluate identification of DATA by number of enrolled subjects.
 
     Up to the number of enrolled subjects, rates are exact means over all smaller galleries. Beyond
-    it, they are extrapolated by a model and marked so; the model's error on these data is reported.
-
-    Examples
-    --------
-      bioeval gallery-size scores.npz
-      bioeval gallery-size scores.npz --sizes 10,100,1000 --max-rank 10
-      bioeval gallery-size faces.npz --embeddings dlib128 --labels subject --out sizes --plots
+    it, they are extrapolated by a model and marked as extrapolated; the table gives the error of
+    the model on these data.
     """
     with StudyCommand(data, options) as run:
         from bioeval.cli.result_checks import require_values

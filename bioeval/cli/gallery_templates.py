@@ -31,58 +31,52 @@ if TYPE_CHECKING:
     "--templates",
     "sizes",
     type=WHOLE_NUMBERS,
-    help="Templates of each subject in the gallery.  [six, up to those of most subjects]",
+    help="Numbers of gallery templates per subject.  [six, up to that of most subjects]",
 )
 @click.option(
     "--threshold",
     type=THRESHOLD,
     default="eer",
     metavar="T|RULE",
-    help="Where all numbers of templates are compared: a number, or eer or far=X of the smallest.",
+    help="Threshold for the comparison: a number, or eer or far=X at the smallest number of "
+    "templates.",
 )
 @far_option
 @fusion_option
 @click.option(
     "--thresholds",
     type=ThresholdsOption(),
-    help="Number of thresholds, a file with one a line, or the thresholds.  [100]",
+    help="Number of thresholds, the thresholds, or a file with one threshold per line.  [100]",
 )
 @ranks_option
 @click.option(
     "--ties",
     type=click.Choice(["pessimistic", "optimistic", "stable", "expected"]),
     default="pessimistic",
-    help="Rank of a mate among subjects at exactly its distance.",
+    help="Rank of a mate among subjects with exactly the same score.",
 )
 @click.option(
     "--impostors",
     type=click.Choice(["auto", "unenrolled", "leave-subject-out", "both"]),
     default="auto",
-    help="Which probes make non-mated searches.",
+    help="Probes of non-mated searches.",
 )
 @click.option(
     "--sampling",
     type=click.IntRange(1),
     metavar="R",
-    help="Draw R galleries for each probe, in place of the exact means over all.",
+    help="Draw R galleries for each probe, instead of exact means over all galleries.",
 )
-@seed_option("Seed of the draws.", default=None)
+@seed_option("Random seed of the galleries.", default=None)
 @name_option
 @output_options("results.nc, summary.json, table.txt and curves", "draw the plots", report=True)
 @terms_option
 @reading_options
 def command(data: str, **options: Any) -> None:
-    """Evaluate DATA against the number of templates that each subject has in the gallery.
+    """Evaluate DATA by number of gallery templates per subject.
 
-    With more templates FRR falls, and FAR rises at the same threshold; at equal FAR the table
-    shows what the templates are worth. Rates are exact means over all choices of templates.
-
-    Examples
-    --------
-      bioeval gallery-templates scores.npz
-      bioeval gallery-templates scores.npz --templates 1,3,6
-      bioeval gallery-templates scores.npz --templates 1,2,5 --fusion mean --threshold far=0.001
-      bioeval gallery-templates faces.npz --embeddings dlib128 --labels subject --out g --plots
+    With more templates, FRR falls and FAR rises at the same threshold; at equal FAR the table shows
+    what more templates gain. Rates are exact means over all choices of templates.
     """
     with StudyCommand(data, options) as run:
         from bioeval.cli.result_checks import require_values

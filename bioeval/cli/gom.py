@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.argument("systems", nargs=-1, required=True, metavar="A [B ...]")
 @output_options(
     "results.nc, summary.json, table.txt and curves.csv",
-    "draw all systems in one figure each of mReP and mFR, CMC, and DIR at FAR",
+    "draw mReP and mFR, CMC, and DIR at FAR of all systems",
     ": rates are fractions",
 )
 @names_option
@@ -43,57 +43,52 @@ if TYPE_CHECKING:
     default="gom-market1501",
     show_default=True,
     metavar="CARD",
-    help="Name or path of a card with [gom] or [reid], for what a query sees.",
+    help="Name or path of a card with [gom] or [reid], which defines the gallery of each query.",
 )
 @click.option(
     "--open-queries",
     multiple=True,
     metavar="FILE",
-    help="Queries of another data set against the same gallery, none of whom is in it; once for "
-    "each system, in their order.",
+    help="Queries of subjects that are not in the gallery, such as another data set's; once per "
+    "system, in order.",
 )
 @click.option(
     "--normalize",
     type=NUMBERS,
     metavar="LOW,HIGH",
-    help="The distances that become 0 and 1; top-K lists need them.  [smallest and largest]",
+    help="Distances that are scaled to 0 and 1; required for top-K lists.  [smallest and largest]",
 )
-@click.option("--budget", type=click.IntRange(1), metavar="B", help="B of mFR.  [the card's]")
+@click.option(
+    "--budget", type=click.IntRange(1), metavar="B", help="Budget B of mFR.  [the card's]"
+)
 @click.option(
     "--variant",
     type=click.Choice(["paper", "reference"]),
-    help="The text of the paper, or the program behind its figures.  [the card's]",
+    help="Definition in the text of the paper, or in the program of its figures.  [the card's]",
 )
 @click.option(
-    "--thresholds", type=ThresholdsOption(), help="Thresholds, or a file.  [0, 0.01 ... 1]"
+    "--thresholds",
+    type=ThresholdsOption(),
+    help="Thresholds, or a file with one threshold per line.  [0, 0.01 ... 1]",
 )
 @ranks_option
 @click.option(
     "--interval",
     type=click.Choice(INTERVALS),
-    help="Add confidence intervals by the identity of the queries; subject-bootstrap is "
-    "recommended.  [none]",
+    metavar="METHOD",
+    help="Add confidence intervals over the identities of the queries; subject-bootstrap "
+    "(recommended), and others as for bioeval run.  [none]",
 )
 @interval_options
 @cluster_options(checkpoint=False)
 def command(
     systems: tuple[str, ...], name: tuple[str, ...], open_queries: tuple[str, ...], **options: Any
 ) -> None:
-    """Evaluate systems A, B ... by GOM: retrieval and verification within a threshold.
+    """Evaluate systems A, B ... by GOM: retrieval and verification at a threshold.
 
-    Each is a file as `bioeval run` reads it, of queries against a gallery; options apply to all.
-    The table is that of the paper (arXiv:2011.11506): CMC(1), mAP, largest mVP and mReP, the
-    threshold of the latter, and the areas under mReP and mFR.
-
-    Examples
-    --------
-      bioeval gom osnet.npz agw.npz
-      bioeval gom old.npz new.npz --name before --name after --interval subject-bootstrap
-      bioeval gom resnet.mat osnet.mat agw.mat --out gom --plots
-      bioeval gom osnet.npz --variant reference --budget 100 --json
-      bioeval gom osnet.npz agw.npz --workers 4
-      bioeval gom osnet.npz --open-queries osnet-of-others.npz
-      bioeval gom lists.npz --normalize 0,2
+    Each system is a file as `bioeval run` reads it, with queries against a gallery; options apply
+    to all files. The table is that of the paper (arXiv:2011.11506): CMC(1), mAP, largest mVP,
+    largest mReP and its threshold, and the areas under mReP and mFR.
     """
     require_method(options["interval"])
     if open_queries and len(open_queries) != len(systems):

@@ -34,14 +34,15 @@ from bioeval.cli.study_command import StudyCommand
     type=THRESHOLD,
     default="eer",
     metavar="T|RULE",
-    help="A number, or how to choose one on all groups together: eer, far=0.001, hter, cost=P,M,A.",
+    help="Threshold: a number, or a rule applied to all groups together: eer, far=0.001, hter, "
+    "cost=P,M,A.",
 )
 @far_option
 @click.option(
     "--task",
     type=click.Choice(["verification", "open-set"]),
     default="verification",
-    help="Verification, or searches of the gallery at rank 1, by group of the probe.",
+    help="Verification, or open-set searches at rank 1, by group of the probe.",
 )
 @templates_option
 @fusion_option
@@ -55,20 +56,11 @@ from bioeval.cli.study_command import StudyCommand
 @terms_option
 @reading_options
 def command(data: str, **options: Any) -> None:
-    """Evaluate verification of DATA, or its searches, by demographic group.
+    """Evaluate verification or searches of DATA by demographic group.
 
-    FRR of each group, FAR of each pair of groups, the threshold that each group would need for
-    itself, and how unequal they are: FDR, GARBE, and ratios of the largest rate. Groups with fewer
-    than 30 subjects or expected errors are flagged.
-
-    Examples
-    --------
-      bioeval groups scores.npz --by sex
-      bioeval groups scores.npz --by country --threshold far=0.001 --interval subject-bootstrap
-      bioeval groups faces.npz --embeddings dlib128 --labels subject --meta sex=sex --by sex
-      bioeval groups scores.npz --by sex --threshold 0.42 --out groups --plots
-      bioeval groups scores.npz --by sex --task open-set --threshold far=0.01
-      bioeval groups scores.npz --by sex --workers 4 --checkpoint counted
+    The table gives the FRR of each group, the FAR of each pair of groups, the threshold that each
+    group needs for the same rate, and measures of inequality: FDR, GARBE, and ratios of the largest
+    rate. Groups with fewer than 30 subjects or expected errors are flagged.
     """
     require_method(options["interval"])
     with StudyCommand(data, options) as run:

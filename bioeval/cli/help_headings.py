@@ -14,7 +14,7 @@ HEADINGS: dict[str, Sequence[str]] = {
         *("--train", "--validation", "--gallery-quality", "--unseen", "--stratify", "--enrolled"),
         *("--probe-templates", "--too-few", "--repeats", "--folds"),
     ),
-    "Uncertainty": ("--interval", "--confidence", "--replicates", "--band"),
+    "Uncertainty": ("--interval", "--confidence", "--replicates", "--band", "--seed"),
     "Output": (
         *("--out", "--force", "--plots", "--plot-format", "--report", "--json", "--terms"),
         *("--name", "--worst", "--images", "--per-query"),
@@ -42,7 +42,6 @@ _OF_COMMAND = {
             *("--train", "--gallery-templates", "--unenrolled", "--repeats", "--target"),
             *("--assure", "--guaranteed", "--by", "--claims"),
         ),
-        "Uncertainty": ("--seed",),
     },
 }
 

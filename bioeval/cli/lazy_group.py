@@ -15,37 +15,37 @@ from bioeval.base.version import __version__
 
 #: The registry: each command, which is ``command`` in the file of its name, and what it does.
 COMMANDS = {
-    "run": "Evaluate scores or embeddings: table, JSON, files.",
-    "check": "Check data before any evaluation: labels, copies, sentinels, kind.",
-    "explain": "Explain one row: which counter each comparison adds to.",
-    "threshold": "Which threshold to install, and what to expect of it.",
-    "compare": "Compare two systems over the same data.",
-    "report": "Write one HTML page: the answer, curves, a threshold to move.",
-    "calibration": "Evaluate scores as log-likelihood ratios: Cllr, costs by prior.",
-    "fuse": "Fuse systems, and evaluate them beside the fused one.",
+    "run": "Evaluate scores or embeddings.",
+    "check": "Check data before an evaluation: labels, copies, failures.",
+    "explain": "Explain which counters each comparison of a row adds to.",
+    "threshold": "Choose a threshold, with the FAR and FRR to expect of it.",
+    "compare": "Compare two systems on the same data.",
+    "report": "Write an HTML page with curves and a movable threshold.",
+    "calibration": "Evaluate log-likelihood ratios: Cllr, costs by prior.",
+    "fuse": "Fuse systems, and evaluate them with the fused system.",
     "gom": "Compare systems of open-world re-identification by GOM.",
-    "zoo": "Evaluate by subject: who fails, and do goats, wolves and lambs exist?",
-    "gallery-size": "Evaluate identification against the size of the gallery.",
-    "gallery-templates": "Evaluate all tasks against the templates of each subject.",
-    "over-time": "Evaluate rates over time, and the ageing of templates.",
-    "workload": "False alarms and rejected people a day.",
-    "sample-size": "How many subjects and templates a test needs.",
-    "plan": "What a large evaluation takes: comparisons, memory, hours.",
+    "zoo": "Evaluate each subject; test for goats, wolves and lambs.",
+    "gallery-size": "Evaluate identification by number of enrolled subjects.",
+    "gallery-templates": "Evaluate all tasks by number of templates per subject.",
+    "over-time": "Evaluate over time, and by the age of templates.",
+    "workload": "Estimate false alarms and rejected people per day.",
+    "sample-size": "Find how many subjects and templates a test needs.",
+    "plan": "Estimate comparisons, memory and hours of an evaluation.",
     "groups": "Evaluate verification by demographic group.",
-    "epc": "Errors on one set at thresholds chosen on another.",
-    "error-discard": "Errors when samples of low quality are discarded.",
-    "vulnerability": "Evaluate how often presentation attacks are accepted, by species.",
-    "epsc": "Errors and accepted attacks at thresholds chosen on other data.",
-    "pad": "Presentation attack detection: APCER by species, BPCER.",
-    "morphing": "Morphing attacks: MMPMR, attack potential.",
-    "conventions": "Which convention gives that number? One measure by every reading.",
-    "tracking": "Evaluate tracks: CLEAR MOT and identity measures.",
-    "tally": "Count at one site, for a result merged of several.",
-    "best-mates": "Find the nearest mates in one part of a gallery, before it is counted.",
+    "epc": "Evaluate errors on one set at thresholds of another.",
+    "error-discard": "Evaluate errors when samples of low quality are discarded.",
+    "vulnerability": "Evaluate how often presentation attacks are accepted.",
+    "epsc": "Evaluate errors and accepted attacks at thresholds of another set.",
+    "pad": "Evaluate presentation attack detection: APCER, BPCER.",
+    "morphing": "Evaluate morphing attacks: MMPMR, attack potential.",
+    "conventions": "Find the convention behind a published number.",
+    "tracking": "Evaluate tracks: CLEAR MOT, identity measures, HOTA.",
+    "tally": "Count at one site, for rates over several sites.",
+    "best-mates": "Find the nearest mates in one part of a gallery.",
     "merge": "Merge the counts of several sites, and print the rates.",
     "protocols": "List, explain and check protocol cards.",
-    "convert": "Write what a file holds in another format.",
-    "simulate": "Make scores of a population with known truth.",
+    "convert": "Convert a file to another format.",
+    "simulate": "Simulate scores of a population with known truth.",
 }
 
 
@@ -64,6 +64,9 @@ HEADINGS = {
     "Data and cards": ("convert", "protocols"),
 }
 
+
+#: The command that prints the help of the others.
+HELP_COMMAND = "help"
 
 #: Commands that were removed, and what does their work.
 REMOVED = {
@@ -111,11 +114,11 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
-        return list(COMMANDS)
+        return [*COMMANDS, HELP_COMMAND]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self.list_commands(ctx):
             return None
         return importlib.import_module(f"bioeval.cli.{cmd_name.replace('-', '_')}").command
 
@@ -123,7 +126,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or name the nearest one."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
             if args[0] in REMOVED:
                 ctx.fail(f"the command {args[0]!r} was removed; {REMOVED[args[0]]}")
             listed = ", ".join(COMMANDS)
@@ -168,17 +171,17 @@ def _command_for(word: str) -> str:
     return ""
 
 
-HELP = """Evaluate recognition systems: verification, identification, re-identification, tracking.
+HELP = """Evaluate biometric recognition: verification, identification, tracking.
 
 \b
 Examples:
-  bioeval run scores.npz
-  bioeval run embeddings.npz --embeddings dlib128 --labels subject --metric l2
   bioeval simulate --subjects 100 --templates 5 --out scores.npz
+  bioeval run scores.npz
   bioeval threshold scores.npz --target far=0.001
-  bioeval run features.mat --protocol market1501
-  bioeval tracking gt.txt result.txt
-  bioeval protocols course-all-vs-all
+
+\b
+bioeval help COMMAND prints the help of a command.
+bioeval help examples COMMAND prints all its examples.
 """
 
 

@@ -23,20 +23,20 @@ T = TypeVar("T")
 @click.option(
     "--union-of-galleries",
     is_flag=True,
-    help="The tallies are of the same probes, each against one part of a gallery.",
+    help="The tallies have the same probes, each against one part of a gallery.",
 )
 @click.option(
     "--same-system",
     is_flag=True,
-    help="The tallies are of one system, though it has several names, such as those of its files.",
+    help="The tallies belong to one system, although its names differ.",
 )
-@click.option("--out", metavar="FILE", help="Write what was merged, too.")
+@click.option("--out", metavar="FILE", help="Also write the merged file.")
 @click.option(
-    "--report", metavar="HTML", help="Write one page with the answer and curves to explore."
+    "--report", metavar="HTML", help="Write an HTML page with the answer and interactive curves."
 )
-@click.option("--force", is_flag=True, help="Replace FILE and HTML where they exist.")
+@click.option("--force", is_flag=True, help="Replace FILE and HTML if they exist.")
 @terms_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document, not a table.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of a table.")
 def command(
     files: tuple[str, ...],
     union_of_galleries: bool,
@@ -47,18 +47,10 @@ def command(
     terms: str,
     as_json: bool,
 ) -> None:
-    """Merge tallies A, B ... and print the rates of all their probes; or merge best mates.
+    """Merge tallies or best mates A, B ..., and print the rates of all probes.
 
-    A single tally is printed as it is. Tallies of systems of different names, that share a probe,
-    or that were counted in different ways, are refused.
-
-    Examples
-    --------
-      bioeval merge north.tally south.tally
-      bioeval merge a.tally b.tally --same-system --out both.tally --json
-      bioeval merge north.tally south.tally --report both.html
-      bioeval merge north.mates south.mates --out all.mates
-      bioeval merge north.tally south.tally --union-of-galleries
+    A single tally is printed as it is. Tallies are refused if their systems have different names,
+    if they share a probe, or if they were counted in different ways.
     """
     place = None if out is None else take_out(out, force, files)
     from bioeval.cli.outputs import check_page, write_page

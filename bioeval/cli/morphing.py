@@ -29,19 +29,19 @@ from bioeval.cli.study_command import StudyCommand
     "bona_fide",
     multiple=True,
     metavar="FILE",
-    help="Genuine and impostor attempts of the system; once for each system.",
+    help="Genuine and impostor attempts of a system; once per system.",
 )
 @click.option(
     "--threshold",
     type=THRESHOLD,
     metavar="T|RULE",
-    help="Where the attack potential is counted: a number, or far=X on --bona-fide.",
+    help="Threshold of the attack potential: a number, or far=X on --bona-fide.",
 )
 @far_option
 @click.option(
     "--interval",
     type=click.Choice(["subject-bootstrap", "subject-bootstrap-logit"]),
-    help="Intervals over people.",
+    help="Add confidence intervals over subjects.  [none]",
 )
 @interval_options
 @names_option
@@ -53,18 +53,12 @@ def command(
     files: tuple[str, ...], bona_fide: tuple[str, ...], name: tuple[str, ...],
     interval: str | None, **options: Any,
 ) -> None:  # fmt: skip
-    """Evaluate morphing attacks: how many morphs are accepted for all who contributed to them.
+    """Evaluate how many morphs are accepted for all of their contributors.
 
-    DATA is a matrix of probes against morphed images, of each system one. The gallery's metadata
-    columns contributor_1, contributor_2 ... name the subjects that went into a morph, source_1,
-    source_2 ... probes from which it was made, which are no attempts. MMPMR grows with the number
-    of attempts a contributor has, so that this number is stated.
-
-    Examples
-    --------
-      bioeval morphing morphs.npz --threshold 0.4
-      bioeval morphing morphs.npz --bona-fide scores.npz --threshold far=0.001 --json
-      bioeval morphing a.npz b.npz --threshold 0.4 --out morphing --plots
+    Each DATA is the matrix of one system, of probes against morphed images. The gallery's metadata
+    columns contributor_1, contributor_2 ... name the subjects of a morph; source_1, source_2 ...
+    name the probes from which it was made, which are left out. The table states the number of
+    attempts per contributor, since MMPMR grows with it.
     """
     require_method(interval)
     if bona_fide and len(bona_fide) != len(files):

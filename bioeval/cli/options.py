@@ -16,6 +16,7 @@ from click.core import ParameterSource
 from bioeval.base.errors import Argument, BioevalError, Naming, ProtocolError, renamed
 from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import MARGIN, METADATA, NUMBERS
+from bioeval.cli.examples import examples_in_help
 from bioeval.cli.help_headings import by_heading
 
 if TYPE_CHECKING:
@@ -43,13 +44,16 @@ _INDENTED = re.compile(r"\n\n(?=[^\n]*\n  )")
 class Command(click.Command):
     """A command whose help is its docstring, and whose errors name its options.
 
+    The first paragraph of the docstring comes before the examples and options, the others after.
+
     The name of each parameter is that of the library's argument, so that a message about the
     argument is one about the option.
     """
 
     def __init__(self, name: str | None, help: str | None = None, **settings: Any):
-        text = cleandoc(help or "").replace("Examples\n--------\n", "Examples:\n")
-        super().__init__(name, help=_INDENTED.sub("\n\n\b\n", text), **settings)
+        summary, _, details = cleandoc(help or "").partition("\n\n")
+        details = _INDENTED.sub("\n\n\b\n", f"\n\n{details}").strip("\n")
+        super().__init__(name, help=summary, epilog=details, **settings)
 
     def naming(self) -> Naming:
         """Return the function that writes an argument of the library as the command's option.
@@ -76,6 +80,19 @@ class Command(click.Command):
             return f"{name}={value}" if option is None else f"{option} {shlex.quote(typed)}"
 
         return named
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the command does, and its most used examples."""
+        super().format_help_text(ctx, formatter)
+        with formatter.section("Examples"):
+            for line in examples_in_help(self.name or ""):
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the details below the options."""
+        if self.epilog:
+            with formatter.section("Details"):
+                formatter.write_text(self.epilog)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings, in columns of one width."""
@@ -123,7 +140,7 @@ def assure_options(what: str) -> Callable[[F], F]:
             "--assure",
             type=click.FloatRange(0, 1, min_open=True, max_open=True),
             metavar="P",
-            help=f"{what} whose FAR is at most the target with this confidence, such as 0.95.",
+            help=f"{what} whose FAR is at most X with this confidence, such as 0.95.",
         ),
         click.option(
             "--guaranteed",
@@ -131,7 +148,7 @@ def assure_options(what: str) -> Callable[[F], F]:
             is_flag=True,
             flag_value="guaranteed",
             default="estimated",
-            help="Assure it for any population; needs more people.",
+            help="With --assure: hold for any population; needs more subjects.",
         ),
     )
 
@@ -144,8 +161,8 @@ def margin_option(what: str) -> Callable[[F], F]:
         multiple=True,
         metavar="X",
         callback=lambda ctx, param, given: _margins(given),
-        help=f"Say whether {what} by this margin, set beforehand, and whether they are "
-        "equivalent: 0.01 (1 percentage point of all measures) or frr_at_far=0.01; repeatable.",
+        help=f"Test whether {what} by this margin, set beforehand, and whether both are "
+        "equivalent: 0.01 (1 percentage point, all measures) or frr_at_far=0.01; repeatable.",
     )
 
 
@@ -167,44 +184,50 @@ reading_options = option_group(
     click.option(
         "--kind",
         type=click.Choice(KINDS),
-        help="What the scores are.  [what the file says, else distance; a text must say it]",
+        help="Kind of the scores.  [that of the file, else distance; required for text files]",
     ),
     click.option(
         "--nan",
         type=click.Choice(["raise", "reject", "exclude"]),
-        help="What a failed comparison (NaN) means.  [what the file says, else raise]",
+        help="How to treat failed comparisons (NaN).  [as the file states, else raise]",
     ),
     click.option("--scores", metavar="KEY", help="Array of scores."),
-    click.option("--genuine", metavar="KEY", help="Array of 0 and 1 beside a list of scores."),
-    click.option("--embeddings", metavar="KEY", help="Array of embeddings, one a row."),
+    click.option(
+        "--genuine",
+        metavar="KEY",
+        help="Array of 0 (impostor) and 1 (genuine) for a list of scores.",
+    ),
+    click.option("--embeddings", metavar="KEY", help="Array of embeddings, one per row."),
     click.option(
         "--gallery-embeddings",
         metavar="KEY|NPY",
-        help="Array, or beside a .npy file another one, of the gallery's embeddings.",
+        help="Array or .npy file of the gallery's embeddings.",
     ),
-    click.option("--indices", metavar="KEY", help="Array of top-K lists: gallery entries a query."),
+    click.option(
+        "--indices", metavar="KEY", help="Array of top-K lists: gallery entries of each query."
+    ),
     click.option(
         "--first-index",
         type=click.IntRange(0, 1),
-        help="How top-K lists number the first gallery entry.",
+        help="Number of the first gallery entry in top-K lists.",
     ),
     click.option(
         "--metric",
         metavar="M",
-        help="How to compare embeddings: cosine, l2, l1, linf, bhattacharyya.  [cosine]",
+        help="Metric between embeddings: cosine, l2, l1, linf, bhattacharyya.  [cosine]",
     ),
     click.option(
         "--labels",
         metavar="KEY|FILE",
-        help="Subjects of the templates, where rows and columns are the same ones.",
+        help="Subjects of the templates, if rows and columns are the same templates.",
     ),
     click.option("--probe-labels", metavar="KEY|FILE", help="Subjects of the rows."),
     click.option("--gallery-labels", metavar="KEY|FILE", help="Subjects of the columns."),
     click.option(
         "--names-of",
         metavar="DATASET",
-        help="The labels are names of images: market1501, dukemtmc-reid, msmt17, veri776, "
-        "vehicleid; or label-xml lists.",
+        help="The labels are image names of market1501, dukemtmc-reid, msmt17, veri776 or "
+        "vehicleid, or label-xml lists.",
     ),
     click.option(
         "--mask",
@@ -216,81 +239,82 @@ reading_options = option_group(
         type=METADATA,
         multiple=True,
         metavar="NAME=KEY",
-        help="Metadata, as camera=KEY, or probe_camera=KEY and gallery_camera=KEY; repeatable.",
+        help="Metadata column, such as camera=KEY, or probe_camera=KEY and gallery_camera=KEY; "
+        "repeatable.",
     ),
     click.option(
         "--exclude",
         multiple=True,
         metavar="NAME",
-        help="Leave out pairs of one subject that agree in this metadata column, as session; "
-        "repeatable.",
+        help="Leave out pairs of one subject with the same value in this metadata column, such "
+        "as session; repeatable.",
     ),
     click.option(
         "--average",
         metavar="NAME,NAME",
-        help="Average embeddings by metadata before they are compared: template,media.",
+        help="Average embeddings by metadata columns before comparison: template,media.",
     ),
     click.option(
         "--pairs",
         metavar="KEY|TXT",
-        help="Array of pairs to evaluate: index a, index b, (fold,) same; or a list in LFW's form, "
-        "by the labels and the metadata image_number.",
+        help="Array of pairs to evaluate: index a, index b, (fold,) same. Or a list in the "
+        "format of LFW, which needs labels and the metadata column image_number.",
     ),
     click.option(
         "--missing-pairs",
         type=click.Choice(["raise", "skip"]),
-        help="What to do with pairs of a list of which an image or a score is missing.  [raise]",
+        help="How to treat listed pairs whose image or score is missing.  [raise]",
     ),
     click.option(
         "--trials",
         metavar="TXT",
-        help="Trials of a text of scores: names of both sides, and whether the pair is genuine.",
+        help="Trials for a text file of scores: both names, and whether the pair is genuine.",
     ),
     click.option(
         "--impostor",
         metavar="TXT",
-        help="Impostor scores, where DATA has genuine scores, one a line.",
+        help="File of impostor scores, if DATA has genuine scores, one per line.",
     ),
     click.option(
         "--subject-from",
         metavar="REGEX",
-        help="The part of a template's name in a text that is its subject, as 'id(\\d+)/'.",
+        help="Part of a template's name that is its subject, such as 'id(\\d+)/'; for text files.",
     ),
     click.option(
         "--session-from",
         metavar="REGEX",
-        help="The part of a template's name that is its session, of a matrix as text or --as "
-        "matrix; see --exclude.",
+        help="Part of a template's name that is its session; for text matrices and --as matrix; "
+        "see --exclude.",
     ),
     click.option(
         "--format",
         "format_",
         metavar="FORMAT",
-        help="Format of DATA; bioeval convert --list has all.  [what its content shows]",
+        help="Format of DATA; see bioeval convert --list.  [from its content]",
     ),
     click.option(
         "--as",
         "as_",
         type=click.Choice(["pairs", "matrix"]),
-        help="What a list of pairs is read as; a matrix has identification.  [pairs]",
+        help="Read a list of pairs as pairs, or as a matrix, which allows identification.  [pairs]",
     ),
     click.option(
         "--keep",
         type=click.Choice(["self", "repeated"]),
         multiple=True,
-        help="Count lines of a list that names its templates: comparisons of a template with "
-        "itself (self), pairs as often as they are listed (repeated).  [left out; once]",
+        help="In a list that names its templates, also count comparisons of a template with "
+        "itself (self), or every repeated pair (repeated).  [neither]",
     ),
     click.option(
         "--unordered",
         is_flag=True,
-        help="Count a-b and b-a of a list that names its templates as one attempt.",
+        help="In a list that names its templates, count a-b and b-a as one attempt.",
     ),
     click.option(
         "--memory",
         "memory_limit",
         metavar="SIZE",
-        help="The most memory to take beyond that of the program itself, as 2GiB.",
+        help="Memory limit, beyond the memory of the program itself, such as 2GiB.",
     ),
 )
 
@@ -335,7 +359,7 @@ def take_reading(data: str, options: dict[str, Any]) -> dict[str, Any]:
 
 
 name_option = click.option(
-    "--name", metavar="NAME", help="Name of the system.  [the file's, and that of its array]"
+    "--name", metavar="NAME", help="Name of the system.  [names of file and array]"
 )
 
 
@@ -349,7 +373,7 @@ names_option = click.option(
     "--name",
     multiple=True,
     metavar="NAME",
-    help="Name of a system; once for each, in their order.  [the files' names]",
+    help="Name of a system; repeatable, in the order of the files.  [the files' names]",
 )
 
 
@@ -389,34 +413,40 @@ def far_targets_option(help: str) -> Callable[[F], F]:
         type=NUMBERS,
         multiple=True,
         callback=lambda ctx, param, given: [x for numbers in given for x in numbers] or None,
-        help=f"{help}, as 0.001; repeatable.",
+        help=f"{help}, such as 0.001; repeatable.",
     )
 
 
 far_option = far_targets_option("FAR at which to report FRR and DIR")
 
-fusion_option = click.option("--fusion", default="min", help="How a subject's templates are fused.")
+fusion_option = click.option(
+    "--fusion",
+    default="min",
+    metavar="RULE",
+    help="Fusion of the scores of a subject's templates: min, mean, max, median or kth:K.",
+)
 
 templates_option = click.option(
     "--templates",
     type=click.Choice(["single", "multi"]),
     default="single",
-    help="Whether each template makes an attempt of verification, or each subject.",
+    help="Verification attempts: one per gallery template (single), or one per subject (multi).",
 )
 
 terms_option = click.option(
     "--terms",
     type=click.Choice(["lecture", "iso"]),
     default="lecture",
-    help="Terms of tables and plots: the lecture's (GAR, FAR, FRR, DIR, CMS) or ISO/IEC 19795-1's "
-    "(FMR, FNMR, FPIR, TPIR). Files of results keep their names.",
+    help="Terms in tables and plots: those of the lecture (GAR, FAR, FRR, DIR, CMS) or of "
+    "ISO/IEC 19795-1 (FMR, FNMR, FPIR, TPIR). Result files always use the former.",
 )
 
 protocol_option = click.option(
     "--protocol",
     default="auto",
     metavar="CARD",
-    help="Name of a protocol, or path of a card (.toml); auto takes the course's for the layout.",
+    help="Name of a protocol, or path of a card (.toml); auto: the course's protocol for the "
+    "layout.",
 )
 
 ranks_option = click.option(
@@ -426,8 +456,8 @@ ranks_option = click.option(
 images_option = click.option(
     "--images",
     metavar="NAME",
-    help="Metadata column of the image files of samples, beside DATA: the page shows the worst "
-    "pairs with small pictures.",
+    help="Metadata column of the image files, relative to DATA; the page shows pictures of the "
+    "worst pairs.",
 )
 
 
@@ -445,16 +475,16 @@ interval_options = option_group(
         type=float,
         metavar="C",
         default=0.95,
-        help="Confidence of an interval, both sides together.",
+        help="Two-sided confidence of the intervals.",
     ),
     click.option(
         "--replicates",
         type=click.IntRange(100),
         metavar="N",
         default=2000,
-        help="Number of bootstrap replicates, which resample subjects.",
+        help="Number of bootstrap replicates.",
     ),
-    seed_option("Seed of what is random."),
+    seed_option("Random seed."),
 )
 
 
@@ -476,8 +506,8 @@ band_option = click.option(
     type=click.Choice(["pointwise", "simultaneous"]),
     default="pointwise",
     show_default=True,
-    help="Whether the intervals along a curve hold at each threshold or rank by itself, or all at "
-    "once, wherever there are five errors and five other attempts.",
+    help="Intervals along a curve hold at each threshold or rank alone, or at all together "
+    "(where there are at least five errors and five other attempts).",
 )
 
 
@@ -538,7 +568,9 @@ def output_options(
 ) -> Callable[[F], F]:
     """Return the output options; `files` and `plots` say in the help what is written."""
     paging = click.option(
-        "--report", metavar="HTML", help="Write one page with the answer and curves to explore."
+        "--report",
+        metavar="HTML",
+        help="Write an HTML page with the answer and interactive curves.",
     )
     drawing = click.option("--plots", is_flag=True, help=f"With --out: also {plots}.")
     return option_group(
@@ -551,7 +583,7 @@ def output_options(
         ),
         *([drawing] if plots else []),
         *([paging] if report else []),
-        json_option(f"Print one JSON document, not a table{json}."),
+        json_option(f"Print one JSON document instead of a table{json}."),
     )
 
 

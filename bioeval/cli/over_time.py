@@ -29,23 +29,30 @@ from bioeval.cli.study_command import StudyCommand
     "--bins",
     type=BINS,
     default="10",
-    help="Bins of time: a number, year, month, day or hour, or edges (2020-01-01,2021-01-01).",
+    help="Bins of time: their number, year, month, day or hour, or edges (2020-01-01,2021-01-01).",
 )
 @click.option(
     "--threshold",
     type=THRESHOLD,
     default="eer",
-    help="A threshold, or a rule that chooses it on all data: eer, far=0.001, hter ...",
+    help="Threshold: a number, or a rule applied to all data: eer, far=0.001, hter ...",
 )
-@click.option("--ages", type=BINS, help="Also by the age of the template: bins, or edges in days.")
+@click.option(
+    "--ages",
+    type=BINS,
+    help="Also evaluate by age of the template: number of bins, or edges in days.",
+)
 @click.option("--ranks", type=WHOLE_NUMBERS, default="1", help="Ranks of DIR and CMS.")
 @templates_option
 @click.option(
     "--reid",
     metavar="CARD",
-    help="Also mAP, mReP and mFR, by a card with [gom] or [reid], such as gom-market1501.",
+    help="Also evaluate mAP, mReP and mFR under a card with [gom] or [reid], such as "
+    "gom-market1501.",
 )
-@click.option("--budget", type=click.IntRange(1), metavar="B", help="B of mFR.  [the card's]")
+@click.option(
+    "--budget", type=click.IntRange(1), metavar="B", help="Budget B of mFR.  [the card's]"
+)
 @click.option(
     "--interval",
     type=click.Choice(INTERVALS[:3]),
@@ -59,16 +66,9 @@ from bioeval.cli.study_command import StudyCommand
 def command(data: str, ages: Any, **options: Any) -> None:
     """Evaluate DATA over the time at which probes were seen.
 
-    Each probe is compared with the templates that are enrolled then: enrolled_at <= seen_at <
-    withdrawn_at, metadata of gallery and probes, numbers or dates. A missing one means always.
-
-    Examples
-    --------
-      bioeval over-time scores.npz --bins month --threshold far=0.001
-      bioeval over-time scores.npz --meta seen_at=date --bins 2020-01-01,2021-01-01,2022-01-01
-      bioeval over-time scores.npz --ages 8 --interval subject-bootstrap --out time --plots
-      bioeval over-time scores.npz --bins month --workers 4
-      bioeval over-time reid.npz --bins day --reid gom-market1501 --budget 100
+    Each probe is compared with the templates that are enrolled at its time: enrolled_at <= seen_at
+    < withdrawn_at, which are metadata of the gallery and the probes, numbers or dates. A missing
+    time sets no limit.
     """
     if ages is None:
         require_method(options["interval"])

@@ -16,16 +16,21 @@ from bioeval.cli.study_command import StudyCommand
 @click.command("pad", cls=Command)
 @click.argument("data", metavar="LIST")
 @click.option(
-    "--dev", metavar="LIST", help="Development set, on which the rule of --threshold chooses."
+    "--dev",
+    metavar="LIST",
+    help="Development set, on which the rule of --threshold chooses the threshold.",
 )
 @click.option(
     "--kind",
     type=click.Choice(["similarity", "distance", "llr"]),
-    help="Whether larger scores mean bona fide.  [as the column is named, or similarity]",
+    help="Kind of the scores; larger similarities mean bona fide.  [from the name of the column, "
+    "else similarity]",
 )
 @click.option("--scores", "scores_key", metavar="KEY", help="Name of the column of scores.")
 @click.option(
-    "--threshold", metavar="T|RULE", help="A number, or apcer=X, bpcer=X, d-eer; adds its errors."
+    "--threshold",
+    metavar="T|RULE",
+    help="Add the errors at a threshold: a number, or the rule apcer=X, bpcer=X or d-eer.",
 )
 @click.option(
     "--apcer",
@@ -45,15 +50,15 @@ from bioeval.cli.study_command import StudyCommand
     "--non-response",
     type=click.Choice(["exclude", "reject"]),
     default="exclude",
-    help="Whether presentations without a score leave the rates, or are rejected.",
+    help="Exclude presentations without a score from the rates, or count them as rejected.",
 )
 @click.option(
     "--interval",
     type=click.Choice(["subject-bootstrap", "subject-bootstrap-logit"]),
-    help="Intervals over the columns subject and instrument of the list.",
+    help="Add confidence intervals over the columns subject and instrument of LIST.  [none]",
 )
 @interval_options
-@click.option("--name", metavar="NAME", help="Name of the detector.  [the file's]")
+@click.option("--name", metavar="NAME", help="Name of the detector.  [the file's name]")
 @output_options(
     "results.nc, summary.json, table.txt, curve.csv and species.csv", "draw the plots", report=True
 )
@@ -61,20 +66,13 @@ def command(
     data: str, dev: str | None, kind: str | None, scores_key: str | None, name: str | None,
     interval: str | None, potential: dict[str, float] | None, most: float | None, **options: Any,
 ) -> None:  # fmt: skip
-    """Evaluate presentation attack detection: APCER of each species of attack, and BPCER.
+    """Evaluate presentation attack detection: APCER by species, and BPCER.
 
-    LIST has a detection score on each line, larger for bona fide, and the attack instrument species
-    in a column `attack`, empty for bona fide; or class words, as ASVspoof writes them: bonafide and
-    spoof, or target, nontarget and spoof. A line without a score had no response. APCER is the
-    largest over the species, as ISO/IEC 30107-3 has it; pooled over all attacks it stands beside.
-
-    Examples
-    --------
-      bioeval pad pad.csv
-      bioeval pad pad.csv --threshold 0.5 --json
-      bioeval pad test.csv --dev dev.csv --threshold apcer=0.05 --out pad --plots
-      bioeval pad pad.csv --potential print=1,mask=3 --most 1
-      bioeval pad pad.csv --threshold d-eer --interval subject-bootstrap
+    Each line of LIST has a detection score, larger for bona fide, and the attack instrument species
+    in a column `attack`, empty for bona fide. Instead of the column, it may have the class words of
+    ASVspoof: bonafide and spoof, or target, nontarget and spoof. A line without a score is a
+    non-response. APCER is the largest over the species (ISO/IEC 30107-3); APCER pooled over all
+    attacks is given beside it.
     """
     require_method(interval)
     if (potential is None) != (most is None):

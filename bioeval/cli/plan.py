@@ -24,30 +24,35 @@ if TYPE_CHECKING:
 
 @click.command("plan", cls=Command)
 @click.argument("data", required=False)
-@click.option("--templates", type=float, metavar="N", help="Gallery templates, as 1e8.")
-@click.option("--dim", type=int, metavar="D", help="Features of an embedding.  [a matrix]")
-@click.option("--subjects", type=float, metavar="N", help="People.  [a fifth of the templates]")
-@click.option("--probes", type=float, metavar="N", help="Probes.  [all against all]")
+@click.option(
+    "--templates", type=float, metavar="N", help="Number of gallery templates, such as 1e8."
+)
+@click.option(
+    "--dim", type=int, metavar="D", help="Dimensions of the embeddings.  [a matrix of scores]"
+)
+@click.option(
+    "--subjects", type=float, metavar="N", help="Number of subjects.  [a fifth of the templates]"
+)
+@click.option("--probes", type=float, metavar="N", help="Number of probes.  [all against all]")
 @click.option(
     "--dtype", type=click.Choice(["float16", "float32", "float64"]), default="float32",
-    help="Of embeddings or scores.",
+    help="Data type of the embeddings or scores.",
 )  # fmt: skip
-@click.option("--protocol", default="auto", metavar="CARD", help="Name of a protocol, or a card.")
-@click.option("--no-auc", is_flag=True, help="Without AUC, d' and the like.")
+@click.option(
+    "--protocol",
+    default="auto",
+    metavar="CARD",
+    help="Name of a protocol, or path of a card (.toml).",
+)
+@click.option("--no-auc", is_flag=True, help="Plan without AUC, d' and similar measures.")
 @click.option("--workers", type=int, default=1, metavar="N", help="Processor cores.")
 @output_options("results.nc, summary.json and table.txt")
 @reading_options
 def command(data: str | None, protocol: str, **options: Any) -> None:
     """Estimate the comparisons, memory and processor time of an evaluation.
 
-    DATA is what will be evaluated; without it, --templates and --dim describe embeddings, or
-    --templates alone a matrix. A short evaluation is measured on this machine.
-
-    Examples
-    --------
-      bioeval plan --templates 1e6 --dim 512 --workers 64
-      bioeval plan --templates 2e5 --probes 1e4 --dim 128 --protocol market1501
-      bioeval plan scores.zarr --workers 8
+    DATA is what will be evaluated. Without it, --templates and --dim describe embeddings, and
+    --templates alone describes a matrix. A short evaluation is timed on this machine.
     """
     options["auc"] = not options.pop("no_auc")
     output = Output.take(options)

@@ -17,18 +17,15 @@ _LEAST_WIDTH = 20
 
 @click.command("protocols", cls=Command)
 @click.argument("card", required=False)
-@click.option("--check", is_flag=True, help="Only: is it valid, and may it ship with bioeval?")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Only check whether the card is valid, and whether it may ship with bioeval.",
+)
 @terms_option
 @json_option("Print one JSON document.")
 def command(card: str | None, check: bool, terms: str, as_json: bool) -> None:
-    """List the protocols, or explain CARD: a protocol's name, or the path of a card (.toml).
-
-    Examples
-    --------
-      bioeval protocols
-      bioeval protocols course-all-vs-all --terms iso
-      bioeval protocols my-protocol.toml --check
-    """
+    """List the protocols, or explain CARD, a protocol's name or card file (.toml)."""
     from bioeval.cli.console import put, show, show_json, terminal_width
     from bioeval.protocol import available, explain, load
     from bioeval.views.terms import TermTranslator

@@ -38,9 +38,11 @@ _SAVED = (".nc",)
 
 @click.command("report", cls=Command)
 @click.argument("data", nargs=-1, required=True)
-@click.option("--out", required=True, metavar="HTML", help="The page to write.")
-@click.option("--force", is_flag=True, help="Replace the page if it exists.")
-@click.option("--title", default="", metavar="TEXT", help="Title of the page.  [the systems]")
+@click.option("--out", required=True, metavar="HTML", help="Page to write.")
+@click.option("--force", is_flag=True, help="Replace HTML if it exists.")
+@click.option(
+    "--title", default="", metavar="TEXT", help="Title of the page.  [names of the systems]"
+)
 @click.option(
     "--name", "names", multiple=True, metavar="NAME",
     help="Name of a system; repeatable, in the order of DATA.  [the files' names]",
@@ -49,13 +51,16 @@ _SAVED = (".nc",)
     "--protocol",
     default="auto",
     metavar="CARD",
-    help="Name of a protocol, or path of a card (.toml); auto takes the course's for the layout.",
+    help="Name of a protocol, or path of a card (.toml); auto: the course's protocol for the "
+    "layout.",
 )
 @click.option(
     "--interval",
     type=click.Choice([*INTERVALS, "none"]),
-    help="Method of the confidence intervals.  [subject-bootstrap; wilson where the subjects of "
-    "pairs are not known]",
+    metavar="METHOD",
+    help="Method of the confidence intervals: subject-bootstrap, subject-bootstrap-bca, "
+    "subject-bootstrap-logit, analytic, wilson, clopper-pearson or none.  "
+    "[subject-bootstrap, or wilson for pairs without subjects]",
 )
 @interval_options
 @band_option
@@ -64,7 +69,7 @@ _SAVED = (".nc",)
     type=click.IntRange(0),
     default=10,
     metavar="N",
-    help="Folds of subjects that say what to expect of new people; 0 leaves it out.",
+    help="Folds of subjects, for the rates to expect for new subjects; 0 leaves them out.",
 )
 @click.option(
     "--worst",
@@ -79,13 +84,14 @@ _SAVED = (".nc",)
     "probes",
     multiple=True,
     metavar="N|NAME",
-    help="Show this row as bioeval explain does: its position, from 0, or the name of its "
+    help="Explain this row as bioeval explain does: its position, from 0, or the name of its "
     "template; repeatable.",
 )
 @click.option(
     "--thresholds",
     type=ThresholdsOption(),
-    help="Number of thresholds, a file with one a line, or the thresholds.  [the card's]",
+    help="Number of thresholds, the thresholds, or a file with one threshold per line.  [the "
+    "card's]",
 )
 @far_option
 @terms_option
@@ -94,21 +100,11 @@ _SAVED = (".nc",)
 def command(
     data: tuple[str, ...], out: str, force: bool, names: tuple[str, ...], **options: Any
 ) -> None:
-    """Evaluate DATA and write one HTML page, which needs no network and no other file.
+    """Evaluate DATA and write one HTML page that needs no network or other file.
 
-    DATA are files as `bioeval run` reads them, a system each, or results.nc that it wrote. The page
-    has the answer in a few sentences, rates that move with the threshold and the rank, the curves,
-    all figures with intervals, and what it was made from.
-
-    Examples
-    --------
-      bioeval report scores.npz --out report.html
-      bioeval report old.npz new.npz --out both.html --name old --name new
-      bioeval report new.npz old.npz --out both.html --margin frr_at_far=0.01
-      bioeval report reid.npz --protocol market1501 --out reid.html
-      bioeval report results/results.nc --out report.html
-      bioeval report scores.npz --out report.html --explain 17
-      bioeval report scores.npz --out report.html --workers 4
+    DATA are files as `bioeval run` reads them, one per system, or the results.nc that it writes.
+    The page has the answer in a few sentences, rates that follow the threshold and the rank,
+    curves, all figures with their intervals, and the provenance of the data.
     """
     from bioeval.cli.outputs import check_page
 

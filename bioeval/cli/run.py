@@ -48,68 +48,72 @@ experiment_options = option_group(
     click.option(
         "--train",
         type=SIZE,
-        help="Proportion or number of subjects for choosing the threshold; the others are tested. "
-        "Options not given are those of course-experiment.",
+        help="Proportion or number of subjects for choosing the threshold; the others are "
+        "tested. Other options default to those of course-experiment.",
     ),
     click.option(
-        "--validation", type=SIZE, help="Subjects for choosing the threshold, beside --train."
+        "--validation",
+        type=SIZE,
+        help="Subjects for choosing the threshold, apart from those of --train.",
     ),
     click.option(
         "--gallery-templates",
         type=GALLERY,
-        help="Templates of each subject that are enrolled: number, proportion, or session=1.",
+        help="Templates of each subject to enrol: number, proportion, or session=1.",
     ),
     click.option(
         "--gallery-quality",
         metavar="COLUMN",
-        help="Enrol the templates with the largest values in this metadata column, none at random.",
+        help="Enrol the templates with the largest values in this metadata column, instead of "
+        "random ones.",
     ),
     click.option(
         "--by",
         type=click.Choice(["subject", "sample"]),
-        help="Divide subjects, or the templates of each: --train is of these.  [subject]",
+        help="Unit of --train: subjects, or the templates of each subject.  [subject]",
     ),
-    click.option("--unseen", type=SIZE, help="With --by sample: subjects who are only tested."),
+    click.option("--unseen", type=SIZE, help="With --by sample: subjects that are only tested."),
     click.option(
         "--stratify",
         metavar="COLUMN",
-        help="Train on the same proportions of this metadata column; numbers by quartiles.",
+        help="Keep the proportions of this metadata column in the training part; numbers are "
+        "taken by quartile.",
     ),
-    click.option("--unenrolled", type=SIZE, help="Test subjects who are not enrolled."),
+    click.option("--unenrolled", type=SIZE, help="Test subjects that are not enrolled."),
     click.option(
-        "--enrolled", type=SIZE, help="Test subjects who are enrolled, in place of --unenrolled."
+        "--enrolled", type=SIZE, help="Test subjects that are enrolled, instead of --unenrolled."
     ),
     click.option(
         "--probe-templates",
         type=click.IntRange(1),
         metavar="N",
-        help="The most templates of an enrolled subject that are probes.  [all others]",
+        help="Largest number of probes of an enrolled subject.  [all other templates]",
     ),
     click.option(
         "--too-few",
         type=click.Choice(["raise", "enrol", "probe", "drop"]),
-        help="What becomes of subjects with too few templates.  [raise]",
+        help="How to treat subjects with too few templates.  [raise]",
     ),
     click.option(
-        "--repeats", type=click.IntRange(1), metavar="N", help="How often all this is drawn."
+        "--repeats", type=click.IntRange(1), metavar="N", help="Number of random experiments."
     ),
     click.option(
         "--target",
         metavar="RULE",
-        help="With folds or --train: how the threshold is chosen: eer, far=0.001, hter, accuracy, "
-        "cost=P,M,A, fixed=T.",
+        help="Rule for choosing the threshold, with folds or --train: eer, far=0.001, hter, "
+        "accuracy, cost=P,M,A, fixed=T.",
     ),
-    assure_options("With --target far=X: find another threshold on each training part,"),
+    assure_options("With --target far=X: choose a threshold on each training part"),
     click.option(
         "--claims",
         type=CLAIMS,
-        help="Draw the claims of verification: genuine=0.5,per_probe=1 (defaults).",
+        help="Draw the claims of verification at random: genuine=0.5,per_probe=1 (defaults).",
     ),
     click.option(
         "--attempts",
         metavar="COLUMN",
         help="Verification: all probes of a subject with the same value in this metadata column "
-        "make one attempt, accepted if any is.",
+        "make one attempt, accepted if any probe is accepted.",
     ),
 )
 
@@ -219,7 +223,7 @@ def _require_verification(card: Protocol, option: str) -> Verification:
 @output_options(
     "results.nc, summary.json, table.txt and curves",
     "draw the plots",
-    ": rates are fractions, null is what is not defined, and infinite thresholds are the words "
+    ": rates are fractions, undefined values are null, and infinite thresholds are the words "
     '"inf" and "-inf"',
     report=True,
 )
@@ -235,7 +239,8 @@ def _require_verification(card: Protocol, option: str) -> Verification:
 @click.option(
     "--thresholds",
     type=ThresholdsOption(),
-    help="Number of thresholds, a file with one a line, or the thresholds.  [the card's]",
+    help="Number of thresholds, the thresholds, or a file with one threshold per line.  [the "
+    "card's]",
 )
 @ranks_option
 @far_option
@@ -243,7 +248,9 @@ def _require_verification(card: Protocol, option: str) -> Verification:
 @click.option(
     "--interval",
     type=click.Choice(INTERVALS),
-    help="Add confidence intervals; subject-bootstrap is recommended.  [none]",
+    metavar="METHOD",
+    help="Add confidence intervals: subject-bootstrap (recommended), subject-bootstrap-bca, "
+    "subject-bootstrap-logit, analytic, wilson or clopper-pearson.  [none]",
 )
 @interval_options
 @band_option
@@ -251,28 +258,32 @@ def _require_verification(card: Protocol, option: str) -> Verification:
     "--fta",
     type=float,
     metavar="P",
-    help="Verification: add rates with this failure-to-acquire rate, of ISO/IEC 19795-1.  [0]",
+    help="Verification: add rates that include this failure-to-acquire rate (ISO/IEC 19795-1).  "
+    "[0]",
 )
 @click.option(
-    "--fte", type=float, metavar="P", help="The same with this failure-to-enrol rate.  [0]"
+    "--fte",
+    type=float,
+    metavar="P",
+    help="Verification: add rates that include this failure-to-enrol rate.  [0]",
 )
 @click.option(
     "--per-query",
     is_flag=True,
-    help="Re-identification: name the worst queries; with --out write queries.csv, with --json "
-    "list them all, the worst first.",
+    help="Re-identification: list the worst queries. With --out, write queries.csv; with --json, "
+    "list all queries, the worst first.",
 )
 @click.option(
     "--worst",
     type=click.IntRange(min=1),
     metavar="N",
-    help="List the N nearest impostor pairs and the N farthest genuine pairs, with what looks like "
-    "errors of labels; with --out write worst_pairs.csv and suspect_templates.csv.",
+    help="List the N nearest impostor pairs and the N farthest genuine pairs, and likely errors "
+    "of labels. With --out, write worst_pairs.csv and suspect_templates.csv.",
 )
 @images_option
 @cluster_options()
 @click.option(
-    "--no-auc", is_flag=True, help="Leave out AUC, d' and the like: several times faster."
+    "--no-auc", is_flag=True, help="Leave out AUC, d' and similar measures: several times faster."
 )
 def command(
     data: str,
@@ -284,35 +295,13 @@ def command(
     images: str | None,
     **options: Any,
 ) -> None:
-    """Evaluate DATA: scores or embeddings, in a file, a zarr store, or at an address.
+    """Evaluate DATA: scores or embeddings in a file, a zarr store or a web address.
 
-    `bioeval convert --list` has the formats: .npz, .npy, .csv, .mat, .h5, .zarr, .parquet and more.
-    Every rate is over the attempts of its own class; the table says how many there are.
+    `bioeval convert --list` lists the formats: .npz, .npy, .csv, .mat, .h5, .zarr, .parquet and
+    more. FRR is a proportion of the genuine attempts, FAR of the impostor attempts; the table gives
+    the number of each.
 
-    Examples
-    --------
-      bioeval run scores.npz
-      bioeval run matrix.npy --kind similarity --labels people.csv
-      bioeval run faces.npz --embeddings dlib128 --labels subject --metric l2 --out results --plots
-      bioeval run reid.npz --protocol market1501 --per-query
-      bioeval run pairs.csv --json
-      bioeval run scores.npz --protocol course-kfold
-      bioeval run scores.npz --train 0.5 --gallery-templates 2 --unenrolled 0.3 --repeats 100
-      bioeval run scores.npz --train 0.5 --by sample --unseen 0.3
-      bioeval run scores.npz --train 0.5 --gallery-templates 2 --gallery-quality sharpness
-      bioeval run scores.npz --claims genuine=0.1
-      bioeval run features.mat
-      bioeval run features.npz --embeddings x --labels images.txt --names-of market1501
-      bioeval run scores.npz --interval subject-bootstrap
-      bioeval run scores.npz --fta 0.02 --fte 0.01
-      bioeval run visits.npz --attempts visit
-      bioeval run scores.npz --worst 20 --out results
-      bioeval run scores.npz --interval subject-bootstrap --report report.html
-      bioeval run scores.npz --worst 20 --images file --report report.html
-      bioeval run scores.zarr --memory 2GiB
-      bioeval run scores.npz --workers 2 --checkpoint counted
-
-    KEY names an array in a .npz or .mat file whose arrays have names of their own.
+    KEY names an array in a file that has several arrays, such as .npz or .mat.
     """
     options["auc"] = not options.pop("no_auc")
     options["plots"] = options["plots"] or bool(plot_formats)

@@ -111,7 +111,7 @@ class Evaluation:
             return []
         named = ", ".join(x.check for x in self.check.of("error", "warning", "note"))
         of = f" ({named})" if named else ""
-        said = f"Labels and metadata: {self.check.in_words()}{of}; bioeval check says more"
+        said = f"Labels and metadata: {self.check.in_words()}{of}; run bioeval check for details"
         return [Text(""), Text(said, "bold red" if self.check.misleads else "dim")]
 
     def shown_by_name(self) -> dict[str, xr.DataTree]:

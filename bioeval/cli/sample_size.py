@@ -19,20 +19,25 @@ from bioeval.cli.study_command import StudyCommand
 
 @click.command("sample-size", cls=Command)
 @click.argument("pilot", required=False)
-@click.option("--far", type=float, default=1e-4, metavar="X", help="The FAR to show.")
+@click.option("--far", type=float, default=1e-4, metavar="X", help="FAR of the operating point.")
 @click.option(
     "--width",
     "frr_width",
     type=float,
     default=0.01,
     metavar="W",
-    help="The ends of the interval are to be at most so far apart.",
+    help="Largest width of the interval.",
 )
 @click.option(
-    "--measure", type=click.Choice(["frr", "eer"]), default="frr", help="Whose interval it is."
+    "--measure",
+    type=click.Choice(["frr", "eer"]),
+    default="frr",
+    help="Measure whose interval is planned.",
 )
-@click.option("--threshold", type=THRESHOLD, help="Of the pilot.  [the loosest that keeps --far]")
-@click.option("--frr", type=float, metavar="P", help="Without a pilot: the FRR that is expected.")
+@click.option(
+    "--threshold", type=THRESHOLD, help="Threshold of the pilot.  [the loosest that keeps --far]"
+)
+@click.option("--frr", type=float, metavar="P", help="Without a pilot: expected FRR.")
 @click.option(
     "--icc",
     type=float,
@@ -44,15 +49,17 @@ from bioeval.cli.study_command import StudyCommand
     type=float,
     default=0.0,
     metavar="R",
-    help="Without a pilot: what it grows by where they share a template.",
+    help="Without a pilot: increase of --icc for two errors that share a template.",
 )
-@click.option("--templates", type=WHOLE_NUMBERS, help="Templates of each subject.  [2,3,5,10]")
+@click.option(
+    "--templates", type=WHOLE_NUMBERS, help="Numbers of templates per subject.  [2,3,5,10]"
+)
 @click.option(
     "--templates-per-session",
     type=int,
     default=1,
     metavar="N",
-    help="Templates that a subject gives in one visit.",
+    help="Templates per subject and visit.",
 )
 @click.option(
     "--confidence", type=float, default=0.95, metavar="C", help="Confidence of the interval."
@@ -62,22 +69,16 @@ from bioeval.cli.study_command import StudyCommand
     type=float,
     default=0.92,
     metavar="P",
-    help="Planned probability that the interval is as narrow as wanted.",
+    help="Planned probability that the interval is at most as wide as --width.",
 )
-@seed_option("Of an EER.")
+@seed_option("Random seed, for an EER.")
 @output_options("results.nc, summary.json and table.txt")
 @reading_options
 def command(pilot: str | None, **options: Any) -> None:
-    """Say how many subjects, templates and sessions a test of verification needs.
+    """Find how many subjects, templates and sessions a verification test needs.
 
-    PILOT is the scores of a first, small test, from which the spread between people is taken;
-    without it, --frr and --icc are assumed.
-
-    Examples
-    --------
-      bioeval sample-size pilot.npz --far 1e-4 --width 0.01
-      bioeval sample-size pilot.npz --measure eer --width 0.005
-      bioeval sample-size --far 1e-3 --frr 0.02 --icc 0.2 --templates 3,6 --templates-per-session 3
+    PILOT is the scores of a first, small test, which gives the variation between subjects. Without
+    it, --frr and --icc are assumed.
     """
     with StudyCommand(pilot or "", options) as run:
         from bioeval.evaluation.sample_size import blocks, sample_size

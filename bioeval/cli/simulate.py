@@ -33,14 +33,14 @@ def _require_room(out: str, scores: Scores) -> None:
     "--templates",
     type=COUNTS,
     default="10",
-    help="Templates of each: 5, a range to draw from (2-8), or a list (3,5,4).",
+    help="Templates per subject: 5, a range to draw from (2-8), or a list (3,5,4).",
 )
 @click.option("--out", required=True, metavar="FILE", help="File to write: .npz, or .npy.")
 @click.option(
     "--model",
     type=click.Choice(["gaussian-embeddings", "gaussian-scores"]),
     default="gaussian-embeddings",
-    help="Embeddings that are compared, or scores drawn one by one.",
+    help="Draw embeddings and compare them, or draw each score.",
 )
 @click.option(
     "--layout",
@@ -52,14 +52,15 @@ def _require_room(out: str, scores: Scores) -> None:
     "--unenrolled",
     type=AMOUNT,
     default=0,
-    help="Unenrolled subjects, who only probe: their number, or a fraction of the subjects.",
+    help="Unenrolled subjects, which have probes only: their number, or a fraction of the "
+    "subjects.",
 )
 @click.option("--kind", type=click.Choice(["distance", "similarity"]), default="distance")
 @click.option("--dimensions", type=int, help="Dimensions of the embeddings.  [16]")
 @click.option("--between", type=float, help="SD of the subjects' centres.  [1]")
 @click.option("--within", type=NUMBERS, help="SD of a subject's templates.  [0.6]")
 @click.option("--metric", metavar="M", help="cosine, l2, l1, linf or bhattacharyya.  [l2]")
-@click.option("--sessions", type=int, help="Sessions in which every subject was captured.")
+@click.option("--sessions", type=int, help="Number of sessions, each with every subject.")
 @click.option("--session-sd", type=float, help="SD of the offsets of sessions.  [0.3]")
 @click.option("--cameras", type=int, help="Number of cameras.")
 @click.option("--camera-sd", type=float, help="SD of the offsets of cameras.  [0.3]")
@@ -71,24 +72,20 @@ def _require_room(out: str, scores: Scores) -> None:
 @click.option(
     "--attacks",
     metavar="SPECIES=S,...",
-    help="Attack presentations of each species and strength: 0 an impostor, 1 the target.",
+    help="Attack presentations of each species, by strength from 0 (like an impostor) to 1 (like "
+    "the target).",
 )
-@click.option("--presentations", type=int, help="Of each species against each subject.  [5]")
-@seed_option("The same seed, the same scores.")
-@json_option("Describe what was written as JSON.")
+@click.option(
+    "--presentations", type=int, help="Attack presentations of each species per subject.  [5]"
+)
+@seed_option("Random seed; the same seed gives the same scores.")
+@json_option("Describe the written file as JSON.")
 def command(out: str, as_json: bool, within: Any, **options: Any) -> None:
-    """Draw a population, compare its templates, and write the scores with their labels.
+    """Simulate a population, and write the scores of its templates with labels.
 
-    A subject whose embeddings lie near the common centre is near to all others: `bioeval zoo` finds
-    such wolves and lambs, although no option asked for them. With --model gaussian-scores all
-    subjects are alike, unless --goat-sd, --wolf-sd or --lamb-sd makes them differ.
-
-    Examples
-    --------
-      bioeval simulate --subjects 100 --templates 5 --out scores.npz
-      bioeval simulate --layout probe-against-gallery --probes 3 --unenrolled 0.2 --out open.npz
-      bioeval simulate --attacks print=0.6,mask=0.9 --out attacked.npz
-      bioeval simulate --model gaussian-scores --d-prime 3 --kind similarity --out gauss.npz
+    Subjects whose embeddings lie near the common centre are near to all others, and `bioeval zoo`
+    finds them as wolves and lambs. With --model gaussian-scores all subjects are alike, unless
+    --goat-sd, --wolf-sd or --lamb-sd makes them differ.
     """
     from bioeval.cli.console import put, show_json
     from bioeval.scores.formats import save

@@ -23,18 +23,17 @@ site_options = option_group(
         "--protocol",
         default="auto",
         metavar="CARD",
-        help="Name of a protocol, or path of a card (.toml); all sites give the same one.",
+        help="Name of a protocol, or path of a card (.toml); the same at all sites.",
     ),
     click.option("--out", required=True, metavar="FILE", help="File to write."),
-    click.option("--force", is_flag=True, help="Replace FILE where it exists."),
-    click.option(
-        "--site", default="", metavar="NAME", help="Name of the site, where several have data."
-    ),
+    click.option("--force", is_flag=True, help="Replace FILE if it exists."),
+    click.option("--site", default="", metavar="NAME", help="Name of the site."),
     click.option(
         "--key-file",
         "key",
         metavar="FILE",
-        help="Secret that all sites share, for digests of subjects and probes.  [a public one]",
+        help="File with a secret that all sites share, for digests of subjects and probes.  [a "
+        "public key]",
     ),
     ranks_option,
     json_option("Print one JSON document."),

@@ -21,49 +21,53 @@ _OF_SHARING = ("salt", "min_count")
 @click.option(
     "--name",
     metavar="NAME",
-    help="Name of the system, which merges with tallies of the same name.  [the file's]",
+    help="Name of the system; tallies of the same name merge.  [the file's name]",
 )
 @click.option(
     "--thresholds",
     type=ThresholdsOption(),
-    help="Thresholds, or a file with one a line; all sites give the same.  [the card's]",
+    help="Thresholds, or a file with one threshold per line; the same at all sites.  [the card's]",
 )
 @far_option
 @click.option(
-    "--normalize", type=NUMBERS, metavar="LOW,HIGH", help="GOM: the distances that become 0 and 1."
+    "--normalize",
+    type=NUMBERS,
+    metavar="LOW,HIGH",
+    help="GOM: distances that are scaled to 0 and 1.",
 )
 @click.option(
     "--points",
     is_flag=True,
-    help="Keep impostor scores around operating points, which a merged tally then has exactly.",
+    help="Keep impostor scores around operating points, so that a merged tally has exact "
+    "operating points.",
 )
 @click.option(
     "--mates",
     metavar="FILE",
-    help="DATA is one part of a gallery: the merged files of `bioeval best-mates`.",
+    help="Merged file of bioeval best-mates, if DATA is one part of a gallery.",
 )
 @click.option(
     "--fold",
     is_flag=True,
-    help="Fold the facts of each probe into counts by threshold and rank: a small file.",
+    help="Write counts by threshold and rank instead of facts per probe: a small file.",
 )
 @click.option(
     "--share",
     is_flag=True,
-    help="Write counts alone, to give away: no score, no name, no fact of one person.",
+    help="Write counts only, to share: no score, no name, no fact about one subject.",
 )
 @click.option(
     "--salt-file",
     "salt",
     metavar="FILE",
-    help="With --share: hash digests of subjects and probes again with this secret.  [drop them]",
+    help="With --share: hash the digests of subjects and probes with this secret.  [omit them]",
 )
 @click.option(
     "--min-count",
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="With --share: leave out thresholds and ranks until no count is from 1 to below N.",
+    help="With --share: leave out thresholds and ranks until no count is between 1 and N - 1.",
 )
 @cluster_options()
 def command(
@@ -78,18 +82,10 @@ def command(
     name: str | None,
     **options: Any,
 ) -> None:
-    """Count DATA under a protocol, and write the counts, which merge with those of other sites.
+    """Count DATA under a protocol, and write counts that other sites can add to.
 
-    Merged by `bioeval merge`, they give the rates of all data together. What the file says of
-    people is printed, and is in the file.
-
-    Examples
-    --------
-      bioeval tally north.npz --site north --thresholds grid.txt --out north.tally
-      bioeval tally north.npz --site north --points --out north.tally
-      bioeval tally north.npz --site north --thresholds grid.txt --share --min-count 5 --out n.tally
-      bioeval tally north.npz --site north --mates all.mates --out north.tally
-      bioeval tally north.zarr --site north --workers 8 --checkpoint counted --out north.tally
+    `bioeval merge` adds the counts of several sites, and prints the rates of all their data. The
+    command prints what the file discloses about people.
     """
     place = take_out(out, force, (data,))
     sharing = {name: options.pop(name) for name in _OF_SHARING}

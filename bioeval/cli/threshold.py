@@ -37,34 +37,48 @@ if TYPE_CHECKING:
 @click.command("threshold", cls=Command)
 @click.argument("data")
 @click.argument("second", required=False, metavar="[FILE]")
-@click.option("--target", default="far=0.001", metavar="TARGET", help="How to choose it.")
+@click.option(
+    "--target",
+    default="far=0.001",
+    metavar="TARGET",
+    help="Rule for choosing the threshold; see Details.",
+)
 @click.option(
     "--task",
     type=click.Choice(["verification", "open_set"]),
     default="verification",
-    help="open_set: for searches of a gallery in which some people are not enrolled.",
+    help="Verification, or searches of a gallery by enrolled and unenrolled subjects (open_set).",
 )
 @click.option(
     "--folds",
     type=click.IntRange(2),
     metavar="N",
-    help="Folds of subjects.  [10, or those of the pairs]",
+    help="Number of folds of subjects.  [10, or the folds of the pairs]",
 )
 @click.option(
-    "--repeats", type=click.IntRange(1), metavar="N", help="How often to draw the folds.  [20]"
+    "--repeats",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Number of random divisions into folds.  [20]",
 )
-@assure_options("Find a threshold")
-@click.option("--new-gallery", is_flag=True, help="Assure it for other galleries too.")
+@assure_options("Choose a threshold")
+@click.option("--new-gallery", is_flag=True, help="With --assure: hold for other galleries too.")
 @click.option(
-    "--at", "threshold", type=float, metavar="T", help="With --claim: a threshold fixed beforehand."
+    "--at",
+    "threshold",
+    type=float,
+    metavar="T",
+    help="With --claim: threshold that was fixed beforehand.",
 )
 @click.option(
-    "--claim", metavar="RATE", help="Say whether the data show far=X, or frr=X, at --at T."
+    "--claim",
+    metavar="RATE",
+    help="Test whether the data show far=X or frr=X at the threshold --at.",
 )
 @click.option(
     "--extrapolate",
     is_flag=True,
-    help="Also a threshold for a FAR that the people do not support, by a model.",
+    help="Also estimate by a model the threshold of a FAR too small for the number of subjects.",
 )
 @templates_option
 @fusion_option
@@ -72,7 +86,7 @@ if TYPE_CHECKING:
     "--rank-unit",
     type=click.Choice(["template", "subject"]),
     default="template",
-    help="With --task open_set: whether templates are ranked, or subjects by their fused score.",
+    help="With --task open_set: rank templates, or subjects by their fused score.",
 )
 @interval_options
 @cluster_options()
@@ -81,28 +95,18 @@ if TYPE_CHECKING:
 @terms_option
 @reading_options
 def command(data: str, target: str, name: str | None, terms: str, **options: Any) -> None:
-    """Find the threshold to install for DATA, and the FAR and FRR to expect of new subjects.
+    """Choose a threshold for DATA, and estimate FAR and FRR for new subjects.
 
-    The threshold is chosen on all data. What to expect of it is estimated by choosing it on some of
-    the subjects and evaluating it on the others, in repeated folds.
+    The threshold is chosen on all data. FAR and FRR are estimated in repeated folds: a threshold is
+    chosen on some of the subjects and evaluated on the others.
 
     TARGET is one of
-      far=0.001        the smallest FRR with FAR at most this
+      far=0.001        the smallest FRR with FAR at most 0.001
       eer              the equal error rate
       frr=X            the smallest FAR with FRR at most X
       hter, accuracy   the smallest (FAR + FRR) / 2, the largest accuracy
-      cost=P,M,A       the least cost: prior P, cost of a miss M, of a false accept A
+      cost=P,M,A       the least cost: prior P, M of a miss, A of a false accept
       fixed=T          the threshold T itself
-
-    Examples
-    --------
-      bioeval threshold scores.npz --target far=1e-3
-      bioeval threshold scores.npz --target far=1% --assure 0.95
-      bioeval threshold others.npz --at 3.61 --claim far=1%
-      bioeval threshold scores.npz --target far=1e-3 --folds 10 --repeats 20 --out study
-      bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer --json
-      bioeval threshold scores.npz --repeats 100 --workers 4 --checkpoint counted
-      bioeval threshold faces.npz --embeddings dlib128 --target far=1e-4 --extrapolate
     """
     if options["threshold"] is not None or options["claim"] is not None:
         _check_claim(data, {**options, "name": name, "terms": terms})
@@ -244,7 +248,7 @@ def _extrapolated(
             f"Threshold {threshold_text(row['threshold'])}: the upper limit of the FAR is "
             f"{row['far_high']:.3g}{estimate}."
         )
-    lines = Text(f"\nBeyond what the people support: {LABEL}\n", "bold")
+    lines = Text(f"\nBelow the measurable FAR: {LABEL}\n", "bold")
     lines.append(f"  {said}\n", "not bold").append(f"  By {words['model']}.", "not bold dim")
     plain = {**row, **words, "confidence": found.attrs["confidence"]}
     return Group(table, lines), plain, found

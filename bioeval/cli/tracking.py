@@ -18,73 +18,69 @@ if TYPE_CHECKING:
 @click.command("tracking", cls=Command)
 @click.argument("truth")
 @click.argument("result")
-@click.option("--iou", type=float, default=0.5, help="Smallest overlap of a match.")
+@click.option("--iou", type=float, default=0.5, help="Smallest overlap (IoU) of a match.")
 @click.option(
     "--frames",
     type=FRAMES,
     multiple=True,
     metavar="N|NAME=N",
-    help="Length of the sequence, or of the sequence (or camera) NAME; repeatable.  [what "
-    "seqinfo.ini says, else the frames with rows]",
+    help="Number of frames of the sequence, or of the sequence or camera NAME; repeatable.  "
+    "[from seqinfo.ini, else the frames with rows]",
 )
 @click.option(
     "--pairing",
     type=click.Choice(["last-known", "previous-frame"]),
     default="last-known",
-    help="Which pairings are kept: each target's last (py-motmetrics), or those of the frame "
-    "before (TrackEval).",
+    help="Pairings to keep: the last one of each target (py-motmetrics), or those of the "
+    "previous frame (TrackEval).",
 )
 @click.option(
     "--mostly-tracked",
     type=click.Choice(["at-least", "more-than"]),
     default="at-least",
-    help="Whether exactly 80 % is mostly tracked.",
+    help="Count a target tracked in exactly 80 % of its frames as mostly tracked (at-least) or "
+    "not (more-than).",
 )
 @click.option(
     "--ignored",
     type=click.Choice(["motchallenge", "mot20", "remove", "count"]),
     default="motchallenge",
-    help="Results on ground truth to be ignored: removed on distractors, all removed, or all "
-    "counted.",
+    help="Result boxes on ignored ground truth: remove those on distractors (motchallenge, "
+    "mot20), remove all, or count all.",
 )
 @click.option(
     "--duplicates",
     type=click.Choice(["raise", "accept"]),
     default="raise",
-    help="What an id is that the result has twice in a frame: an error, or two boxes.",
+    help="How to treat an id that occurs twice in a frame of the result: as an error, or as two "
+    "boxes.",
 )
 @click.option(
     "--parts",
     type=click.Choice(["sequences", "cameras"]),
     default="sequences",
-    help="What the files of a folder are.",
+    help="Meaning of the files of a folder.",
 )
 @click.option(
     "--columns",
     default="motchallenge",
     metavar="NAMES",
-    help="motchallenge; cityflow (camera,id,frame,left,top,width,height); or the columns in order.",
+    help="Columns: motchallenge, cityflow (camera,id,frame,left,top,width,height), or their "
+    "names in order.",
 )
 @click.option("--targets", is_flag=True, help="List every target.")
 @output_options(
     "results.nc, summary.json, table.txt, hota.csv and targets.csv",
-    "segments.csv, a timeline of the targets and HOTA by threshold",
+    "write segments.csv, and draw a timeline of the targets and HOTA by threshold",
     ": rates are fractions",
 )
 def command(truth: str, result: str, targets: bool, **options: Any) -> None:
     """Evaluate the tracks of RESULT against the ground truth TRUTH.
 
-    Both are files of rows frame,id,left,top,width,height,... as MOTChallenge has them (commas or
-    blanks, plain or gzip), or folders: <sequence>/gt/gt.txt with <sequence>/seqinfo.ini, or
-    <sequence>.txt, for the ground truth, and <sequence>.txt for the results. Several sequences are
-    summed up by their counts.
-
-    Examples
-    --------
-      bioeval tracking gt.txt tracker.txt --frames 1050
-      bioeval tracking MOT17/train tracker/MOT17 --pairing previous-frame --mostly-tracked more-than
-      bioeval tracking cameras/gt cameras/tracks --parts cameras
-      bioeval tracking truth.txt track3.txt --columns cityflow --json
+    Both are files in the format of MOTChallenge, with rows frame,id,left,top,width,height,...
+    separated by commas or blanks, plain or gzip. Or both are folders: the ground truth has
+    <sequence>/gt/gt.txt with <sequence>/seqinfo.ini, or <sequence>.txt; the results have
+    <sequence>.txt. Counts are added over sequences.
     """
     output = Output.take(options)
     options["frames"] = _lengths(options["frames"])

@@ -41,7 +41,7 @@ def _by_name(text: str) -> dict[str, float]:
     type=int,
     required=True,
     metavar="N",
-    help="People who come a day.",
+    help="People per day.",
 )
 @click.option(
     "--impostors",
@@ -49,47 +49,46 @@ def _by_name(text: str) -> dict[str, float]:
     type=float,
     required=True,
     metavar="P",
-    help="Proportion of them who are impostors, or not on the watch list.",
+    help="Proportion of people who are impostors, or who are not on the watch list.",
 )
-@click.option("--far", "far_target", type=float, metavar="X", help="Operate at FAR <= X.")
-@click.option("--threshold", type=THRESHOLD, help="Operate at this threshold, or at eer.")
+@click.option(
+    "--far", "far_target", type=float, metavar="X", help="Operating point: FAR at most X."
+)
+@click.option("--threshold", type=THRESHOLD, help="Operating point: a threshold, or eer.")
 @click.option(
     "--gallery-size",
     type=int,
     metavar="N",
-    help="Watch list of N people: FPIR = 1 - (1 - FAR)^N, comparisons taken as independent.",
+    help="Watch list of N people: FPIR = 1 - (1 - FAR)^N, if comparisons are independent.",
 )
 @click.option(
     "--rates",
     type=Typed("rates", _by_name, "rates by name, as far=0.001,frr=0.02 or fpir=0.01,fnir=0.1"),
-    help="Rates in place of DATA; each may have _low and _high.",
+    help="Rates instead of DATA; each may have _low and _high.",
 )
-@click.option("--days", type=WHOLE_NUMBERS, help="Periods in which events are counted.  [1,30,365]")
 @click.option(
-    "--task", type=click.Choice(TASKS), default=TASKS[0], help="Task of DATA whose rates are taken."
+    "--days", type=WHOLE_NUMBERS, help="Periods in days over which events are counted.  [1,30,365]"
+)
+@click.option(
+    "--task", type=click.Choice(TASKS), default=TASKS[0], help="Task of DATA that gives the rates."
 )
 @click.option(
     "--interval",
     type=click.Choice(INTERVALS),
-    help="Interval of the rates of scores.  [subject-bootstrap; wilson where the subjects of pairs "
-    "are not known]",
+    metavar="METHOD",
+    help="Method of the confidence intervals: subject-bootstrap, subject-bootstrap-bca, "
+    "subject-bootstrap-logit, analytic, wilson or clopper-pearson.  [subject-bootstrap, or "
+    "wilson for pairs without subjects]",
 )
 @interval_options
 @output_options("results.nc, summary.json and table.txt")
 @reading_options
 def command(data: str | None, **options: Any) -> None:
-    """Say how many false alarms and rejected people a system has each day in use.
+    """Estimate the false alarms and rejected people of a system per day.
 
-    DATA is scores, evaluated at the operating point; or results of bioeval run --out: the folder,
-    or its results.nc. Rates of results at a FAR have no interval of the FAR itself; those at a
-    threshold have, where the results have intervals.
-
-    Examples
-    --------
-      bioeval workload scores.npz --people 2000 --impostors 0.01 --far 0.001
-      bioeval workload scores.npz --people 10000 --impostors 0.9999 --gallery-size 500 --far 1e-5
-      bioeval workload results --people 2000 --impostors 0.01 --far 0.001 --days 1,7
-      bioeval workload --rates far=0.001,frr=0.02 --people 2000 --impostors 0.01
+    DATA is scores, evaluated at the operating point, or the results of `bioeval run --out`: the
+    folder or its results.nc. Results at a FAR have no interval of the FAR itself. Results at a
+    threshold have one if the results have intervals.
     """
     if (data is None) == (options["rates"] is None):
         raise click.UsageError("give DATA or --rates, one of the two")

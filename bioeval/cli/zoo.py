@@ -29,8 +29,8 @@ from bioeval.cli.study_command import StudyCommand
     type=THRESHOLD,
     default="eer",
     metavar="T|RULE",
-    help="Where errors are counted: a number, or eer, far=X, hter, accuracy, cost=P,M,A, chosen on "
-    "these data.",
+    help="Threshold: a number, or a rule applied to these data: eer, far=X, hter, accuracy, "
+    "cost=P,M,A.",
 )
 @templates_option
 @fusion_option
@@ -39,16 +39,16 @@ from bioeval.cli.study_command import StudyCommand
     type=float,
     default=0.25,
     metavar="Q",
-    help="Proportion of subjects that are best, and worst, of which animals are made.",
+    help="Proportion of best and of worst subjects, which define the animals.",
 )
 @click.option(
     "--permutations",
     type=click.IntRange(1),
     metavar="N",
     default=2000,
-    help="Permutations of the tests.",
+    help="Number of permutations of the tests.",
 )
-@seed_option("Seed of the halves and the permutations.")
+@seed_option("Random seed of the halves and permutations.")
 @cluster_options()
 @name_option
 @output_options(
@@ -57,19 +57,13 @@ from bioeval.cli.study_command import StudyCommand
 @terms_option
 @reading_options
 def command(data: str, **options: Any) -> None:
-    """Evaluate DATA by subject: whose errors they are, and whether goats, wolves and lambs exist.
+    """Evaluate DATA by subject, and test for goats, wolves and lambs.
 
-    For each subject: mean scores, false rejects, and false accepts by its probes (a wolf has many)
-    and by claims of it (a lamb has many), with what the rates would be without it. Tests compare
-    two halves of each subject's templates. Embeddings usually have wolves and lambs, and so do the
-    data of `bioeval simulate`: subjects near the common centre are near to all others.
-
-    Examples
-    --------
-      bioeval zoo scores.npz
-      bioeval zoo scores.npz --threshold far=0.001 --out zoo --plots
-      bioeval zoo faces.npz --embeddings dlib128 --labels subject --threshold 0.6 --json
-      bioeval zoo scores.npz --workers 2
+    The table gives the mean scores of each subject, its false rejects, the false accepts by its
+    probes (many for a wolf) and by claims of its identity (many for a lamb), and the rates without
+    the subject. The tests compare two halves of each subject's templates. Embeddings usually have
+    wolves and lambs, also those of `bioeval simulate`: subjects near the common centre are near to
+    all others.
     """
     with StudyCommand(data, options) as run:
         from bioeval.evaluation.zoo import blocks, zoo

@@ -84,7 +84,8 @@ CLAIM = {
     },
     "people": Name("number of people", "subjects"),
     "people_to_settle": Name(
-        "people with whom the guaranteed limits would settle it at this rate", "subjects"
+        "number of people for which the guaranteed limits would decide the claim at this rate",
+        "subjects",
     ),
 }
 
@@ -141,8 +142,8 @@ class Assured:
             ""
             if math.isnan(price)
             else (
-                f"; the price is {100 * price:.1f} points of FRR against the threshold that these "
-                "data alone would allow"
+                f"; this raises FRR by {100 * price:.1f} percentage points over the threshold "
+                "without assurance"
             )
         )
         install = f"Install {threshold_text(threshold)}."
@@ -221,7 +222,7 @@ def _loosest_kept(
         return found
     last = int(np.searchsorted(shares.mean, target, side="right")) - 1
     if shares.exact:
-        found.rule = "exact: every person stands in one comparison"
+        found.rule = "exact: every person is in one comparison"
         layers = np.arange(-1, last + 1)
         errors = np.append(0, np.round(shares.mean * shares.pairs))[layers + 1]
         high = exact_limits(errors, shares.pairs, confidence)[1]
@@ -283,8 +284,8 @@ def _refusal(
     return (
         f"where {100 * at:.3g} % {shares.event} in these data, the upper limit at "
         f"{100 * confidence:g} % is {100 * high:.3g} %, above the target of {100 * target:g} %; "
-        f"there are {there} {people}, and with {needed:,} or more the guaranteed rule could "
-        "promise it; more people help, more templates of the same people hardly do"
+        f"there are {there} {people}, and the guaranteed rule needs {needed:,} or more. More "
+        "people help; more templates of the same people hardly do"
     )
 
 
@@ -292,13 +293,14 @@ def _remarks(scores: Scores, found: Assured) -> list[str]:
     said = []
     if abs(found.far - found.attempts) > _APART * max(found.far, found.attempts):
         said.append(
-            f"the assured FAR weighs {found.over} alike, {100 * found.far:.3g} %; of all attempts "
-            f"it is {100 * found.attempts:.3g} %, because people have unequal numbers of templates"
+            f"the assured FAR, {100 * found.far:.3g} %, gives all {found.over} equal weight; over "
+            f"all attempts FAR is {100 * found.attempts:.3g} %, because people have unequal "
+            "numbers of templates"
         )
     if scores.is_derived:
         said.append(
-            f"the scores were made of others ({scores.origin}): the assurance holds if nothing in "
-            "them was fitted to these same people"
+            f"the scores were derived from others ({scores.origin}); the assurance holds only if "
+            "nothing was fitted to these same people"
         )
     return said
 
@@ -429,7 +431,7 @@ def check_claim(
     if name == "frr":
         means = _means_of_frr(shares, distance, replicates, seed)
     elif shares.reason:
-        raise ProtocolError(f"nothing can be said of the FAR: {shares.reason}")
+        raise ProtocolError(f"FAR cannot be assured: {shares.reason}")
     else:
         means = shares.means(np.array([0]), replicates, seed)
     if name == "far" and shares.exact:
@@ -461,7 +463,9 @@ def check_claim(
 def _proportion(name: str, value: Any) -> float:
     rate = require_number(name, value, above=0.0, high=1.0)
     if rate == 1:
-        raise DataError(f"{Argument(name)} is 1, which is true of any threshold; claim less")
+        raise DataError(
+            f"{Argument(name)} is 1, a rate that no threshold exceeds; expected less than 1"
+        )
     return rate
 
 
@@ -470,8 +474,8 @@ def _fixed_threshold(scores: Scores, threshold: Any, same_data: bool) -> float:
     if isinstance(threshold, xr.Dataset):
         if "unenrolled_people" in threshold:
             raise DataError(
-                f"{Argument('threshold')} is a study of open set, whose FAR is that of searches; a "
-                "claim is of comparisons"
+                f"{Argument('threshold')} is an open-set study, and its FAR is per search; a "
+                "claim is about the FAR per comparison"
             )
         name = "assured_threshold" if "assured_threshold" in threshold else "threshold"
         if name not in threshold:
@@ -483,8 +487,8 @@ def _fixed_threshold(scores: Scores, threshold: Any, same_data: bool) -> float:
         chosen_on, value = None, threshold
     if chosen_on is not None and chosen_on == _digest(scores):
         said = (
-            f"{Argument('threshold')} was chosen on these very data, of which the claim would be "
-            "too favourable; give data of other people"
+            f"{Argument('threshold')} was chosen on these same data, so the claim would be "
+            "optimistic; give data of other people"
         )
         if not same_data:
             raise DataError(f"{said}, or {Argument('same_data', True)} to look all the same")

@@ -220,12 +220,12 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Sentence()
     actual = "Actual: at the Bayes threshold. " if ratios else ""
     yield Note(
-        "Minimum: of any monotone map, or any threshold, chosen on these data (optimistic). "
-        f"{actual}1 is the cost of deciding by the prior alone.",
+        "Minimum: after the best monotone map, or at the best threshold, on these data "
+        f"(optimistic). {actual}Cost 1 is that of decisions by the prior alone.",
         indented=False,
     )
     columns = {str(ds.attrs["equalised"]) for ds in found.values() if "equalised" in ds.attrs}
     for column in sorted(columns):
-        text = f"Cprimary: every value of {printable(column)} weighs the same in FRR and in FAR."
+        text = f"Cprimary: every value of {printable(column)} has equal weight in FRR and in FAR."
         yield Note(text, indented=False)
     yield Warnings(found, reworded=False)

@@ -330,7 +330,7 @@ _TEXTS = {
     "agrees": Name("how the value agrees with the published digits: rounded, cut, or not"),
 }
 
-_NOTES = ("one departure at a time: two at once are not tried",)
+_NOTES = ("readings depart from the card in one point; combinations are not tried",)
 
 
 def _shown(name: str) -> bool:
@@ -384,10 +384,10 @@ def verdict(ds: xr.Dataset) -> str:
     count = sum(1 + len(str(ds["also"].values[i]).splitlines()) for i in agree)
     published = f"the published {ds.attrs['published']}"
     if not count:
-        return f"No reading agrees with {published}: two departures at once, or other data."
+        return f"No reading agrees with {published}. It may take two departures."
     if count == 1:
         return f"One of {ds.attrs['readings']} readings agrees with {published}."
     return (
         f"{counted(count, 'readings')} of {ds.attrs['readings']} agree with {published}; these "
-        "data cannot tell them apart."
+        "data do not distinguish them."
     )

@@ -15,7 +15,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build
-from bioeval.results.words import percent, threshold_text
+from bioeval.results.words import percent, thresholds_in_one_precision
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
@@ -237,15 +237,16 @@ def blocks(found: Found) -> Iterator[Block]:
     rows = []
     for i in shown_points(first.sizes["alpha"]):
         rates = [ds["hter"] for ds in found.values()]
-        cells = []
+        cells: list[Any] = []
         if not several:
             rates = [first[name] for name in ("hter", "far", "frr")]
-            cells = [threshold_text(float(first["threshold"][i]))]
+            cells = [float(first["threshold"][i])]
         cells += [percent(float(rate[i]), unit="") for rate in rates]
         rows.append([f"alpha {float(first['alpha'][i]):g}", *cells])
     if several:
         yield Sentence("HTER, %, on the test set")
         yield Table([" ", *found], rows, said="")
     else:
+        rows = thresholds_in_one_precision(rows, 1)
         yield Table([" ", "threshold", "HTER, %", "FAR, %", "FRR, %"], rows)
     yield Warnings(found)

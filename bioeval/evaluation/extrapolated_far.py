@@ -33,8 +33,8 @@ TAILS, FEWEST_PAIRS, FEWEST_PEOPLE = (0.01, 0.03), 50, 10
 MOST_TIED, WIDEST, DEEPEST = 0.01, 1.5, 0.01
 
 LABEL = (
-    "extrapolated by a model, not measured: twins, relatives and look-alikes that are rarer than "
-    "its tail are not in it"
+    "extrapolated by a model, not measured; very rare twins, relatives and look-alikes are not "
+    "covered"
 )
 
 EXTRAPOLATED = {
@@ -345,7 +345,7 @@ def _out_of_reach(target: float | None, shares: PairShares) -> str:
         return f"FAR {100 * target:g} % is measured: leave out the extrapolation"
     needed = int(np.ceil(DEEPEST / target - 1e-9)) * (1 if shares.fixed_gallery else 2)
     below = f"FAR {100 * target:g} % is below {100 * least:.3g} %"
-    return f"{below}, a hundredth of what the people support; {needed:,} people are needed"
+    return f"{below}, a hundredth of the measurable FAR; {needed:,} people are needed"
 
 
 def _withhold(logs: np.ndarray, distances: np.ndarray, closest: _Closest, natural: bool) -> str:
@@ -354,10 +354,10 @@ def _withhold(logs: np.ndarray, distances: np.ndarray, closest: _Closest, natura
     spread = f"the standard error of ln FAR over people is above {WIDEST:g}"
     deep = logs[2] < np.log(DEEPEST / max(closest.shares.independent, 1)) - 1e-12
     reasons = {
-        "looser than the closest 3 % of impostor attempts, where FAR is measured": above,
+        "looser than the closest 3 % of impostor attempts, so FAR can be measured": above,
         "a distance of 0 or less": below,
         spread if natural else "the model's FAR is 0": np.isnan(logs[2]) & ~above & ~below,
-        "even the upper limit is below a hundredth of what the people support": deep,
+        "even the upper limit is below a hundredth of the measurable FAR": deep,
     }
     logs[:, np.any([*reasons.values()], axis=0)] = np.nan
     of = f"of {len(distances)} thresholds"

@@ -411,8 +411,8 @@ def blocks(found: Found) -> Iterator[Block]:
     yield _by_size(ds, heads, ds["cms"].sel(rank=ranks), ds["extrapolated"].values)
     yield Sentence()
     yield Sentence(
-        "Proportion of searches that end in a miss (rank 1) or a false accept, by the proportion "
-        "of unenrolled probes, each at its best threshold (chosen on these data: optimistic)",
+        "Proportion of searches that end in a miss (rank 1) or a false accept, by proportion of "
+        "unenrolled probes. Each is at its best threshold on these data (optimistic).",
     )
     yield Sentence()
     heads = [f"{100 * share:g} %" for share in ds["unenrolled_share"].values.tolist()]
@@ -420,9 +420,7 @@ def blocks(found: Found) -> Iterator[Block]:
     yield _by_size(ds, heads, ds["least_error_share"].transpose("gallery_size", ...), beyond)
     if ds.sizes.get("validation_size", 0):
         yield Sentence()
-        yield Sentence(
-            "Error of the same model in predicting all subjects from parts of them (predicted"
-        )
+        yield Sentence("Error of the same model when it predicts all subjects from some (predicted")
         yield Sentence("minus true, the largest over ranks and over thresholds):")
         for i, size in enumerate(ds["validation_size"].values.tolist()):
             cms, far = (

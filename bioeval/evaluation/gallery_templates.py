@@ -535,12 +535,12 @@ def blocks(found: Found) -> Iterator[Block]:
     yield FactList(facts)
     yield Sentence()
     rule, used = str(attrs["threshold_rule"]), threshold_text(float(ds["threshold_used"]))
-    nearest = ": with more templates FRR falls and FAR rises" if attrs["fusion"] == "min" else ""
+    nearest = ": more templates lower FRR and raise FAR" if attrs["fusion"] == "min" else ""
     yield Title(f"One threshold, {used}{nearest}")
     first = int(ds["gallery_templates"][0])
     if not rule.startswith("fixed"):
         words = {"eer": "the EER"}.get(rule.partition("=")[0], f"{rule}")
-        yield Note(f"that of {words} with {counted(first, 'templates')} of each subject")
+        yield Note(f"threshold of {words} with {counted(first, 'templates')} per subject")
     drawn = "frr_se" in ds
     columns = ["frr_at_threshold", "far_at_threshold"]
     yield _table(ds, {"FRR": ds[columns[0]], "FAR": ds[columns[1]]}, fewer=True)
@@ -554,7 +554,7 @@ def blocks(found: Found) -> Iterator[Block]:
     ranks = shown_ranks((), ds["rank"].values.tolist())
     yield _table(ds, {f"CMS, rank {k}": ds["cms"].sel(rank=k) for k in ranks})
     yield Sentence()
-    how = "exact means over all choices of templates, drawn for each probe by itself"
+    how = "exact means over all choices of templates, independent for each probe"
     if drawn:
         many = sorted({int(x) for x in ds["draws"].values.tolist() if x})
         how = f"means over {' or '.join(map(str, many))} galleries drawn for each probe"

@@ -565,8 +565,8 @@ def _sorted(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 _LABELS = {
-    "fdr": "FDR (1: all groups alike; weight of FAR {alpha:g})",
-    "garbe": "GARBE (0: all groups alike; weight of FAR {alpha:g})",
+    "fdr": "FDR (1: all groups equal; weight of FAR {alpha:g})",
+    "garbe": "GARBE (0: all groups equal; weight of FAR {alpha:g})",
     "far_max_over_min": "FAR within groups, largest / smallest",
     "far_max_over_geomean": "FAR within groups, largest / geometric mean",
     "frr_max_over_min": "FRR, largest / smallest",
@@ -624,14 +624,14 @@ def blocks(found: Found) -> Iterator[Block]:
         between = "" if low != low else f"[{low:.4g}, {high:.4g}]"
         label = _LABELS[name].format(alpha=float(ds.attrs["alpha"]))
         label = label.replace(" within groups", "") if searches else label
-        rows.append([label, number(float(ds[name])), between])
+        rows.append([label, number(float(ds[name]), ".4f"), between])
     yield Table(["", "", ""], rows, said="labels", folds=True)
     if not given:
-        text = "The threshold was chosen on these same data: optimistic."
+        text = "The threshold was chosen on these data, so the rates are optimistic."
         yield Note(text, indented=False)
     yield Intervals(found)
     if any(ds[x].values.any() for x in ds.data_vars if str(x).endswith("_flagged")):
-        text = "*: fewer than 30 subjects or expected errors; not to be ranked."
+        text = "*: fewer than 30 subjects or expected errors, too few to rank groups."
         yield Note(text, indented=False)
     yield Warnings(found)
 

@@ -290,18 +290,18 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
     remedy = "see bioeval sample-size"
     if short:
         wanted = attempts_for(RULE_OF_3, min(short))
-        remedy = f"FAR {per_cent(min(short))} takes {wanted:,} impostor pairs"
+        remedy = f"FAR {per_cent(min(short))} needs {wanted:,} impostor pairs"
         if subjects > 1 and impostors:
             square = scores.layout == "all-against-all"
             factor = math.sqrt(wanted / impostors) if square else wanted / impostors
             enough = math.ceil(subjects * factor)
-            remedy += f", of about {enough:,} subjects; see bioeval sample-size"
+            remedy += f" of about {enough:,} subjects; see bioeval sample-size"
         message += f": too few for FAR {_named(short)}, even without a false accept (rule of 3)"
         return Finding("people", "note", message, len(short), "", remedy)
     if 0 < subjects < _FEW:
         return Finding(
             "people", "note",
-            f"{message}: rates of fewer than {_FEW} people say little about others", subjects, "",
+            f"{message}: fewer than {_FEW} people cannot represent a population", subjects, "",
             remedy,
         )  # fmt: skip
     if rough:
@@ -309,7 +309,7 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
         return Finding("people", "note", message, len(rough), "", remedy)
     if 0 < subjects < _ROUGH:
         return Finding(
-            "people", "note", f"{message}: intervals over so few people are rough", subjects, "",
+            "people", "note", f"{message}: intervals over few people are rough", subjects, "",
             remedy,
         )  # fmt: skip
     enough_for = f": enough for FAR {_named(far_targets)}" if far_targets else ""

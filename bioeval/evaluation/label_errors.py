@@ -95,8 +95,8 @@ def label_error_finding(scores: Scores, medians: np.ndarray) -> Finding:
     if not number:
         return Finding(
             "label-errors", "ok",
-            f"{counted(found.judged, 'templates')} compared: none is much nearer to another label "
-            "than to its own"
+            f"{counted(found.judged, 'templates')} compared: none is much nearer to another "
+            "subject than to its own"
             if found.judged
             else "no template has scores of its own label and of others",
         )  # fmt: skip

@@ -24,7 +24,7 @@ from bioeval.base.scalars import Name
 from bioeval.evaluation.verification import verification
 from bioeval.results.blocks import Block, FactList, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import Variables, about_attrs, build
-from bioeval.results.words import percent, rate_with_limits, threshold_text
+from bioeval.results.words import percent, rate_with_limits, thresholds_in_one_precision
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_columns import numbered_columns
@@ -442,21 +442,21 @@ def blocks(found: Found) -> Iterator[Block]:
     facts = [
         ("Systems" if len(each) > 1 else "System", ", ".join(map(short_name, map(str, names)))),
         ("Over", counted(int(ds["morphs"]), "morphs")),
-        ("Attempts", f"{' to '.join(numbers)} of each contributor; MMPMR grows with their number"),
+        ("Attempts", f"{' to '.join(numbers)} per contributor (MMPMR grows with this number)"),
     ]
     yield FactList(facts)
     yield Sentence()
-    rows: list[list[str]] = []
+    rows: list[list[Any]] = []
     targets = ds["far_target"].values.tolist() if "far_target" in ds else []
     for name, one in zip(names, each, strict=True):
         label = short_name(str(name))
         if "threshold_used" in ds:
-            at = threshold_text(float(one["threshold_used"]))
+            at = float(one["threshold_used"])
             used = f"threshold used, {ds.attrs['chosen_on']}"
             rows.append([label, used, at, rate_with_limits(one, "mmpmr_at_threshold"), ""])
             label = ""
         for i, target in enumerate(targets):
-            at = threshold_text(float(one["threshold_at_far"][i]))
+            at = float(one["threshold_at_far"][i])
             rates = [
                 rate_with_limits(one, "mmpmr_at_far", i),
                 percent(float(one["rmmr_at_far"][i])),
@@ -465,20 +465,21 @@ def blocks(found: Found) -> Iterator[Block]:
             label = ""
     if rows:
         heads = ["system", "chosen by", "threshold", "MMPMR", *["RMMR"] * bool(targets)]
+        rows = thresholds_in_one_precision(rows, 2)
         yield Table(heads, [x[: len(heads)] for x in rows], said="")
         if "rmmr_at_far" in ds:
-            yield Note("RMMR is MMPMR + FRR, and may exceed 100 %", exact=True)
+            yield Note("RMMR = MMPMR + FRR, and may exceed 100 %", exact=True)
     else:
-        yield Sentence("MMPMR at some thresholds; bona fide scores choose one at a FAR.")
+        yield Sentence("MMPMR at some thresholds; bona fide scores would choose one at a FAR.")
         places = np.unique(np.linspace(0, ds.sizes["threshold"] - 1, 6).round().astype(int))
         rows = [
-            [threshold_text(float(ds["threshold"][i])),
+            [float(ds["threshold"][i]),
              *(percent(float(one[x][i])) for one in each for x in ("mmpmr", "mmpmr_prod"))]
             for i in places.tolist()
         ]  # fmt: skip
         of = [f"{short_name(str(x))}: " for x in names] if len(names) > 1 else [""]
         heads = [f"{x}{rate}" for x in of for rate in ("MMPMR", "ProdAvg")]
-        yield Table(["threshold", *heads], rows, said="")
+        yield Table(["threshold", *heads], thresholds_in_one_precision(rows, 0), said="")
     if "map" in ds:
         yield Sentence()
         yield Title("Morphing attack potential")

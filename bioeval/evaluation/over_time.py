@@ -23,7 +23,7 @@ from bioeval.results.blocks import Block, Found, Intervals, Sentence, Table, Ter
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.results.reid import REID
-from bioeval.results.words import excluded, number, percent
+from bioeval.results.words import excluded, in_one_precision, number, percent
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.enrolment_times import times_of
@@ -624,15 +624,15 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
     }
     yield Sentence(Terms(own, rates))
     yield Sentence()
-    table = {
-        "from": [x if isinstance(x, str) else f"{x:.6g}" for x in next(iter(columns(ds).values()))]
-    }
+    starts = next(iter(columns(ds).values()))
+    dates = any(isinstance(x, str) for x in starts)
+    table = {"from": list(starts) if dates else in_one_precision(starts, 6)}
     counts = {} if ageing else {"probes": "probes", "gallery_subjects": "enrolled"}
     for name, head in {**counts, "genuine_attempts": "genuine"}.items():
         digits = "," if ds[name].dtype.kind == "i" else ",.1f"
         table[head] = [number(x, digits) for x in ds[name].values.tolist()]
     for name in ("mean", "sd") if ageing else ():
-        table[name] = [number(x) for x in ds[f"genuine_{name}"].values]
+        table[name] = in_one_precision(ds[f"genuine_{name}"].values.tolist())
     table |= _rates(ds, "frr", "FRR") | (_rates(ds, "far", "FAR") if "far" in ds else {})
     # Both are TPIR in the terms of ISO.
     heads = {"dir": "DIR {}", "cms": "CMS {}"}
@@ -649,12 +649,12 @@ def _by_bin(ds: xr.Dataset) -> Iterator[Block]:
     if ageing:
         unit = "day" if attrs["age_unit"] == "days" else "unit of age"
         people = counted(int(ds["subjects"]), "subjects")
-        yield Sentence(f"change of the genuine score with a {unit}, {people}:")
+        yield Sentence(f"Change of the genuine score per {unit}, over {people}:")
         for name, words in (("slope", "over all pairs"), ("slope_within", "within subjects")):
             value, low, high = (float(ds[f"{name}{end}"]) for end in ("", "_low", "_high"))
             yield Sentence(f"  {words:<16}{value:.4g} [{low:.4g}, {high:.4g}]")
     else:
-        yield Sentence("enrolled: subjects enrolled when a probe is seen, mean")
+        yield Sentence("Enrolled: mean number of subjects that are enrolled when a probe is seen.")
     yield Intervals(own)
     yield Warnings(own)
 

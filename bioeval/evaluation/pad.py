@@ -18,7 +18,12 @@ from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.blocks import Block, FactList, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import Variables, build
-from bioeval.results.words import percent, rate_with_limits, threshold_text
+from bioeval.results.words import (
+    percent,
+    rate_with_limits,
+    threshold_text,
+    thresholds_in_one_precision,
+)
 from bioeval.scores.species import BONA_FIDE
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.points import per_cent
@@ -238,9 +243,8 @@ def _doubts(
     few = [f"{x!r} ({n:,})" for x, n in zip(data.species, number, strict=True) if n < least]
     if few:
         yield (
-            f"{len(few)} species of fewer than {math.ceil(least):,} presentations "
-            f"(3 / {positive.min():g}), which cannot support an APCER of {per_cent(positive.min())}"
-            f" even without an error: {', '.join(few)}"
+            f"fewer than {math.ceil(least):,} presentations (3 / APCER) cannot show an APCER of "
+            f"{per_cent(positive.min())}, even without an error: {', '.join(few)}"
         )
     silent = [x for i, x in enumerate(data.species) if not data.of(i, answered=True)]
     if silent:
@@ -419,15 +423,16 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Sentence("APNRR of bona fide presentations is BPNRR.")
     yield Sentence()
     yield Title("Operating points, chosen on these data")
-    rows = [["D-EER", threshold_text(float(ds["d_eer_threshold"])), percent(float(ds["d_eer"]))]]
+    points: list[list[Any]] = []
+    points.append(["D-EER", float(ds["d_eer_threshold"]), percent(float(ds["d_eer"]))])
     for i, target in enumerate(ds["apcer_target"].values.tolist()):
         label = f"BPCER with APCER at most {per_cent(target)}{_named(target)}"
         at = float(ds["threshold_at_apcer"][i])
-        rows.append([label, threshold_text(at), rate_with_limits(ds, "bpcer_at_apcer", i)])
-    yield Table(["", "threshold", "rate"], rows, said="")
+        points.append([label, at, rate_with_limits(ds, "bpcer_at_apcer", i)])
+    yield Table(["", "threshold", "rate"], thresholds_in_one_precision(points, 1), said="")
     if "interval_method" in attrs:
         level = 100 * float(attrs["confidence"])
-        yield Note(f"In brackets {level:g} % intervals, {attrs['interval_method']} over "
+        yield Note(f"In brackets: {level:g} % intervals, {attrs['interval_method']} over "
                    f"{attrs['resampled']}; thresholds fixed", exact=True)  # fmt: skip
     yield Warnings(found)
 

@@ -28,9 +28,9 @@ PLANNED_RUN = {
     "comparisons": Name("comparisons, those of a template with itself too", "comparisons"),
     "genuine_comparisons": Name("genuine comparisons", "comparisons"),
     "core_hours": Name("processor time", "hours"),
-    "hours": Name("time on all workers, none of which is idle", "hours"),
+    "hours": Name("time on all workers, without idle time", "hours"),
     "embedding_bytes": Name("size of the embeddings", "bytes"),
-    "matrix_bytes": Name("size of the matrix, which is not made of embeddings", "bytes"),
+    "matrix_bytes": Name("size of the matrix of scores, which is never stored", "bytes"),
     "working_bytes": Name("memory of a worker that has all templates", "bytes"),
 }
 

@@ -584,7 +584,10 @@ def gom_blocks(found: Found) -> Iterator[Block]:
     heads = ["", CMC.label.format(rank=1), *(_SCALARS[name].label for name in _COLUMNS)]
     yield Table(heads, rows, folds=True, indented=False)
     yield Sentence()
-    yield Note("Per cent, but tau_max; MREP, MFR: areas under mReP and mFR.", indented=False)
+    yield Note(
+        "All in per cent except tau_max. MREP and MFR are the areas under mReP and mFR.",
+        indented=False,
+    )
     yield Intervals(found, "From, to", ", of each by itself")
     yield Warnings(found)
 

@@ -214,7 +214,10 @@ SAMPLE_SIZE = {
         for rule in ("rule_of_3", "rule_of_30")
         for units, what in (
             ("", "each pair of subjects disjoint from all others: independent trials"),
-            ("_all_pairs", "all pairs of subjects taken as independent, which share subjects"),
+            (
+                "_all_pairs",
+                "all pairs of subjects, taken as independent although they share subjects",
+            ),
         )
     },
     "pilot_subjects": Name("subjects of the pilot with a genuine attempt", "subjects"),
@@ -450,7 +453,7 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Table(heads, rows, widths=[9, 12, 10, 16, 16])
     yield Sentence()
     yield Sentence(f"To show FAR <= {100 * attrs['far']:g} %")
-    rules = {"3": "without a false accept (rule of 3)", "30": "with 30 (rule of 30)"}
+    rules = {"3": "without a false accept (rule of 3)", "30": "with 30 false accepts (rule of 30)"}
     rows = []
     for rule, what in rules.items():
         subjects = f"subjects_rule_of_{rule}"
@@ -459,9 +462,8 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Table(["", "trials", "subjects", "all pairs"], rows, widths=[-34, 12, 14, 12])
     yield Sentence()
     yield Sentence(
-        "Subjects: how many make that number of independent trials, with two subjects in each. "
-        "All pairs: how many are enough if every pair of subjects counts as a trial; since pairs "
-        "share subjects, this shows less. Genuine pairs should be of different days: two sessions "
-        "or more.",
+        "Subjects: two for each independent trial. All pairs: number of subjects if all their "
+        "pairs count as trials, which are then not independent. Genuine pairs should come from "
+        "different days, in at least two sessions.",
     )
     yield Warnings(found)

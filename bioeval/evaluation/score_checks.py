@@ -176,7 +176,7 @@ def _sentinels(scores: Scores, found: DataScan, scattered: np.ndarray | None) ->
     where = listed(f"row {i}, column {j}" for places in hits for i, j in places)
     of = counted(seen.compared, "sampled comparisons")
     return end_finding(zip(ends, map(len, hits), strict=True), of, where) or Finding(
-        "sentinels", "ok", "no constant row or column, no value at an end that many share"
+        "sentinels", "ok", "no constant row or column, no extreme value that many scores share"
     )
 
 

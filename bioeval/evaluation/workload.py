@@ -426,8 +426,8 @@ def blocks(found: Found) -> Iterator[Block]:
     titles = "Impostors accepted", "Genuine people rejected"
     if on_list:
         titles = (
-            f"False alarms: people who are not on the watch list{size}, found there",
-            f"Missed: people on the watch list{size}, not found",
+            f"False alarms: people who are not on the watch list{size} but are found",
+            f"Misses: people on the watch list{size} who are not found",
         )
     yield Sentence(
         f"{attrs['people']:,} people a day, {100 * attrs['impostor_share']:g} % of them "
@@ -459,10 +459,9 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Table(heads, rows, widths=[8, 12, 20, 20, 14])
     yield Sentence()
     yield Sentence(
-        f"Ranges hold {100 * attrs['confidence']:g} % of the periods. Rate exact: chance alone, "
-        "people independent of each other. Rate uncertain: the test's own uncertainty too, by the "
-        "interval of the rate. Where the same people come every day, the same ones are rejected "
-        "every day, and days vary more.",
+        f"Each range contains {100 * attrs['confidence']:g} % of the periods: with the rate as "
+        "measured (rate exact), or with the interval of the rate (rate uncertain). People are "
+        "independent; if the same people come every day, the variation is larger.",
     )
     if "model" in attrs:
         yield Sentence(f"{attrs['model']}.")

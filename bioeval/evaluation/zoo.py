@@ -274,9 +274,9 @@ _ERRORS = {
 }
 
 _TESTS = {
-    "goat": "goats: genuine scores differ",
-    "wolf": "wolves: scores against others differ",
-    "lamb": "lambs: others' scores against them differ",
+    "goat": "goats: subjects differ in genuine scores",
+    "wolf": "wolves: subjects differ in scores against others",
+    "lamb": "lambs: subjects differ in others' scores against them",
 }
 
 
@@ -309,19 +309,19 @@ def blocks(found: Found) -> Iterator[Block]:
         most = np.searchsorted(2 * np.sort(numbers)[::-1].cumsum(), total)
         half = counted(1 + int(most), "subjects") if total else "-"
         gini = number(float(ds[f"{kind}_gini{role}"]), "z.2f")
-        rate = percent(total / of if of else math.nan, ".3g")
+        rate = percent(total / of if of else math.nan, "fine")
         errors.append([label, f"{total:,}", rate, gini, half])
         order = np.argsort(-numbers, kind="stable")[:_WORST]
         for i in order[numbers[order] > 0].tolist():
             rates = (f"{kind}_share{role}", f"{kind}r{role}", f"{kind}r_without")
-            cells = [percent(float(ds[x][i]), ".3g") for x in rates]
+            cells = [percent(float(ds[x][i]), "fine") for x in rates]
             who = short_name(str(ds["subject"][i].item()))
             worst.append([label, who, f"{int(numbers[i]):,}", *cells])
             label = ""
-    yield Table(["", "errors", "rate", "Gini", "half are of"], errors)
+    yield Table(["", "errors", "rate", "Gini", "half made by"], errors)
     yield Sentence()
     if worst:
-        yield Title("Subjects with most errors, and the rate of all attempts without them")
+        yield Title("Subjects with most errors (without: the rate over all other subjects)")
         yield Table(["", "subject", "errors", "of all", "rate", "without"], worst)
         yield Sentence()
     share = 100 * float(attrs["quantile"])
@@ -341,7 +341,7 @@ def blocks(found: Found) -> Iterator[Block]:
         [label, number(float(ds[f"{x}_correlation"]), "z.2f"), p_value(float(ds[f"{x}_p"]))]
         for x, label in _TESTS.items()
     ]
-    kruskal = "Kruskal and Wallis, which assumes independent scores"
+    kruskal = "Kruskal and Wallis (assumes independent scores)"
     tests.append([kruskal, "", p_value(float(ds["kruskal_p"]))])
     yield Table(["", "correlation", "p"], tests, dim_last=True)
     yield Warnings(found)

@@ -6,6 +6,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from bioeval.kernels.parallel_rows import parallel_rows
+from bioeval.kernels.sweep import least_of_4, least_of_5, least_of_10
 
 # Rules of fusion, besides the `k`-th smallest distance, which is `k`.
 MEDIAN, MEAN, MAX = 0, -1, -2
@@ -95,26 +96,6 @@ def fuse_groups(begin, end, block, columns, starts, self_position, rule, fused, 
                     high = held[count // 2]
                     middle = low if low == high else 0.5 * low + 0.5 * high
                     fused[i, g] = middle if middle == middle else np.inf
-
-
-def _least_of(size):
-    """Return a kernel for groups of one size, common enough for a loop of its own."""
-
-    @register_jitable
-    def least_of(line, nearest):
-        for g in range(len(nearest)):
-            part = line[g * size : (g + 1) * size]
-            least = part[0]
-            for p in range(1, size):
-                least = part[p] if part[p] < least else least
-            nearest[g] = least
-
-    return least_of
-
-
-least_of_4 = _least_of(4)
-least_of_5 = _least_of(5)
-least_of_10 = _least_of(10)
 
 
 @register_jitable

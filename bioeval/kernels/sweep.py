@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
+from bioeval.kernels.count import add_powers
 from bioeval.kernels.parallel_rows import parallel_rows
 
 
@@ -536,19 +537,6 @@ def rank_subjects(line, gallery, nearest, own, best, best_place):
                     before += np.int32(1)
                     break
     return closer, tied, before
-
-
-@register_jitable
-def add_powers(part, scale, origin, sums, squares):
-    """Add scaled differences from an origin, and their squares, to several partial sums."""
-    lanes = len(sums)
-    for start in range(0, len(part), lanes):
-        some = part[start : start + lanes]
-        for j in range(len(some)):
-            x = np.float64(some[j]) * scale - origin
-            x = x if x == x else 0.0
-            sums[j] += x
-            squares[j] += x * x
 
 
 @register_jitable

@@ -59,7 +59,7 @@ _TARGETS = (
     ("state", "state", "word"),
 )
 _LEGEND = (
-    "MOTP: mean overlap of the matches. FAR: FN + FP + IDSW in a frame. HOTA and its parts: means "
+    "MOTP: mean overlap of the matches. FAR: FN + FP + IDSW per frame. HOTA and its parts: means "
     "over IoU thresholds of 0.05 to 0.95. MT, PT, ML: targets mostly tracked, partially tracked, "
     "mostly lost."
 )

@@ -200,8 +200,8 @@ def camera_warnings(scores: Scores) -> list[str]:
     if len(np.unique(cameras.astype(str))) < 2:
         return []
     return [
-        "the templates have cameras, and pairs of one camera are counted; the conventions of "
-        "re-identification leave them out, and junk: protocol market1501, for one"
+        "pairs of the same camera are counted; conventions of re-identification, such as "
+        "protocol market1501, leave them and junk out"
     ]
 
 

@@ -344,5 +344,5 @@ def missing_warnings(found: np.ndarray, absent: np.ndarray, variant: str) -> lis
     if not found.any():
         said.append("no query has a match: mRP, mVP and mReP are not defined (NaN)")
     if not absent.any():
-        said.append("every query's identity is in the gallery: mFR is not defined (NaN)")
+        said.append("the identity of every query is in the gallery, so mFR is not defined (NaN)")
     return said

@@ -16,6 +16,9 @@ from bioeval.tallies.counts import VerificationTally
 # Least and largest number of bins between the smallest and the largest score of a class.
 LEAST_BINS, MOST_BINS = 8, 120
 
+# Bins between the thresholds of a result, at most.
+BINS = 60
+
 # Scores further from the middle half than this many times its width have no bin: sentinels, such as
 # 1e6 for a failed comparison, would leave one bin for all others.
 FAR_OFF = 10
@@ -74,6 +77,32 @@ def score_histograms(tally: VerificationTally, as_fine: bool = False) -> ScoreHi
     attempts = {"genuine_attempts": genuine.total, "impostor_attempts": impostor.total}
     about = xr.Dataset(attempts, attrs=about_attrs(tally.about, "", ()))
     return ScoreHistograms(genuine, impostor, about)
+
+
+def histograms_between(dataset: xr.Dataset) -> dict[str, Histogram]:
+    """Return the histograms of each class between finite thresholds of a result, by its name.
+
+    Edges are thresholds, so that counts are exact; attempts beyond the first and the last have no
+    bin. Fewer than three thresholds give no histogram.
+    """
+    at = dataset["threshold"].values
+    finite = np.flatnonzero(np.isfinite(at))
+    if len(finite) < 3:
+        return {}
+    # Evenly over the scores, not by row: there are more thresholds at operating points.
+    ends = np.linspace(at[finite[0]], at[finite[-1]], BINS + 1)
+    places = np.searchsorted(at[finite], ends).clip(0, len(finite) - 1)
+    edges = finite[np.unique(places)]
+    accepted = {"genuine": "ga", "impostor": "fa", "attack": "ia"}
+    return {
+        name: Histogram(
+            at[edges],
+            np.abs(np.diff(dataset[counts].values[edges].astype(np.int64))),
+            int(dataset[f"{name}_attempts"]),
+        )
+        for name, counts in accepted.items()
+        if counts in dataset and dataset[counts].dims == ("threshold",)
+    }
 
 
 def _bins(values: int, spread: float, span: float) -> int:

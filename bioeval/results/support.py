@@ -62,16 +62,17 @@ def support_warnings(
         if supported(x, attempts, RULE_OF_30):
             continue
         if not supported(x, attempts, 1):
-            why = "not one false accept is allowed: the same as at FAR = 0"
+            why = "fewer attempts than 1 / FAR: the same as at FAR = 0"
         elif not supported(x, attempts):
-            why = "not supported at 95 % even without a false accept, rule of 3"
+            why = f"{attempts_for(RULE_OF_3, x):,} are needed, rule of 3"
         else:
-            why = f"about {attempts * x:.2g} false accepts expected, rule of 30"
+            why = f"about {attempts * x:.2g} false accepts expected, fewer than 30"
         found.append(f"FAR {per_cent(x)} ({why})")
     if not found:
         return []
     made = counted(attempts, "impostor pairs" if symmetric else "impostor attempts")
-    return [f"only {made}: too few for {rate} at {'; '.join(found)}"]
+    verb = "is" if attempts == 1 else "are"
+    return [f"{made} {verb} too few for {rate} at {'; '.join(found)}"]
 
 
 #: EER of fused attempts of scores at random, at most: a probe is no template of its own subject, so
@@ -94,17 +95,21 @@ def judge_kind(
     if not eer > 0.5:
         if not eer > 0.5 - margin / 2:
             return "ok", message, ""
-        remedy = "check labels and kind: the scores hardly tell people apart"
+        remedy = "check labels and kind, since the scores hardly separate subjects"
         return "warning", f"{message}, near chance", remedy
-    swap = f'`kind="{other}"` reads them the other way round'
+    swap = f'`kind="{other}"` reverses them'
     certain = eer > (_CHANCE_OF_FUSED if fused else 0.5) + margin
     if diagonal > 0:
         severity = "error" if certain else "warning"
         message += ": worse than chance, yet each template is nearest to itself"
-        return severity, message, "the kind seems right and the labels wrong: check their order"
+        return (
+            severity,
+            message,
+            ("the kind seems right and the labels wrong; check the order of the labels"),
+        )
     if certain or diagonal < 0:
         proof = ", and each template is farthest from itself" if diagonal < 0 else ""
-        remedy = f"{kind} is likely the wrong kind: {swap}"
+        remedy = f"{kind} is probably the wrong kind: {swap}"
         return "error", f"{message}: worse than chance{proof}", remedy
     remedy = f"check the labels, and the kind: {swap}"
     return "warning", f"{message}: no better than chance", remedy

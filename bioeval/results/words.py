@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bioeval.base.errors import printable
@@ -32,6 +32,22 @@ def number(value: float, digits: str = ".4g") -> str:
     return NOT_DEFINED if math.isnan(value) else f"{value:{digits}}"
 
 
+def in_one_precision(values: Sequence[float], digits: int = 4) -> list[str]:
+    """Return numbers with equal decimals: as many as a number of these `digits` has at most."""
+    texts = [_whole_or(value, f".{digits}g") for value in values]
+    if any("e" in text for text in texts):
+        return texts
+    decimals = max((len(text.partition(".")[2]) for text in texts), default=0)
+    return [number(value, f".{decimals}f") for value in values]
+
+
+def thresholds_in_one_precision(rows: list[list[Any]], column: int) -> list[list[Any]]:
+    """Return rows of a table with the thresholds of a column as text of equal decimals."""
+    texts = in_one_precision([float(row[column]) for row in rows], 6)
+    pairs = zip(rows, texts, strict=True)
+    return [[*row[:column], text, *row[column + 1 :]] for row, text in pairs]
+
+
 def p_value(value: float) -> str:
     """Return the p-value of a test."""
     return "< 0.0001" if value < 1e-4 else number(value, ".2g")
@@ -53,12 +69,12 @@ def margin_in_words(
 
 def threshold_text(value: float | None) -> str:
     """Return a threshold with six digits; whole numbers whole."""
-    if value is None:
-        return ""
-    if math.isnan(value):
-        return NOT_DEFINED
+    return "" if value is None else _whole_or(value, ".6g")
+
+
+def _whole_or(value: float, digits: str) -> str:
     whole = math.isfinite(value) and value == int(value) and abs(value) < 1e15
-    return str(int(value)) if whole else f"{value:.6g}"
+    return str(int(value)) if whole else number(value, digits)
 
 
 def excluded(attrs: Mapping[Any, Any]) -> str:

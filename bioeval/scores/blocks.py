@@ -532,6 +532,6 @@ def require_subjects(scores: Scores, what: str) -> None:
         )
     if not scores.labelled:
         raise ProtocolError(
-            f"{what} needs the subjects of probes and gallery; a mask alone does not say which "
-            "templates belong together. Give labels"
+            f"{what} needs the subjects of probes and gallery; a mask does not give the subjects "
+            "of the templates. Give labels"
         )

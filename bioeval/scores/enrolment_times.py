@@ -199,11 +199,11 @@ class EnrolmentTimes:
             lacks = "no seen_at of the probes" if "seen_at" not in self.columns else (
                 "neither enrolled_at nor withdrawn_at of the gallery"
             )  # fmt: skip
-            return f"galleries over time: there is {lacks}, so that all templates are compared"
+            return f"there is {lacks}, so each probe is compared with all templates"
         sizes, n = self.sizes(), len(self.enrolled)
         return (
-            f"galleries over time: of {n:,} templates {sizes.min():,} to {sizes.max():,} are "
-            f"enrolled when a probe is seen, {sizes.mean():,.1f} on average"
+            f"each probe is compared with the templates enrolled at its time: {sizes.min():,} to "
+            f"{sizes.max():,} of {n:,}, {sizes.mean():,.1f} on average"
         )
 
 

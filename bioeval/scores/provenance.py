@@ -91,8 +91,8 @@ def _notes(scores: Scores) -> list[str]:
         several = sessions is not None and len(np.unique(sessions.astype(str))) > 1
         if several and "session" not in scores.exclude:
             notes.append(
-                "templates of several sessions: pairs of the same session are counted too, and "
-                'flatter the system; `exclude="session"` leaves them out'
+                "pairs of the same session are counted, which makes rates optimistic; "
+                '`exclude="session"` leaves them out'
             )
     return notes
 

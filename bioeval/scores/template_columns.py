@@ -73,7 +73,11 @@ def _column(scores: Scores, name: str, what: str) -> Sides:
     known = [column for column in probe if column in gallery]
     if name in known:
         return probe[name], gallery[name]
-    there = f"both sides have: {', '.join(known)}" if known else "both sides have none in common"
+    there = (
+        f"both sides have: {', '.join(known)}"
+        if known
+        else "probes and gallery have no column in common"
+    )
     side = "the gallery" if name in probe else "the probe" if name in gallery else "the"
     raise DataError(
         f"{Argument(what)} is {name!r}, which is not in {side} metadata; {there}."

@@ -63,8 +63,8 @@ def require_people(scores: Scores, method: str | None = None) -> None:
     if are_pairs(scores):
         require_pair_subjects(scores, what, instead("pairs"))
     raise ProtocolError(
-        f"{what} needs the subjects of probes and gallery; a mask alone does not say which "
-        f"templates belong together. Give labels{instead('attempts')}"
+        f"{what} needs the subjects of probes and gallery; a mask does not give the subjects of "
+        f"the templates. Give labels{instead('attempts')}"
     )
 
 

@@ -1,55 +1,87 @@
-"""Directives of the site: tables of result variables, of public names, of commands.
-
-The tables are read from the package when the site is built, so that none can grow old.
-"""
+"""A page of the site for each public name, and links to them from the tables of ``api.md``."""
 
 from __future__ import annotations
 
 import importlib
+import re
 from pathlib import Path
 
+import click
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 
+from bioeval.cli.examples import all_examples
+from bioeval.cli.help_headings import by_heading
+from bioeval.cli.lazy_group import COMMANDS, HEADINGS, root
+
 #: The modules whose names are public.
 PUBLIC = ("bioeval", "bioeval.plot", "bioeval.partition", "bioeval.stats")
 
 
-class ResultVariables(Directive):
-    """Table of the variables of one kind of result: ``.. result-variables:: results.zoo.ZOO``."""
-
-    required_arguments = 1
+class Commands(Directive):
+    """Commands under the headings of ``bioeval --help``, each with a page: ``.. commands::``."""
 
     def run(self) -> list[nodes.Node]:
-        module, _, name = self.arguments[0].rpartition(".")
-        found = getattr(importlib.import_module(f"bioeval.{module}"), name)
-        rows = [
-            (nodes.literal(text=name), _text(what.long_name), _text(what.units), _text(what.iso))
-            for name, what in found.items()
-        ]
-        return [
-            table(("variable", "what it is", "unit", "ISO/IEC 19795-1"), (22, 52, 10, 16), rows)
-        ]
-
-
-class PublicNames(Directive):
-    """Summary and pages of the public names of a module: ``.. public-names:: bioeval.stats``.
-
-    With ``function`` or ``class`` as second argument, those alone.
-    """
-
-    required_arguments = 1
-    optional_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        wanted = self.arguments[1] if len(self.arguments) > 1 else ""
-        lines = [".. autosummary::", "   :toctree: generated", ""]
-        lines += [f"   {name}" for name, kind in names(self.arguments[0]) if wanted in ("", kind)]
+        lines: list[str] = []
+        for heading, commands in HEADINGS.items():
+            lines += [f".. rubric:: {heading}", ""]
+            lines += [f"* :doc:`generated/bioeval-{x}`: {COMMANDS[x]}" for x in commands]
+            lines += ["", ".. toctree::", "   :hidden:", ""]
+            lines += [f"   generated/bioeval-{x}" for x in commands] + [""]
         block = nodes.container()
-        self.state.nested_parse(StringList(lines, source=self.arguments[0]), 0, block)
+        self.state.nested_parse(StringList(lines, source="commands"), 0, block)
         return block.children
+
+
+def command_page(name: str) -> str:
+    """Return the page of a command: what it does, examples, options under headings, details."""
+    command = root.get_command(_root(), name)
+    assert command is not None
+    ctx = click.Context(command, info_name=name, parent=_root())
+    usage = " ".join(command.collect_usage_pieces(ctx))
+    title = f"bioeval {name}"
+    lines = [title, "=" * len(title), "", _literals(command.help or ""), ""]
+    lines += [
+        ".. code-block:: console",
+        "",
+        f"   $ {title} {usage}",
+        "",
+        "Examples",
+        "--------",
+        "",
+    ]
+    lines += [".. code-block:: bash", "", *(f"   {x}" for x in all_examples(name).split("\n")), ""]
+    options_by_heading = by_heading(name, command.get_params(ctx), ctx)
+    for heading, options in [x for x in options_by_heading if x[0] != "Help"]:
+        lines += [heading, "-" * len(heading), "", ".. list-table::", "   :widths: 30 70", ""]
+        for option, text in options:
+            lines += [f"   * - ``{option}``", f"     - {_escaped(text)}"]
+        lines += [""]
+    if command.epilog:
+        lines += ["Details", "-------", ""]
+        for paragraph in command.epilog.split("\n\n"):
+            kept = paragraph.startswith("\b\n")  # lines that stay as they are
+            text = paragraph.removeprefix("\b\n").split("\n")
+            shown = ["::", "", *(f"   {x}" for x in text)] if kept else [_literals(" ".join(text))]
+            lines += [*shown, ""]
+    return "\n".join(lines)
+
+
+def _root() -> click.Context:
+    return click.Context(root, info_name="bioeval", **root.context_settings)
+
+
+def _literals(text: str) -> str:
+    return "``".join(
+        part if i % 2 else _escaped(part)
+        for i, part in enumerate(text.replace("\n", " ").split("`"))
+    )
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([\\*_|`])", r"\\\1", text)
 
 
 def names(of_module: str) -> list[tuple[str, str]]:
@@ -73,6 +105,8 @@ def write_pages(app: Sphinx) -> None:
             title = name.replace("bioeval.", "be.", 1)
             page = [title, "=" * len(title), "", f".. auto{kind}:: {name}", ""]
             _write_if_new(folder / f"{name}.rst", "\n".join(page))
+    for name in COMMANDS:
+        _write_if_new(folder / f"bioeval-{name}.rst", command_page(name))
 
 
 def _write_if_new(path: Path, text: str) -> None:
@@ -80,30 +114,16 @@ def _write_if_new(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def _text(text: str) -> nodes.Node:
-    return nodes.inline(text=text)
-
-
-def table(heads: tuple[str, ...], widths: tuple[int, ...], rows: list[tuple]) -> nodes.table:
-    """Return a table of the rows, each a tuple of inline nodes."""
-    group = nodes.tgroup(cols=len(heads))
-    group += [nodes.colspec(colwidth=width) for width in widths]
-    head, body = nodes.thead(), nodes.tbody()
-    head += _row([_text(text) for text in heads])
-    body += [_row(row) for row in rows]
-    group += [head, body]
-    return nodes.table("", group)
-
-
-def _row(cells: list[nodes.Node] | tuple[nodes.Node, ...]) -> nodes.row:
-    row = nodes.row()
-    for cell in cells:
-        row += nodes.entry("", nodes.paragraph("", "", cell))
-    return row
+def link(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Link the names in the tables of ``api.md`` to their pages, which the site lists under it."""
+    if docname == "docs/api":
+        page = r"| [`be.\1`](generated/bioeval.\1.rst) "
+        text = re.sub(r"^\| `be\.([\w.]+)` ", page, source[0], flags=re.MULTILINE)
+        source[0] = f"{text}\n```{{toctree}}\n:hidden:\n:glob:\n\ngenerated/bioeval.*\n```\n"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("builder-inited", write_pages)
-    app.add_directive("result-variables", ResultVariables)
-    app.add_directive("public-names", PublicNames)
+    app.connect("source-read", link)
+    app.add_directive("commands", Commands)
     return {"parallel_read_safe": True}

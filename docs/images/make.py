@@ -12,14 +12,10 @@ from bioeval.views.plots import style as look
 HERE = Path(__file__).parent
 
 
-def det() -> None:
-    """Write det.png, with which the README opens: two systems on one DET plot."""
-    systems = {
-        "System A": be.simulate(200, 8, dimensions=24, within=0.62, random_state=1),
-        "System B": be.simulate(200, 8, dimensions=24, within=0.75, random_state=2),
-    }
-    results = {name: be.verification(scores) for name, scores in systems.items()}
-    be.plot.save(be.plot.det(results), HERE / "det.png")
+def errors() -> None:
+    """Write errors.png of the README: FAR and FRR of its example over the threshold."""
+    results = be.verification(be.simulate(100, 5, random_state=1))
+    be.plot.save(be.plot.error_rates(results), HERE / "errors.png", dpi=110)
 
 
 def claims() -> None:
@@ -75,7 +71,7 @@ def row() -> None:
 
 
 if __name__ == "__main__":
-    det()
+    errors()
     zoo()
     claims()
     row()

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 import xarray as xr
@@ -22,7 +24,7 @@ from report_text import Answer
 import bioeval as be
 from bioeval.base.errors import Argument
 from bioeval.cli import main
-from bioeval.cli.lazy_group import COMMANDS, HEADINGS
+from bioeval.cli.lazy_group import COMMANDS, HEADINGS, root
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +87,44 @@ def test_every_command_has_help_with_an_example(command, capsys):
     assert f"  bioeval {command}" in said.out
     assert "\b" not in said.out
     assert said.err == ""
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "help"])
+def test_help_is_two_lines_and_three_examples_at_80_columns(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run("help", command) == 0
+    said = capsys.readouterr().out
+    summary = said.split("\n\n")[1]
+    shown = [line for line in said.splitlines() if line.startswith(f"  bioeval {command}")]
+    assert len(summary.splitlines()) <= 2
+    assert summary.rstrip().endswith(".")
+    assert 1 <= len(shown) <= 3
+    assert [line for line in said.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "help"])
+def test_examples_are_commands_of_this_program(command, capsys, monkeypatch):
+    Path("grid.txt").write_text("1\n2\n")
+    assert run("help", "examples", command) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert all(line.startswith("# ") for line in lines[::2])
+    for line in lines[1::2]:
+        program, name, *args = shlex.split(line)
+        assert program == "bioeval"
+        found = root.get_command(click.Context(root), name)
+        assert found.make_context(name, args).command is found
+
+
+def test_help_of_help(capsys):
+    assert run("help") == 0
+    assert capsys.readouterr().out.startswith("Usage: bioeval ")
+    assert run("help", "examples") == 0
+    listed = capsys.readouterr().out.splitlines()[1:]
+    assert {line.split()[0] for line in listed} == {*COMMANDS, "help"}
+    assert run("help", "runn") == 2
+    assert "Did you mean 'run'?" in one_line(capsys.readouterr().err)
+    assert run("help", "run", "zoo") == 2
+    assert "expected one command, not 2: run zoo" in one_line(capsys.readouterr().err)
 
 
 def test_help_imports_no_numpy():
@@ -665,7 +705,7 @@ def test_order_alone_says_what_is_left_out(scores, capsys):
 def test_scores_of_the_wrong_kind_are_the_first_thing_said(tmp_path, capsys):
     values = be.simulate(4, 3, random_state=3).values
     be.save(be.Scores(-values, np.repeat(np.arange(4), 3)), tmp_path / "x.npz")
-    advice = "distance is likely the wrong kind: --kind similarity reads them the other way round"
+    advice = "distance is probably the wrong kind: --kind similarity reads them the other way round"
     assert run("run", "x.npz") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert out.startswith("Warning: distances; EER about 100 %: worse than chance")

@@ -128,8 +128,8 @@ def test_no_plot_needs_more_than_the_rates(single, open_set):
         draw(function(bare))
     draw(plot.roc(bare, log=True))
     bare = open_set[["far", "dir"]].drop_attrs()
-    draw(plot.dir_far(bare, log=True))
-    draw(plot.dir_surface(bare))
+    assert draw(plot.dir_far(bare, log=True)).curves
+    np.testing.assert_array_equal(draw(plot.dir_surface(bare)).far, open_set.far)
 
 
 def test_the_roc_is_drawn_in_steps_in_the_order_of_far(single, similarity):
@@ -374,6 +374,71 @@ def test_surface_shows_one_system(systems):
     with pytest.raises(be.DataError, match="shows one system, but 2 are given.*'good', 'bad'"):
         plot.dir_surface(systems)
     plot.dir_surface(systems["good"])
+
+
+def test_lines_of_equal_far_reach_the_frame_and_avoid_contours(open_set):
+    display = draw(plot.dir_surface(open_set))
+    ax = display.ax_
+    low, high = sorted(ax.get_ylim())
+    names = [t for t in ax.texts if t.get_text().startswith("FAR ")]
+    assert names and all(t.xy[1] == 1 and t.arrow_patch is not None for t in names)
+    lines = [c.get_segments() for c in ax.collections if hasattr(c, "get_segments")]
+    spans = np.concatenate([np.array(x) for x in lines if len(x)])
+    assert spans[:, :, 1].min() == low and spans[:, :, 1].max() == high
+    width = np.ptp(ax.get_xlim())
+    for line in ax.lines:  # contours: vertical pieces
+        x, y = line.get_data()
+        for (a, c), (b, d) in itertools.pairwise(zip(x, y, strict=True)):
+            middle = (c + d) / 2
+            across = (spans[:, :, 1].min(axis=1) < middle) & (middle < spans[:, :, 1].max(axis=1))
+            if a == b:
+                assert (abs(spans[across, 0, 0] - a) >= 0.012 * width).all()
+
+
+def test_powers_of_ten_have_one_notation():
+    assert [look.rate_text(10.0**e) for e in (0, -1, -2, -3)] == ["10⁰", "10⁻¹", "10⁻²", "10⁻³"]
+    shown = draw(plot.det(be.verification(be.simulate(60, 6)))).ax_.get_xticklabels()
+    assert not any("⁻" in t.get_text() or "e" in t.get_text() for t in shown)
+
+
+@pytest.mark.parametrize(
+    ("curves", "last", "given", "shown"),
+    [
+        ([[0.5, 0.8, 1.0] + [1.0] * 97], 100, None, 10),
+        ([[0.5] * 19 + [0.9] * 81, [0.1, 0.2] + [1.0] * 98], 100, None, 20),
+        ([[0.5, 0.8, 1.0] + [1.0] * 97], 100, 50, 50),
+        ([[0.5, 0.8]], 2, None, 2),
+        ([], 40, None, 10),
+    ],
+)
+def test_rank_axes_end_where_nothing_changes(curves, last, given, shown):
+    found, said = look.ranks_shown(curves, last, given)
+    assert found == shown
+    assert bool(said) == (shown < last and given is None)
+
+
+def test_genuine_and_impostor_have_one_colour_each(single, scores, tree):
+    genuine, impostor = (look.colour(x) for x in (look.GENUINE, look.IMPOSTOR))
+    rates = plot.error_rates(single).lines_
+    ratios = be.calibration(be.Calibrator().fit_transform(scores))
+    tippett = plot.tippett(ratios).lines_
+    found = [rates["FRR"], tippett["genuine"], rates["FAR"], tippett["impostor"]]
+    assert [line.get_color() for line in found] == [genuine, genuine, impostor, impostor]
+    shown = plot.score_distributions(scores).labels_.curves
+    assert [c.colour for c in shown[:2]] == [genuine, impostor]
+    people = plot.lorenz(be.zoo(scores, permutations=100)).lines_
+    assert people["false rejects"].get_color() == genuine
+    assert people["false accepts by claim"].get_color() == impostor
+
+
+def test_a_panel_without_a_rate_is_left_out():
+    scores = be.simulate(8, 4, random_state=1)
+    seen = {"seen_at": np.arange(32)}
+    ds = be.over_time(be.Scores(scores.values, scores.probe_labels, probe_meta=seen), 4)
+    names = [n for n in ("far", "far_low", "far_high") if n in ds]
+    display = draw(plot.over_time(ds.assign({n: ds[n] * np.nan for n in names})))
+    assert len(display.axes_) == len(plot.over_time(ds).axes_) - 1
+    assert "FAR is not defined in any bin" in words(display)
 
 
 # ------------------------------------------------------------------------- several systems

@@ -213,7 +213,7 @@ def test_what_was_left_out_is_said():
     said = " ".join(as_text(order).split())
     assert (
         "Left out single-template verification, multi-template verification and open set; scores "
-        "that only order a row have no thresholds across rows"
+        "that only order a row have no common thresholds"
     ) in said
     assert "Left out" not in as_text(be.evaluate(scores))
     assert "Left out" not in as_text(order["closed_set"].to_dataset().assign_attrs(protocol="x"))

@@ -454,13 +454,13 @@ def _galleries(sizes: list[tuple[int, int]]) -> tuple[str, list[str]]:
     """Return the gallery sizes of both parts in words, and a warning where they differ."""
     train, test = (span([size[part] for size in sizes]) for part in (0, 1))
     if not any(searched for searched, _ in sizes):
-        return f"test is searched in galleries of {test} subjects", []
-    said = f"training is searched in galleries of {train} subjects, test in {test}"
+        return f"galleries of the test: {test} subjects", []
+    said = f"galleries: training {train} subjects, test {test}"
     if all(abs(a - b) <= ALIKE * max(a, b) for a, b in sizes):
         return said, []
     return f"{said}: not comparable", [
-        "training and test are searched in galleries of different sizes, which alone makes their "
-        "rates differ: a smaller one makes fewer errors"
+        "training and test have galleries of different sizes, so their rates are not comparable: "
+        "a smaller gallery makes fewer errors"
     ]
 
 

@@ -116,7 +116,8 @@ def _lowest(
     damping = 1.0
     for _ in range(200):
         sides = [function(point + step)[1] for step in np.eye(2) * 1e-5]
-        (p, q), (_, r) = (np.array(sides) - slope) / 1e-5
+        with np.errstate(invalid="ignore"):  # infinite slopes lead nowhere, and end the search
+            (p, q), (_, r) = (np.array(sides) - slope) / 1e-5
         while damping < 1e12:
             # Two equations, solved by hand; damped until they lead down.
             u, v = p + damping, r + damping

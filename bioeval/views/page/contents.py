@@ -151,14 +151,17 @@ def page_text(
     drawing = Drawing(store, hues, len(systems) > 1)
     names = dict.fromkeys(map(section_of, parts))
     tasks = [_task(name, parts, state, drawing, images) for name in names]
-    first = _taken_out(tasks, ("det" if drawing.several else "histogram", "cmc"), state)
+    answer = headline(parts, state)
+    first = None
+    if answer.sentences or answer.table or answer.systems:  # which it stands beside
+        first = _taken_out(tasks, ("det" if drawing.several else "histogram", "cmc"), state)
     alerts = [*doubts_of_systems(parts), *_warnings(parts)]
     style, script = _asset("page.css"), _asset("page.js")
     context = {
         "title": printable(title) or ", ".join(systems[:4] or [row["title"] for row in rows[:4]]),
         "hues": hues,
         "several": len(systems) > 1,
-        "headline": headline(parts, state),
+        "headline": answer,
         "first": first,
         "chosen": _chosen_rates(state, drawing),
         "common": any(

@@ -18,10 +18,12 @@ import scipy
 from matplotlib.ticker import MaxNLocator
 
 from bioeval.base.kinds import noun_of
+from bioeval.results.histogram import histograms_between
 from bioeval.tallies.points import per_cent
 from bioeval.views.page.cells import ArrayStore
 from bioeval.views.page.live import LivePart
 from bioeval.views.page.parts import BOTH
+from bioeval.views.plots.style import ranks_shown
 from bioeval.views.terms import term_translator
 
 # Ticks of an axis of normal deviates, as proportions.
@@ -171,9 +173,6 @@ _BAND = "Where no error was seen the band is the bound by the number of people, 
 #: Colours of the two classes, and of the rates of their errors.
 GENUINE, IMPOSTOR = 0, 1
 _COLOURS = {"far": IMPOSTOR, "frr": GENUINE}
-
-#: Bins of a histogram, at most: their edges are thresholds of the dataset.
-BINS = 60
 
 
 @dataclass
@@ -473,41 +472,28 @@ def _line_at_threshold(fig: Figure, parts: list[LivePart], drawing: Drawing) -> 
 
 
 def _histogram(live: LivePart, drawing: Drawing) -> Figure | None:
-    """Return the counts between thresholds of the dataset, as two histograms."""
-    shown = np.flatnonzero(np.isfinite(live.thresholds))
-    if len(shown) < 3:
+    """Return the counts of each class between thresholds of the dataset, as histograms."""
+    found = histograms_between(live.part.dataset)
+    if len(found) < 2:
         return None
-    accepted = [live.columns[name] for name in ("ga", "fa") if name in live.columns]
-    if len(accepted) < 2:
-        return None
-    first, last = live.thresholds[shown[[0, -1]]].tolist()
-    ends = np.linspace(first, last, BINS + 1)  # not by row: there are more at operating points
-    places = np.searchsorted(live.thresholds[shown], ends).clip(0, len(shown) - 1)
-    edges = shown[np.unique(places)]
-    at = live.thresholds[edges]
+    at = next(iter(found.values())).edges
     x = _score_axis([live], float(at[0]), float(at[-1]))
-    totals = [float(live.part.dataset[f"{c}_attempts"]) for c in ("genuine", "impostor")]
-    counts = [np.abs(np.diff(np.asarray(values, dtype=float)[edges])) for values in accepted]
-    shares = [c / (n * np.diff(at)) if n else c * 0 for c, n in zip(counts, totals, strict=True)]
-    top = max((float(s.max()) for s in shares), default=0.0) or 1.0
+    top = max(float(each.density.max()) for each in found.values()) or 1.0
     y = Axis("linear", 0.0, 1.05 * top, *_Y, "Density within each class")
     who = f" ({live.part.system})" if drawing.several else ""
-    title = f"Genuine and impostor scores{who}: {live.part.words}"
+    said = ", ".join([*found][:-1]) + f" and {[*found][-1]}"
+    title = f"{said.capitalize()} scores{who}: {live.part.words}"
     fig = Figure("histogram", title, x, y)
-    for i, (name, values) in enumerate(zip(("Genuine", "Impostor"), shares, strict=True)):
+    for i, (name, each) in enumerate(found.items()):
         px = np.repeat(x.place(at), 2)[1:-1]
-        py = np.repeat(y.place(values), 2)
+        py = np.repeat(y.place(each.density), 2)
         base = y.place(np.zeros(1))
         closed = np.concatenate([px[:1], px, px[-1:]]), np.concatenate([base, py, base])
         fig.curves.append({"name": "", "hue": i, "dash": 0, "path": path(*closed) + "Z",
                            "kind": "band"})  # fmt: skip
-        fig.draw(name, i, i, *closed)
-    fig.table = {
-        "from": at[:-1].tolist(),
-        "to": at[1:].tolist(),
-        "genuine": counts[0].astype(int).tolist(),
-        "impostor": counts[1].astype(int).tolist(),
-    }
+        fig.draw(name.capitalize(), i, i, *closed)
+    counts = {name: each.counts.tolist() for name, each in found.items()}
+    fig.table = {"from": at[:-1].tolist(), "to": at[1:].tolist(), **counts}
     _line_at_threshold(fig, [live], drawing)
     return fig
 
@@ -538,10 +524,11 @@ def _dir_far(parts: list[LivePart], drawing: Drawing) -> Figure:
 
 
 def _cmc(parts: list[LivePart], drawing: Drawing) -> Figure:
-    most = max(2, min(50, max(p.ranks for p in parts)))
-    x = Axis("linear", 1.0, float(most), *_X, "Rank", first=True)
     name = "cms" if all("cms" in p.by_rank for p in parts) else "cmc"
     names = [name if name in p.by_rank else "cms" for p in parts]
+    every = [p.by_rank[n] for n, p in zip(names, parts, strict=True)]
+    most = max(2, min(50, ranks_shown(every, max(p.ranks for p in parts), None)[0]))
+    x = Axis("linear", 1.0, float(most), *_X, "Rank k", first=True)
     least = min(float(np.fmin.reduce(p.by_rank[n])) for p, n in zip(parts, names, strict=True))
     low = max(0.0, np.floor(10 * least - 0.5) / 10) if np.isfinite(least) else 0.0
     y = Axis("linear", low, 1.0, *_Y, _says(parts, name.upper()), percent=True)

@@ -79,7 +79,10 @@ class Thumbnail:
 
 
 # What the page shows by itself; the surface of DIR is its threshold and its rank.
-_LIVE = ("roc", "det", "error_rates", "cmc", "dir_far", "dir_surface", "gom")
+_LIVE = ("roc", "det", "error_rates", "cmc", "dir_far", "dir_surface", "gom", "attack_scores")
+
+# Words of the names of plots that are abbreviations.
+_SHORT = ("apcer", "det", "epc", "far", "hota", "iapar", "pad")
 
 #: Pictures of one system each, at most.
 MOST = 12
@@ -100,7 +103,8 @@ def pictures_of(parts: list[PageItem]) -> Iterator[dict[str, Any]]:
             if drawn == MOST:
                 return
             drawn += 1
-            words = one.stem.replace("-", " ").replace("_", " ")
+            each = one.stem.replace("_", "-").split("-")
+            words = " ".join(word.upper() if word in _SHORT else word for word in each)
             title = " ".join(filter(None, (words, one.system)))
             title = f"{title[0].upper()}{title[1:]}"
             if titles[task].partition(",")[0].lower() not in title.lower():

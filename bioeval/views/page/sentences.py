@@ -1,7 +1,7 @@
 """The answer of a page: sentences in words for a manager that a reviewer accepts, and a table.
 
 A sentence is a list of texts and numbers. Of one system the numbers move with the threshold;
-several are in a table, each at a threshold of its own, under what their paired comparison shows.
+several are in a table, each at its own threshold, under what their paired comparison shows.
 """
 
 from __future__ import annotations

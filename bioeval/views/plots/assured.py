@@ -12,6 +12,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.results.words import threshold_text
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import threshold_label
+from bioeval.views.plots.direct_labels import KeyBelow
 from bioeval.views.plots.display import OneResultDisplay
 from bioeval.views.terms import term_translator
 
@@ -82,8 +83,7 @@ class AssuredDisplay(OneResultDisplay):
         self._titled(
             "Assured threshold", name, [translate(f"{rule}, for {ds.attrs['assured_for']}")]
         )
-        ax.legend(fontsize=look.SMALL_SIZE, frameon=False, loc="upper left", ncols=2,
-                  bbox_to_anchor=(0, -0.14))  # fmt: skip
+        KeyBelow(ax)
         return self
 
 
@@ -184,8 +184,7 @@ class ExtrapolatedFarDisplay(OneResultDisplay):
                       "", translate.other("far"))  # fmt: skip
         lines = [str(ds.attrs["warnings"]).rpartition("\n")[2], str(ds.attrs["model"])]
         self._titled("FAR by a model", name, map(translate, lines))
-        ax.legend(fontsize=look.SMALL_SIZE, frameon=False, loc="upper left", ncols=2,
-                  bbox_to_anchor=(0, -0.14))  # fmt: skip
+        KeyBelow(ax)
         return self
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,25 +11,25 @@ from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 
 from bioeval.base.errors import counted
-from bioeval.base.kinds import larger_is_closer
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import kind_of, threshold_label
-from bioeval.views.plots.curves import Curve, CurvesDisplay, CurveSpec, thinned
+from bioeval.views.plots.attacks import SpeciesDisplay
+from bioeval.views.plots.captions import of_each
+from bioeval.views.plots.curves import CurveSpec
 from bioeval.views.plots.display import OneResultDisplay
 from bioeval.views.plots.rates import DetDisplay
-from bioeval.views.plots.select_datasets import System, as_plot_text, joined
+from bioeval.views.plots.select_datasets import System
 
 
 def _over(systems: Sequence[System]) -> list[str]:
     """Return the presentations behind the rates, one line for each system that differs."""
-    said = []
-    for system in systems:
-        ds = system.dataset
-        attacks = int(ds["presentations_of_species"].sum())
-        text = f"{counted(int(ds['bona_fide']), 'bona fide presentations')}, "
-        text += f"{counted(attacks, 'attack presentations')} of {ds.sizes['species']} species"
-        said.append(f"{system.name}: {text}" if len(systems) > 1 else text)
-    return said if len(said) < 4 else []
+    return of_each(
+        systems,
+        lambda ds: (
+            f"{counted(int(ds['bona_fide']), 'bona fide presentations')}, "
+            f"{counted(int(ds['presentations_of_species'].sum()), 'attack presentations')} of "
+            f"{ds.sizes['species']} species"
+        ),
+    )
 
 
 class PadDetDisplay(DetDisplay):
@@ -81,54 +80,14 @@ def pad_det(data: Any, ax: Axes | None = None, **style: Any) -> PadDetDisplay:
     return PadDetDisplay.from_results(data).plot(ax, **style)
 
 
-class ApcerDisplay(CurvesDisplay):
+class ApcerDisplay(SpeciesDisplay):
     """Errors by threshold; ``x`` is the threshold and ``y`` APCER of a species, or BPCER."""
 
     spec = CurveSpec(
         "apcer", "APCER by species", "threshold", {"bpcer": "BPCER"}, y_label="Error rate",
         over=_over, marked=False, by_itself="threshold",
     )  # fmt: skip
-
-    @classmethod
-    def from_results(cls, data: Any) -> ApcerDisplay:
-        """Take the curves of a result, a tree, or a mapping of name to either."""
-        bona_fide = super().from_results(data)
-        curves: list[Curve] = []
-        for curve in bona_fide.curves.values():
-            ds = curve.system.dataset
-            name = joined(curve.system.name, "BPCER")
-            curves.append(replace(curve, name=name, hue=len(curves), dash=1))
-            for species in ds["species"].values.tolist():
-                one = ds.sel(species=species)
-                why = "no response" if bool(one["apcer_of_species"].isnull().all()) else ""
-                limits = [
-                    one[f"apcer_of_species_{x}"].values if f"apcer_of_species_{x}" in one else None
-                    for x in ("low", "high")
-                ]
-                curves.append(
-                    Curve(
-                        joined(curve.system.name, as_plot_text(species)),
-                        ds["threshold"].values, one["apcer_of_species"].values, curve.system, why,
-                        hue=len(curves), low=limits[0], high=limits[1],
-                    )
-                )  # fmt: skip
-        return cls(curves)
-
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Any:
-        """Draw the curves. See :func:`apcer`."""
-        kind = kind_of(self.systems, "apcer")
-        ax = self._start(ax, name)
-        # Counts change at a threshold: just past it for distances, just before for similarities.
-        steps = "steps-pre" if larger_is_closer(kind) else "steps-post"
-        for curve in self.defined:
-            self._line(curve, *thinned(curve.x, curve.y), {"drawstyle": steps, **style}, False)
-            self._band(curve)
-        for system in self.systems[:1] if len(self.systems) == 1 else []:
-            if "threshold_used" in system.dataset:
-                at = float(system.dataset["threshold_used"])
-                ax.axvline(at, color=look.RULE, linewidth=0.9, zorder=1)
-        ax.set_ylim(-0.015, 1.015)
-        return self._finish(x_label=threshold_label(kind))
+    _rate, _lacking = "apcer_of_species", "no response"
 
 
 def apcer(data: Any, ax: Axes | None = None, **style: Any) -> ApcerDisplay:
@@ -150,8 +109,8 @@ def apcer(data: Any, ax: Axes | None = None, **style: Any) -> ApcerDisplay:
 
     Notes
     -----
-    The upper edge of the species' lines is APCER of the detector. A grey line is the threshold
-    used, where the result has one.
+    The upper edge of the species' lines is APCER of the detector. The vertical line is the
+    threshold used, where the result has one.
 
     Examples
     --------
@@ -188,9 +147,8 @@ class AttackPotentialDisplay(OneResultDisplay):
         self.image_ = ax.imshow(self.potential, **given)
         if rows * columns <= look.FEW_POINTS**2:
             for (i, j), rate in np.ndenumerate(self.potential):
-                dark = look.luminance(self.image_.cmap(self.image_.norm(rate))) < 0.25
-                ax.text(j, i, look.measured(rate) if rate else "0", ha="center", va="center",
-                        fontsize=look.SMALL_SIZE, color="white" if dark else look.TEXT)  # fmt: skip
+                ground = self.image_.cmap(self.image_.norm(rate))
+                look.in_cell(ax, (j, i), look.measured(rate) if rate else "0", ground)
         for axis, dim in ((ax.xaxis, "systems"), (ax.yaxis, "attempts")):
             labels = self._dataset[dim].values
             places = np.arange(0, len(labels), -(-len(labels) // 20))

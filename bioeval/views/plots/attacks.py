@@ -1,17 +1,24 @@
-"""DET with attack curves: the false reject rate against the rates of impostors and of attacks."""
+"""Plots of vulnerability: DET with attack curves, IAPAR by species, scores of three classes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 
-from bioeval.views.plots.curves import curve_of, numbered
+from bioeval.base.errors import counted
+from bioeval.results.histogram import Histogram, ScoreHistograms, histograms_between
+from bioeval.views.plots import style as look
+from bioeval.views.plots.captions import kind_of, of_each, scalar, steps_of, threshold_label
+from bioeval.views.plots.curves import Curve, CurvesDisplay, CurveSpec, curve_of, thinned
+from bioeval.views.plots.direct_labels import threshold_line
 from bioeval.views.plots.rates import DetDisplay
-from bioeval.views.plots.select_datasets import System, pick_one
+from bioeval.views.plots.score_plots import ScoreDistributionsDisplay
+from bioeval.views.plots.select_datasets import System, as_plot_text, joined, pick, pick_one
 
 
 class AttackDetDisplay(DetDisplay):
@@ -29,12 +36,11 @@ class AttackDetDisplay(DetDisplay):
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result: of zero-effort impostors and of each species."""
         system = pick_one(data, cls.spec.plot)
+        shown = [_zero_effort(system), *_species(system)]
         return cls(
-            numbered([
-                curve_of(one, "far", "frr", one.name)
-                for one in (_zero_effort(system), *_species(system))
-            ])
-        )  # fmt: skip
+            replace(curve_of(one, "far", "frr", one.name), hue=look.IMPOSTOR + i, dash=i)
+            for i, one in enumerate(shown)
+        )
 
 
 def _attempts(systems: Sequence[System]) -> str:
@@ -98,3 +104,201 @@ def attack_det(data: Any, ax: Axes | None = None, **style: Any) -> AttackDetDisp
     ['zero-effort impostors', 'mask', 'print']
     """
     return AttackDetDisplay.from_results(data).plot(ax, **style)
+
+
+# --------------------------------------------------------------------- species by threshold
+
+
+def _of_classes(ds: xr.Dataset) -> str:
+    return (
+        f"{int(ds['genuine_attempts']):,} genuine, {int(ds['impostor_attempts']):,} impostor and "
+        f"{counted(int(ds['attack_attempts']), 'attack attempts')} of {ds.sizes['species']} species"
+    )
+
+
+def _chosen(ds: xr.Dataset) -> tuple[float, str]:
+    """Return the threshold to mark, and what it is: the one used, else that of the EER."""
+    if "threshold_used" in ds:
+        return scalar(ds, "threshold_used"), f"threshold {scalar(ds, 'threshold_used'):.4g}"
+    return scalar(ds, "eer_threshold"), f"EER at {scalar(ds, 'eer_threshold'):.4g}"
+
+
+class SpeciesDisplay(CurvesDisplay):
+    """Error rates by threshold, with a curve for each attack instrument species."""
+
+    _rate: ClassVar[str]  # of the species
+    _lacking: ClassVar[str]  # why a species has none
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the curves of a result, a tree, or a mapping of name to either."""
+        systems = pick(data, cls.spec.plot)
+        return cls(
+            replace(curve, hue=number if len(systems) > 1 else curve.hue, dash=i)
+            for number, system in enumerate(systems)
+            for i, curve in enumerate(cls._curves(system))
+        )
+
+    @classmethod
+    def _curves(cls, system: System) -> Iterator[Curve]:
+        """Yield the rates of bona fide presentations, and the one of each species."""
+        for y, word in cls.spec.lines.items():
+            curve = curve_of(system, "threshold", y, joined(system.name, word))
+            yield replace(curve, hue=look.HUES[y])
+        ds = system.dataset
+        for i, species in enumerate(ds["species"].values.tolist()):
+            name = joined(system.name, as_plot_text(species))
+            one = replace(system, dataset=ds.isel(species=i, drop=True))
+            curve = curve_of(one, "threshold", cls._rate, name)
+            why = cls._lacking if curve.why_not else ""
+            yield replace(curve, system=system, why_not=why, hue=look.ATTACK + i)
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw the curves, and the threshold of a single result."""
+        kind = kind_of(self.systems, self.spec.plot)
+        ax = self._start(ax, name)
+        for curve in self.defined:
+            shown = np.isfinite(curve.x)
+            line = {"drawstyle": steps_of(kind), **style}
+            self._line(curve, *thinned(curve.x[shown], curve.y[shown]), line, False)
+            self._band(curve, shown)
+        ax.set_ylim(-0.015, 1.015)
+        at, text = _chosen(self.systems[0].dataset)
+        marked = len(self.systems) == 1 and np.isfinite(at)
+        others = [threshold_line(ax, at, text)] if marked else []
+        return self._finish(x_label=threshold_label(kind), others=others)
+
+
+class IaparDisplay(SpeciesDisplay):
+    """Errors by threshold; ``x`` is the threshold and ``y`` FRR, FAR, or IAPAR of a species."""
+
+    spec = CurveSpec(
+        "iapar", "IAPAR by species", "threshold", {"frr": "FRR", "far": "FAR"},
+        y_label="Error rate", terms=("", ("far", "frr")),
+        over=lambda systems: of_each(systems, _of_classes), by_itself="threshold",
+    )  # fmt: skip
+    _rate, _lacking = "iapar_of_species", "no attempt"
+
+
+def iapar(data: Any, ax: Axes | None = None, **style: Any) -> IaparDisplay:
+    """Draw IAPAR of each attack instrument species, FAR and FRR against the threshold.
+
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        A result of :func:`bioeval.vulnerability`, or several by name, all of one kind of score.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of all lines; ``name`` labels a single system.
+
+    Returns
+    -------
+    IaparDisplay
+        With ``curves`` (``"FRR"``, ``"FAR"``, then the species), ``ax_``, ``figure_`` and
+        ``lines_``.
+
+    Notes
+    -----
+    The upper edge of the species' lines is the largest IAPAR. The vertical line is the threshold
+    used, where the result has one, else that of the equal error rate of zero-effort impostors.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(40, 4, attacks="print=0.6,mask=0.9")
+    >>> list(be.plot.iapar(be.vulnerability(scores)).curves)
+    ['FRR', 'FAR', 'mask', 'print']
+    """
+    return IaparDisplay.from_results(data).plot(ax, **style)
+
+
+# -------------------------------------------------------------------- scores of three classes
+
+
+_CLASSES = ("genuine", "impostor", "attack")
+
+
+class AttackScoresDisplay(ScoreDistributionsDisplay):
+    """Histograms of genuine, zero-effort impostor and attack scores.
+
+    Attributes
+    ----------
+    attack : dict of str to Histogram
+        By the name of the system, as are ``genuine`` and ``impostor``.
+    """
+
+    _plot, _title = "attack_scores", "Genuine, impostor and attack scores"
+    _off = "infinite, or outside all thresholds of the result"
+
+    def __init__(self, system: System):
+        ds = system.dataset
+        empty = {x: Histogram(np.arange(2.0), np.zeros(1, dtype=np.int64), 0) for x in _CLASSES}
+        found = {**empty, **histograms_between(ds)}
+        two = ScoreHistograms(found["genuine"], found["impostor"], ds)
+        super().__init__({system.name: two})
+        self.attack = {system.name: found["attack"]}
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the counts of one result between its thresholds."""
+        return cls(pick_one(data, cls._plot))
+
+    @property
+    def classes(self) -> dict[str, dict[str, Histogram]]:
+        """The histograms of each class, by the name of the system."""
+        return {
+            "Genuine": self.genuine,
+            "Zero-effort impostor": self.impostor,
+            "Attack": self.attack,
+        }
+
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, log: bool = False, **style: Any
+    ) -> Self:
+        """Draw the histograms and the threshold. See :func:`attack_scores`."""
+        at, text = _chosen(self.systems[0].dataset)
+        return super().plot(ax, name=name, thresholds={text: at}, log=log, **style)
+
+    def _over(self) -> list[str]:
+        return of_each(self.systems, _of_classes)
+
+
+def attack_scores(
+    data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any
+) -> AttackScoresDisplay:
+    """Draw how genuine, zero-effort impostor and attack scores are distributed.
+
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        One result of :func:`bioeval.vulnerability`.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    log : bool
+        Whether the axis of the density is logarithmic, which shows the tails.
+    **style
+        Properties of the outlines; ``name`` labels the system.
+
+    Returns
+    -------
+    AttackScoresDisplay
+        With ``genuine``, ``impostor`` and ``attack`` (edges, counts and density), ``ax_`` and
+        ``figure_``.
+
+    Notes
+    -----
+    Scores are those of the attempts of the result, fused where it is multi-template; attacks of all
+    species are pooled. The edges of the bins are thresholds of the result, so that counts are
+    exact. Each density is over the attempts of its own class. The vertical line is the threshold
+    used, where the result has one, else that of the equal error rate of zero-effort impostors.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.simulate(40, 4, attacks="print=0.6,mask=0.9")
+    >>> display = be.plot.attack_scores(be.vulnerability(scores))
+    >>> int(display.impostor[""].counts.sum())
+    6240
+    """
+    return AttackScoresDisplay.from_results(data).plot(ax, log=log, **style)

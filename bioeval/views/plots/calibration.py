@@ -116,7 +116,7 @@ class TippettDisplay(CurvesDisplay):
     spec = CurveSpec(
         "tippett", "Tippett plot", "llr",
         {"genuine_above": "genuine", "impostor_above": "impostor"}, "Likelihood ratio (log10)",
-        "Proportion of the class with a larger ratio", curve=_ratios, hue_by_system=True,
+        "Proportion of the class with a larger ratio", curve=_ratios,
     )  # fmt: skip
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:

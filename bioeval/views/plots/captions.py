@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,17 @@ def over(systems: Sequence[System]) -> list[str]:
         return [_semicolons(_ranges([s.dataset for s in systems]), shared)]
     lines = [f"{label}: {text}" if label else text for label, text in counts if text]
     return [*lines, shared] if shared else lines
+
+
+def of_each(systems: Sequence[System], words: Callable[[xr.Dataset], str]) -> list[str]:
+    """Return what the rates are over, one line for each of up to three systems that differ."""
+    texts = [words(system.dataset) for system in systems]
+    if len(systems) > 1 and len(set(texts)) == 1:
+        return texts[:1]
+    lines = [
+        f"{s.name}: {text}" if s.name else text for s, text in zip(systems, texts, strict=True)
+    ]
+    return lines if len(lines) < 4 else []
 
 
 def _semicolons(*parts: str) -> str:
@@ -195,6 +206,14 @@ def score_label(kind: str) -> str:
     """Return the label of an axis of scores, with the direction of closer scores."""
     noun = "order within the row" if kind == "order" else noun_of(kind)
     return f"{look.sentence(noun)} ({'larger' if larger_is_closer(kind) else 'smaller'} is closer)"
+
+
+def steps_of(kind: str) -> str:
+    """Return how a curve of counts over thresholds is drawn between them.
+
+    Counts change at a threshold: just past it for distances, just before it for similarities.
+    """
+    return "steps-pre" if larger_is_closer(kind) else "steps-post"
 
 
 def threshold_label(kind: str) -> str:

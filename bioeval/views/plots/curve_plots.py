@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from bioeval.base.errors import counted
 from bioeval.results.zoo import lorenz as lorenz_curve
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import agreed, convention, scalar
+from bioeval.views.plots.captions import agreed, convention, of_each, scalar
 from bioeval.views.plots.curves import Curve, CurvesDisplay, CurveSpec, curve_of
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.select_datasets import System, pick
@@ -296,15 +296,14 @@ def _with_gini(curve: Curve, _: bool) -> str:
 
 
 def _of_errors(systems: Sequence[System]) -> list[str]:
-    said = []
-    for system in systems:
-        ds = system.dataset
-        subjects = counted(ds.sizes["subject"], "subjects")
-        errors = f"{int(ds['fr'].sum()):,} false rejects"
-        errors += f", {counted(int(ds['fa_as_probe'].sum()), 'false accepts')}"
-        text = f"{subjects}; {errors} at threshold {float(ds['threshold']):.6g}"
-        said.append(f"{system.name}: {text}" if system.name else text)
-    return said if len(said) < 4 else []
+    return of_each(
+        systems,
+        lambda ds: (
+            f"{counted(ds.sizes['subject'], 'subjects')}; {int(ds['fr'].sum()):,} false "
+            f"rejects, {counted(int(ds['fa_as_probe'].sum()), 'false accepts')} at threshold "
+            f"{float(ds['threshold']):.6g}"
+        ),
+    )
 
 
 def _equality(display: CurvesDisplay) -> Labelled:

@@ -28,6 +28,9 @@ CLOUD = 200
 
 RANKS = (1, 5, 10)
 
+# Of several systems with more curves than this, each is named once, and line styles are explained.
+MOST_NAMED = 4
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -306,7 +309,7 @@ class CurvesDisplay(Display):
         reason: in the middle of the axes if there are no others.
         """
         spec, systems = replace(self.spec, **drawn), self.systems
-        translate = in_words(systems)
+        translate, several = in_words(systems), len(self.systems) > 1
         reasons = {name: c.why_not for name, c in self.curves.items() if c.why_not}
         reasons |= spec.unseen
         remarks = []
@@ -320,13 +323,16 @@ class CurvesDisplay(Display):
         if spec.title:
             title = title_of(spec.title, systems)
             lines = [*spec.over(systems), *spec.details(systems), *self._methods(), *remarks]
+        once, styles = self._once_a_system()
+        lines = [*lines, *styles]
         look.titled(self.ax_, translate(title), map(translate, lines))
         terms = [t if isinstance(t, str) else other_term(systems, *t) for t in spec.terms]
         look.labelled(self.ax_, translate(spec.x_label), translate(spec.y_label), *terms)
         named = [
             Labelled(
                 joined(
-                    self._name, translate(spec.texts.get(name, spec.text(curve, len(systems) > 1)))
+                    self._name,
+                    translate(spec.texts.get(name, once.get(name, spec.text(curve, several)))),
                 ),
                 line.get_color(),
                 *corners(line),
@@ -338,6 +344,22 @@ class CurvesDisplay(Display):
         ]
         self.labels_ = DirectLabels(self.ax_, [*named, *spec.others], spec.keep_free)
         return self
+
+    def _once_a_system(self) -> tuple[dict[str, str], list[str]]:
+        """Return the labels of curves of which several systems have many, and the line styles.
+
+        Each system is named at its first curve; what its curves are is said by their style.
+        """
+        drawn = [self.curves[name] for name in self.lines_]
+        words = {c.name: c.name.removeprefix(c.system.name).lstrip(", ") for c in drawn}
+        styles = {words[c.name]: c.dash for c in drawn}
+        if len(self.systems) == 1 or len(drawn) <= MOST_NAMED or len(styles) < 2:
+            return {}, []
+        firsts = {id(c.system): c.name for c in drawn[::-1]}.values()
+        labels = {c.name: c.system.name if c.name in firsts else "" for c in drawn}
+        return labels, [
+            "; ".join(f"{look.dash_words(dash)}: {word}" for word, dash in styles.items())
+        ]
 
     def _methods(self) -> list[str]:
         """Return the confidence and the method of the bands."""

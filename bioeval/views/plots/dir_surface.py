@@ -32,11 +32,11 @@ FAR_MARKS = (0.01, 0.1, 0.001, 0.5)
 # The least distance between labels, as a fraction of the axis.
 ROOM = 0.026
 
+# Points between the axes and the title for the names of FAR, and the width of a name.
+_NAMES, _NAME = 13.0, 46.0
+
 # Cells drawn of a larger surface.
 _THRESHOLDS, _RANKS = 400, 200
-
-# The axis of more ranks is logarithmic by default.
-_LINEAR = 30
 
 
 class DirSurfaceDisplay(Display):
@@ -91,14 +91,16 @@ class DirSurfaceDisplay(Display):
         log = None if log is None else require_flag("log", log)
         ax = self._axes(ax, (7.0, 4.8))
         self.mesh_ = None
-        last = int(self.rank[-1]) if max_rank is None else min(int(self.rank[-1]), max_rank)
-        log = last > _LINEAR if log is None else log
+        last, beyond = look.ranks_shown([self.dir], int(self.rank[-1]), max_rank)
+        log = last > look.LINEAR_RANKS if log is None else log
         systems = [replace(self.system, name=name or self.system.name)]
         details = identification_details(systems)
         translate = in_words(systems)
         look.titled(
-            ax, translate(title_of("DIR(t, k)", systems)), [*over(systems), *details], share=0.86
-        )
+            ax, translate(title_of("DIR(t, k)", systems)),
+            [*over(systems), *details, *beyond * (not self.why_not)], share=0.86,
+            gap=0.0 if self.why_not else _NAMES,
+        )  # fmt: skip
         if self.why_not:
             ax.set(xticks=[], yticks=[])
             look.empty(ax, [look.sentence(translate(self.why_not))])
@@ -122,8 +124,7 @@ class DirSurfaceDisplay(Display):
         look.rank_axis(ax, "y", last, log, first=1)
         ax.set_ylim(0.5, last + 0.5)
         ax.set_xlim(x[0], x[-1])
-        self._contours(x, y, z)
-        self._far_marks(x)
+        self._far_marks(x, y, self._contours(x, y, z))
         bar = self.figure_.colorbar(self.mesh_, ax=ax, pad=0.02, aspect=30)
         look.bar_labelled(
             bar,
@@ -132,18 +133,23 @@ class DirSurfaceDisplay(Display):
             other_term([self.system], "dir"),
         )
 
-    def _contours(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> None:
-        """Draw where DIR first reaches round values, along the edges of the cells."""
+    def _contours(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Draw where DIR first reaches round values, along the edges of the cells.
+
+        Returns the thresholds of the lines at each rank, shape (lines, ranks); NaN without one.
+        """
         ax = self.ax_
         assert self.mesh_ is not None
         labelled: list[float] = []
-        for level in LEVELS:
+        lines = np.full((len(LEVELS), len(z)), np.nan)
+        for place, level in zip(lines, LEVELS, strict=True):
             line_x, line_y = _staircase(x, y, z >= level, self.kind)
             if not len(line_x):
                 continue
             fill = self.mesh_.to_rgba(np.array([level]))[0]
             ink = "white" if look.luminance(fill) < 0.3 else "#333333"
             ax.plot(line_x, line_y, color=ink, linewidth=0.9, zorder=2)
+            place[::-1][: len(line_x[::2])] = line_x[::2]
             if _crowded(line_x[0], labelled, x):
                 continue
             labelled.append(line_x[0])
@@ -152,9 +158,11 @@ class DirSurfaceDisplay(Display):
                 color=ink, fontsize=look.SMALL_SIZE - 0.5, zorder=3,
                 bbox={"facecolor": fill, "edgecolor": "none", "pad": 1.0},
             )  # fmt: skip
+        return lines
 
-    def _far_marks(self, x: np.ndarray) -> None:
-        """Mark the thresholds at which FAR is at most a round number."""
+    def _far_marks(self, x: np.ndarray, y: np.ndarray, contours: np.ndarray) -> None:
+        """Mark the thresholds at which FAR is at most a round number, beside contour lines."""
+        width, room = abs(x[-1] - x[0]), _NAME / look.room(self.ax_)[0]
         least = 1 / max(1, attempts(self.system.dataset, "impostor") or 1)
         marked: list[float] = []
         for mark in FAR_MARKS:
@@ -162,16 +170,22 @@ class DirSurfaceDisplay(Display):
                 continue
             loosest = self._loosest(mark)
             drawn = min(x[0], x[-1]) <= loosest <= max(x[0], x[-1])
-            if not drawn or _crowded(loosest, marked, x):
+            if not drawn or any(abs(loosest - other) < room * width for other in marked):
                 continue
             marked.append(loosest)
-            self.ax_.axvline(loosest, 0, 0.86, color="white", linewidth=1.6, alpha=0.5)
-            self.ax_.axvline(loosest, 0, 0.86, color=look.TEXT, linewidth=0.8, dashes=(2, 2))
+            # A tick above the frame, and a line from edge to edge but for ranks with a contour.
+            free = ~(np.abs(contours - loosest) < 0.5 * ROOM * width).any(axis=0)
+            for colour, style in (("white", "-"), (look.TEXT, (0, (3, 3)))):
+                self.ax_.vlines(
+                    np.full(int(free.sum()), loosest), y[:-1][free], y[1:][free], color=colour,
+                    linewidth=0.9, linestyle=style, zorder=1.8,
+                )  # fmt: skip
             text = in_words([self.system])(f"FAR {look.percent(mark)}")
             look.note(
-                self.ax_, text, (loosest, 0), (0, 5), rotation=90, ha="center",
-                va="bottom", color=look.TEXT, fontsize=look.SMALL_SIZE - 0.5, zorder=4,
-                bbox={"facecolor": "white", "alpha": 0.85, "edgecolor": "none", "pad": 1.2},
+                self.ax_, text, (loosest, 1), (0, 5), ha="center", va="bottom", color=look.TEXT,
+                fontsize=look.SMALL_SIZE - 0.5, annotation_clip=False,
+                arrowprops={"arrowstyle": "-", "linewidth": 0.8, "color": look.TEXT, "shrinkA": 0,
+                            "shrinkB": 0},
             )  # fmt: skip
 
     def _loosest(self, target: float) -> float:
@@ -248,7 +262,7 @@ def dir_surface(
     log : bool, optional
         Whether the axis of the ranks is logarithmic; None: beyond 30 ranks.
     max_rank : int, optional
-        The last rank to draw; all unless given.
+        The last rank to draw; unless given, the one beyond which DIR does not change, or 10.
     **style
         Properties of the mesh, such as ``cmap="viridis"``; ``name`` names the system.
 

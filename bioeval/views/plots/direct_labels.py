@@ -1,4 +1,4 @@
-"""Labels written beside their curves, where there is room.
+"""Labels written beside their curves, or in a key where there is room: inside or below the axes.
 
 Labels are placed when the figure is drawn, so that they fit its size, the limits of its axes and
 the resolution.
@@ -6,6 +6,7 @@ the resolution.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
@@ -16,9 +17,9 @@ from matplotlib.axes import Axes
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.transforms import IdentityTransform
+from matplotlib.transforms import Bbox, IdentityTransform
 
-from bioeval.views.plots.style import SMALL_SIZE, ink
+from bioeval.views.plots.style import SMALL_SIZE, TEXT, figure_of, ink
 
 # All lengths in points.
 _SPACING = 2.0  # between samples of a curve
@@ -57,22 +58,81 @@ class _Page(NamedTuple):
     boxes: list[np.ndarray]  # ends of what is already placed
 
 
-class DirectLabels(Artist):
+def threshold_line(ax: Axes, at: float, text: str) -> Labelled:
+    """Draw a threshold as a vertical line over the whole axes, with a label near its top."""
+    dash = (0, (4, 2))
+    ax.axvline(at, color=TEXT, linewidth=0.9, linestyle=dash, zorder=4)
+    return Labelled(text, TEXT, np.array([at, at]), np.array(ax.get_ylim()), 0.97, dash)
+
+
+class _Placed(Artist):
+    """An artist of axes that is placed when it is drawn, and when the layout asks for its size."""
+
+    def __init__(self, ax: Axes):
+        super().__init__()
+        self.set_zorder(5)
+        ax.add_artist(self)
+        self.set_clip_on(False)
+        self._below: Legend | None = None  # a key below the axes
+
+    def place(self, renderer: Any) -> None:
+        """Find the places of what is drawn."""
+        raise NotImplementedError
+
+    def get_tightbbox(self, renderer: Any = None) -> Bbox | None:
+        """Return the place of the key below the axes; None where all is inside them."""
+        if not self.get_visible():
+            return None
+        renderer = renderer or cast("Any", figure_of(cast("Axes", self.axes)))._get_renderer()
+        self.place(renderer)
+        return None if self._below is None else self._below.get_window_extent(renderer)
+
+    @allow_rasterization  # type: ignore[untyped-decorator]
+    def draw(self, renderer: Any) -> None:
+        """Find the places, and draw."""
+        if self.get_visible():
+            self.place(renderer)
+            for artist in self.get_children():
+                artist.draw(renderer)
+
+
+class KeyBelow(_Placed):
+    """The key of what has a label on axes, below them."""
+
+    def __init__(self, ax: Axes):
+        super().__init__(ax)
+        self._lines, texts = ax.get_legend_handles_labels()
+        self._texts = list(texts)
+
+    def get_children(self) -> list[Artist]:
+        """Return the key."""
+        return [] if self._below is None else [self._below]
+
+    def place(self, renderer: Any) -> None:
+        """Make the key below the axes."""
+        ax = cast("Axes", self.axes)
+        for columns in (2, 1):
+            key = _key(ax, self._lines, self._texts, renderer, columns)
+            if key.get_window_extent(renderer).width <= _place_of(ax).width:
+                break
+        _put_below(key, ax, renderer)
+        self._below = key
+
+
+class DirectLabels(_Placed):
     """Labels beside the curves of one axes, not over a curve or another label.
 
     A curve that coincides with others, or has no room beside it, is named in a key in the emptiest
-    place; `in_key` has the labels there when the figure was drawn last.
+    place. Where no place is empty, all curves are named in a key below the axes, provided that the
+    figure has a layout that makes room for it. `in_key` has the labels that were in a key when the
+    figure was drawn last.
     """
 
     def __init__(self, ax: Axes, curves: Sequence[Labelled], keep_free: Sequence[Artist] = ()):
-        super().__init__()
+        super().__init__(ax)
         self.curves = [c for c in curves if len(c.x)]
         self.keep_free = list(keep_free)
         self.in_key: list[str] = []
-        self.set_zorder(5)
-        self.set_in_layout(False)
-        ax.add_artist(self)
-        self.set_clip_on(False)
         self._key: Legend | None = None
         self._named: dict[int, Text] = {}
         for i, curve in enumerate(self.curves):
@@ -90,21 +150,20 @@ class DirectLabels(Artist):
         """The labels, whose positions are set when the figure is drawn."""
         return list(self._named.values())
 
+    @property
+    def key(self) -> Legend | None:
+        """The key drawn last, inside the axes or below them."""
+        return self._key
+
     def get_children(self) -> list[Artist]:
         """Return the labels and the key."""
         return [*self.texts, *([] if self._key is None else [self._key])]
 
-    @allow_rasterization  # type: ignore[untyped-decorator]
-    def draw(self, renderer: Any) -> None:
-        """Find the positions of the labels, and draw them."""
-        if not self.get_visible() or not self._named:
-            return
-        self.place(renderer)
-        for artist in self.get_children():
-            artist.draw(renderer)
-
     def place(self, renderer: Any) -> None:
         """Set the position of each label, or make it a row of the key."""
+        self._key = self._below = None
+        if not self._named:
+            return
         ax: Any = self.axes
         point = renderer.points_to_pixels(1.0)
         box = ax.get_window_extent(renderer)
@@ -130,45 +189,88 @@ class DirectLabels(Artist):
                 continue
             text.set_position((centre[0], centre[1]))
             boxes.append(np.concatenate([centre - half, centre + half]))
-        key.sort()
-        self.in_key = [self.curves[i].text for i in key]
-        self._key = self._make_key(key, renderer, page) if key else None
+        if key:
+            self._key = self._keyed(key, renderer)
+            if not _put_inside(self._key, page, renderer) and figure_of(ax).get_layout_engine():
+                key = [i for i in self._named if len(samples[i])]
+                for i in key:
+                    self._named[i].set_visible(False)
+                self._key = self._below = self._keyed(key, renderer)
+                _put_below(self._below, ax, renderer)
+        self.in_key = [self.curves[i].text for i in sorted(key)]
 
-    def _make_key(self, key: list[int], renderer: Any, page: _Page) -> Legend:
-        """Return the key of some curves, in the emptiest place."""
-        point, ax = page.point, cast("Axes", self.axes)
-        curves = [self.curves[i] for i in key]
+    def _keyed(self, key: list[int], renderer: Any) -> Legend:
+        """Return the key of some curves."""
+        curves = [self.curves[i] for i in sorted(key)]
         lines = [
             Line2D([], [], color=c.colour, linestyle=c.dash, linewidth=1.6)
             if len(c.x) > 1
             else Line2D([], [], color=c.colour, linestyle="", marker="o", markersize=4.5)
             for c in curves
         ]
-        legend = Legend(
-            ax, lines, ["-"] * len(key), loc="lower left", borderaxespad=0, borderpad=0.1,
-            fontsize=_SIZE, handlelength=2.6, handletextpad=0.7, labelspacing=0.35,
-            facecolor="white", edgecolor="none", framealpha=0.8,
-        )  # fmt: skip
-        # Given only here, since a legend leaves out labels that begin with an underscore.
-        for text, i in zip(legend.get_texts(), key, strict=True):
-            text.set(text=self.curves[i].text.replace("\n", ", "), color=self._named[i].get_color())
-        extent = legend.get_window_extent(renderer)
-        size = np.array([extent.width, extent.height])
-        inner = page.frame + np.array([8, 8, -8, -8]) * point
-        free = np.maximum(inner[2:] - inner[:2] - size, 0)
-        grid = np.stack(np.meshgrid(np.linspace(1, 0, 21), np.linspace(0, 1, 21)), axis=-1)
-        right, up = grid.reshape(-1, 2).T
-        low = inner[:2] + grid.reshape(-1, 2) * free
-        cost = _COVERS * page.covered.inside(low - _GAP * point, low + size + _GAP * point)
-        for b in page.boxes:
-            near = 3 * _GAP * point  # or a label would read as a row of the key
-            cost += _TAKEN * ((low < b[2:] + near) & (low + size > b[:2] - near)).all(axis=1)
-        # Where several places are free: near the lower right corner.
-        cost += ((1 - right) + up) * 10
-        best = int(np.argmin(cost))
-        legend.set_frame_on(bool(cost[best] >= _COVERS))  # over curves: on a ground of its own
-        legend.set_bbox_to_anchor(tuple(low[best]), transform=IdentityTransform())
+        texts = [c.text.replace("\n", ", ") for c in curves]
+        legend = _key(cast("Axes", self.axes), lines, texts, renderer)
+        for text, curve in zip(legend.get_texts(), curves, strict=True):
+            text.set_color(ink(curve.colour))
         return legend
+
+
+def _key(
+    ax: Axes, lines: Sequence[Any], texts: Sequence[str], renderer: Any, columns: int = 1
+) -> Legend:
+    """Return a key, with lines of its texts that fit the place of the axes."""
+    wide = _place_of(ax).width / renderer.points_to_pixels(1.0)
+    letters = max(16, int((wide - 4 * _SIZE) / (0.53 * _SIZE)))
+    legend = Legend(
+        ax, lines, ["-"] * len(texts), loc="lower left", borderaxespad=0, borderpad=0.1,
+        fontsize=_SIZE, handlelength=2.6, handletextpad=0.7, labelspacing=0.35,
+        facecolor="white", edgecolor="none", framealpha=0.8, labelcolor=TEXT, numpoints=1,
+        ncols=columns,
+    )  # fmt: skip
+    # Given only here, since a legend leaves out labels that begin with an underscore.
+    for text, words in zip(legend.get_texts(), texts, strict=True):
+        text.set_text(textwrap.fill(words, letters, break_on_hyphens=False))
+    return legend
+
+
+def _place_of(ax: Axes) -> Bbox:
+    """Return the place of axes in pixels, of which axes of equal scales fill a part."""
+    return ax.get_position(original=True).transformed(ax.figure.transSubfigure)
+
+
+def _put_inside(legend: Legend, page: _Page, renderer: Any) -> bool:
+    """Put a key in the emptiest place of the axes; return whether nothing else is there."""
+    point = page.point
+    extent = legend.get_window_extent(renderer)
+    size = np.array([extent.width, extent.height])
+    inner = page.frame + np.array([8, 8, -8, -8]) * point
+    free = inner[2:] - inner[:2] - size
+    grid = np.stack(np.meshgrid(np.linspace(1, 0, 21), np.linspace(0, 1, 21)), axis=-1)
+    right, up = grid.reshape(-1, 2).T
+    low = inner[:2] + grid.reshape(-1, 2) * np.maximum(free, 0)
+    cost = _COVERS * page.covered.inside(low - _GAP * point, low + size + _GAP * point)
+    for b in page.boxes:
+        near = 3 * _GAP * point  # or a label would read as a row of the key
+        cost += _TAKEN * ((low < b[2:] + near) & (low + size > b[:2] - near)).all(axis=1)
+    # Where several places are free: near the lower right corner.
+    cost += ((1 - right) + up) * 10
+    best = int(np.argmin(cost))
+    fits = bool(cost[best] < _COVERS and (free >= 0).all())
+    legend.set_frame_on(not fits)  # over curves: on a ground of its own
+    legend.set_bbox_to_anchor(tuple(low[best]), transform=IdentityTransform())
+    return fits
+
+
+def _put_below(legend: Legend, ax: Axes, renderer: Any) -> None:
+    """Put a key below the axes and their label, from their left end on."""
+    legend.set_frame_on(False)
+    point = renderer.points_to_pixels(1.0)
+    frame, size = ax.get_window_extent(renderer), legend.get_window_extent(renderer)
+    axis = ax.xaxis.get_tightbbox(renderer)
+    top = (frame.y0 if axis is None else min(axis.y0, frame.y0)) - 5 * point
+    place = _place_of(ax)
+    left = min(frame.x0, max(place.x0, place.x1 - size.width))
+    legend.set_bbox_to_anchor((left, top - size.height), transform=IdentityTransform())
 
 
 def _samples(ax: Axes, curve: Labelled, frame: np.ndarray, spacing: float) -> np.ndarray:

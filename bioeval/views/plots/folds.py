@@ -10,13 +10,12 @@ import xarray as xr
 from matplotlib.axes import Axes
 
 from bioeval.base.errors import counted
-from bioeval.base.kinds import larger_is_closer
 from bioeval.views.averaged import Averaged, averaged, unit_of
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import kind_of, threshold_label
+from bioeval.views.plots.captions import kind_of, steps_of, threshold_label
 from bioeval.views.plots.curves import Curve, CurvesDisplay, CurveSpec
+from bioeval.views.plots.direct_labels import KeyBelow
 from bioeval.views.plots.display import OneResultDisplay
-from bioeval.views.plots.ranks import LINEAR
 from bioeval.views.plots.select_datasets import System, as_plot_text, pick
 from bioeval.views.terms import term_translator
 
@@ -68,17 +67,15 @@ class FoldsDisplay(OneResultDisplay):
         )  # fmt: skip
         ax.margins(0.06)
         ax.set_xlim(left=-0.03 * ax.get_xlim()[1])
-        ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.2 * ax.get_ylim()[1])
-        crowded = self._target()
+        ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.1 * ax.get_ylim()[1])
+        self._target()
         for axis in (ax.xaxis, ax.yaxis):
             axis.set_major_formatter(lambda value, _: look.percent(value))
         translate = term_translator(ds)
         names = translate("False accept rate, FAR"), translate("False reject rate, FRR")
         look.labelled(ax, *names, translate.other("far"), translate.other("frr"))
         self._titled(title, name, map(translate, lines))
-        ax.legend(
-            loc="upper left" if crowded else "upper right", fontsize=look.SMALL_SIZE, frameon=False
-        )
+        KeyBelow(ax)
         return self
 
     def _point(
@@ -114,11 +111,11 @@ class FoldsDisplay(OneResultDisplay):
             markeredgewidth=0, label=label,
         )  # fmt: skip
 
-    def _target(self) -> bool:
-        """Draw the FAR target, named at the top; return whether it crosses the legend."""
+    def _target(self) -> None:
+        """Draw the FAR target, named at the top."""
         name, _, value = str(self._dataset.attrs.get("threshold_rule", "")).partition("=")
         if name != "far" or not value:
-            return False
+            return
         target = float(value)
         self.ax_.axvline(target, color=look.TEXT, linewidth=0.8, linestyle=":", zorder=1)
         low, high = self.ax_.get_xlim()
@@ -129,7 +126,6 @@ class FoldsDisplay(OneResultDisplay):
             self.ax_, f"target {look.percent(target)}", (target, 1), (-4 if right else 4, -3),
             va="top", ha="right" if right else "left",
         )  # fmt: skip
-        return share > 0.4
 
     def _words(self) -> tuple[str, str, str, list[str]]:
         """Return the title, the names of the two means, and the lines below the title."""
@@ -323,7 +319,7 @@ class RepeatedDisplay(CurvesDisplay):
         first = self.systems[0].dataset
         ranks = "threshold" not in first.dims
         kind = "" if ranks else kind_of(self.systems, "repeated")
-        steps = "steps-pre" if larger_is_closer(kind) else "steps-post"
+        steps = steps_of(kind)
         lowest = 1.0
         for curve in self.defined:
             shown = np.isfinite(curve.x) & np.isfinite(curve.y)
@@ -342,13 +338,19 @@ class RepeatedDisplay(CurvesDisplay):
             return self._finish(
                 x_label=threshold_label(kind), y_label="Rate", terms=("", ("far", "frr")), at=0.5
             )
-        last = max(int(curve.x[-1]) for curve in self.curves.values())
-        look.rank_axis(ax, "x", last, last > LINEAR)
+        arrays = [a for b in self.bands.values() for a in (b.mean, b.low, b.high)]
+        most = max(int(curve.x[-1]) for curve in self.curves.values())
+        whole = all((np.diff(c.x) == 1).all() for c in self.defined)  # of folds: chosen ranks
+        last, beyond = look.ranks_shown(arrays, most, None if whole else most)
+        look.rank_axis(ax, "x", last, last > look.LINEAR_RANKS)
         ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))
         rate, of = "Cumulative match score, CMS(k)", "cms"
         if "cms_mean" not in first:
             rate, of = "Detection and identification rate, DIR(k)", "dir"
-        return self._finish(x_label="Rank k", y_label=rate, terms=("ISO: rank R", (of,)), at=0.3)
+        return self._finish(
+            x_label="Rank k", y_label=rate, terms=("ISO: rank R", (of,)), at=0.3,
+            details=lambda _: beyond,
+        )  # fmt: skip
 
     def _draw_folds(self, curve: Curve, folds: np.ndarray, style: dict[str, Any]) -> None:
         """Draw each fold as a thin line, and the mean with its intervals as a bold one."""

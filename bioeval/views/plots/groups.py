@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any, Self
 
 import numpy as np
@@ -111,7 +112,7 @@ class GroupsDisplay(OneResultDisplay):
         """Draw a rate of each group, from top to bottom."""
         ds, places = self._dataset, np.arange(len(self.groups))
         flagged, values = ds[f"{rate}_flagged"].values.astype(bool), ds[rate].values
-        colour = look.colour(0)
+        colour = look.colour(look.HUES[rate])
         if f"{rate}_low" in ds:
             low, high = ds[f"{rate}_low"].values, ds[f"{rate}_high"].values
             ax.hlines(places, low, high, color=colour, linewidth=1.6, zorder=2)
@@ -151,9 +152,7 @@ class GroupsDisplay(OneResultDisplay):
             for (i, j), rate in np.ndenumerate(far):
                 text = "n/a" if rate != rate else look.measured(rate) if rate else "0"
                 text += "*" * int(flagged[i, j] and rate == rate)
-                dark = look.luminance(picture[i, j]) < 0.25
-                ax.text(j, i, text, ha="center", va="center", fontsize=look.SMALL_SIZE,
-                        color="white" if dark else look.TEXT)  # fmt: skip
+                look.in_cell(ax, (j, i), text, picture[i, j])
         self._name_groups(ax)
         translate = term_translator(ds)
         look.labelled(ax, "Group of the claimed subject", "Group of the probe")
@@ -170,14 +169,16 @@ class GroupsDisplay(OneResultDisplay):
         """Name the groups along the axes of FAR, or beside FRR with their subjects."""
         number = len(self.groups)
         shown = np.arange(0, number, -(-number // NAMED))
-        names = [as_plot_text(cut(str(self.groups[i]), 18)) for i in shown]
+        # In two lines where there is room for them.
+        most = 36 if number <= NUMBERED else 18
+        names = [textwrap.fill(as_plot_text(cut(str(self.groups[i]), most)), 18) for i in shown]
         if subjects:
             people = self._dataset["subjects"].values
             names = [f"{name} ({people[i]:,})" for i, name in zip(shown, names, strict=True)]
         ax.set_yticks(shown, names)
         if not subjects:
             ax.set_xticks(shown, names)
-            if sum(map(len, names)) > 45:
+            if sum(max(map(len, name.split("\n"))) for name in names) > 48:
                 ax.tick_params(axis="x", labelrotation=90)
         ax.tick_params(axis="both" if not subjects else "y", length=0)
 

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from bioeval.base.errors import counted
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import scalar
+from bioeval.views.plots.direct_labels import DirectLabels, Labelled
 from bioeval.views.plots.display import OneResultDisplay
 from bioeval.views.terms import TermTranslator, interval_method, words_of
 
@@ -70,14 +71,19 @@ class _Panels(OneResultDisplay):
         """Draw a rate with its interval, from 0 on, in per cent."""
         ds = self._dataset
         self._steps(ax, ds[name].values, hue, _band(ds, name), **style)
-        if np.isnan(ds[name].values).all():
-            look.empty(ax, [f"{name.upper()} is not defined in any bin"])
         ax.set_ylim(bottom=0, top=max(ax.get_ylim()[1], 1e-9))
         ax.yaxis.set_major_formatter(lambda value, _: look.percent(value))
         look.labelled(ax, "", label)
 
+    def _undefined(self, *names: str) -> list[str]:
+        """Return the rates that have no panel, since no bin has a value."""
+        return [name for name in names if np.isnan(self._dataset[name].values).all()]
+
     def _title(self, title: str, name: str | None, lines: list[str], of: str = "") -> None:
         attrs = self._dataset.attrs
+        for rate in self._undefined(*(x for x in ("frr", "far") if x in self._dataset)):
+            text = TermTranslator(words_of(self._dataset), "verification")(rate.upper())
+            lines.append(f"{text} is not defined in any bin")
         if "interval_method" in attrs:
             confidence = 100 * float(attrs["confidence"])
             lines.append(
@@ -111,12 +117,14 @@ class OverTimeDisplay(_Panels):
         """Draw the panels. See :func:`over_time`."""
         ds = self._dataset
         identifies = "dir" in ds
-        self._start(ax, 3 + identifies)
+        rates = {"frr": "False reject rate, FRR", "far": "False accept rate, FAR"}
+        rates = {k: v for k, v in rates.items() if k not in self._undefined(*rates)}
+        self._start(ax, len(rates) + identifies + 1)
         translate = TermTranslator(words_of(ds), "verification")
-        self._rate(self.axes_[0], "frr", translate("False reject rate, FRR"), 0, style)
-        self._rate(self.axes_[1], "far", translate("False accept rate, FAR"), 1, style)
+        for place, (rate, words) in zip(self.axes_, rates.items(), strict=False):
+            self._rate(place, rate, translate(words), look.HUES[rate], style)
         if identifies:
-            self._identification(self.axes_[2], style)
+            self._identification(self.axes_[len(rates)], style)
         last = self.axes_[-1]
         self._steps(last, ds["gallery_subjects"].values, 6, **style)
         last.set_ylim(bottom=0)
@@ -134,16 +142,18 @@ class OverTimeDisplay(_Panels):
         ds = self._dataset
         translate = TermTranslator(words_of(ds), "identification")
         rank = int(ds["rank"].values[0])
-        one, lowest = ds.sel(rank=rank), 1.0
+        one, lowest, named = ds.sel(rank=rank), 1.0, []
+        across = np.repeat(self.edges, 2)[1:-1]
         for hue, name in ((2, "dir"), (3, "cms")):
             values, band = one[name].values, _band(one, name)
             text = translate(name.upper()) + (", no threshold" if name == "cms" else "")
             self._steps(ax, values, hue, band, label=text, **style)
+            named.append(Labelled(text, look.colour(hue), across, np.repeat(values, 2)))
             for least in (values, *([] if band is None else band[:1])):
                 lowest = float(np.nanmin(least, initial=lowest))
         ax.set_ylim(*look.rate_limits(lowest))
         ax.yaxis.set_major_formatter(lambda value, _: look.percent(value))
-        ax.legend(loc="lower left", ncols=2, fontsize=look.SMALL_SIZE, frameon=False)
+        DirectLabels(ax, named)
         look.labelled(ax, "", f"Rank {rank}")
 
 
@@ -157,18 +167,23 @@ class AgeingDisplay(_Panels):
     ) -> Self:
         """Draw the panels. See :func:`ageing`."""
         ds = self._dataset
-        self._start(ax, 2)
-        above, below = self.axes_
+        defined = not self._undefined("frr")
+        self._start(ax, 1 + defined)
+        above, below = self.axes_[0], self.axes_[-1]
         mean, spread = ds["genuine_mean"].values, ds["genuine_sd"].values
         self._steps(above, mean, 0, (mean - spread, mean + spread), **style)
         slope, intercept = scalar(ds, "slope"), scalar(ds, "intercept")
         if np.isfinite(slope):
-            above.axline((0, intercept), slope=slope, color=look.colour(1), linewidth=1.4)
-        look.labelled(above, "", "Genuine score")
+            above.axline((0, intercept), slope=slope, color=look.TEXT, linewidth=1.2)
+        if defined:
+            look.labelled(above, "", "Genuine score")
         translate = TermTranslator(words_of(ds), "verification")
-        self._rate(below, "frr", translate("False reject rate, FRR"), 0, style)
+        label = "Genuine score"
+        if defined:
+            label = translate("False reject rate, FRR")
+            self._rate(below, "frr", label, look.GENUINE, style)
         unit = " (days)" if ds.attrs["age_unit"] == "days" else ""
-        look.labelled(below, f"Age of the template{unit}", translate("False reject rate, FRR"))
+        look.labelled(below, f"Age of the template{unit}", label)
         number = counted(int(ds["genuine_attempts"].sum()), "genuine attempts")
         low, high = scalar(ds, "slope_low"), scalar(ds, "slope_high")
         within = scalar(ds, "slope_within")
@@ -176,7 +191,8 @@ class AgeingDisplay(_Panels):
             f"{number} of {counted(int(ds['subjects']), 'subjects')}; {self._threshold()}",
             f"line: slope {slope:.3g} [{low:.3g}, {high:.3g}]; within subjects {within:.3g}",
         ]
-        lines.append("above: mean, with a band of one standard deviation")
+        above_it = "above: " if defined else ""
+        lines.append(f"{above_it}mean, with a band of one standard deviation")
         self._title("Ageing of templates", name, lines, " of FRR")
         return self
 

@@ -17,7 +17,7 @@ from bioeval.results.words import threshold_text
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import Display
 
-_MATCH, _OTHER = look.PALETTE[2], look.PALETTE[1]
+_MATCH, _OTHER = look.PALETTE[look.GENUINE], look.PALETTE[look.IMPOSTOR]
 
 
 class RankedListsDisplay(Display):
@@ -98,7 +98,7 @@ class RankedListsDisplay(Display):
                 "for each"
             )
         ax.set_yticks(np.arange(rows), shown)
-        ax.set_xlabel("Rank", fontsize=look.LABEL_SIZE, loc="left")
+        ax.set_xlabel("Rank k", fontsize=look.LABEL_SIZE, loc="left")
         ax.grid(visible=False)
         for side in ax.spines.values():
             side.set_visible(False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -27,9 +27,6 @@ from bioeval.views.plots.curves import (
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.registry import PLOTS
 from bioeval.views.plots.select_datasets import needs_of, pick
-
-# The axis of more ranks is logarithmic by default.
-LINEAR = 100
 
 
 class CmcDisplay(CurvesDisplay):
@@ -59,9 +56,10 @@ class CmcDisplay(CurvesDisplay):
         if max_rank is not None:
             require_integer("max_rank", max_rank, low=1)
         ax = self._start(ax, name)
-        last = max(int(c.x[-1]) for c in self.curves.values())
-        last = last if max_rank is None else min(last, max_rank)
-        log = last > LINEAR if log is None else log
+        last, beyond = look.ranks_shown(
+            self._changing(), max(int(c.x[-1]) for c in self.curves.values()), max_rank
+        )
+        log = last > look.LINEAR_RANKS if log is None else log
         lowest, clouds = 1.0, set()
         for curve in self.defined:
             shown = curve.x <= last
@@ -85,14 +83,21 @@ class CmcDisplay(CurvesDisplay):
             return self._finish(
                 y_label="Queries matched at rank k or better, CMC(k)",
                 terms=("ISO: rank R", f"ISO: {REID['cmc'].iso}"),
-                details=lambda systems: [convention(systems)],
+                details=lambda systems: [convention(systems), *beyond],
             )
         number = f"{min(clouds):,}" if len(clouds) == 1 else "the"
-        thin = [f"thin lines: {number} sampled galleries"] if clouds else []
+        thin = [f"thin lines: {number} sampled galleries"] * bool(clouds) + beyond
         return self._finish(
             y_label="Cumulative match score, CMS(k)", terms=("ISO: rank R", ("cms",)),
             details=lambda systems: [*identification_details(systems), *thin],
         )  # fmt: skip
+
+    def _changing(self) -> Iterator[np.ndarray]:
+        """Yield the curves, their limits and those of sampled galleries, over the ranks."""
+        for curve in self.defined:
+            yield from (y for y in (curve.y, curve.low, curve.high) if y is not None)
+            if "cms_by_gallery" in curve.system.dataset:
+                yield curve.system.dataset["cms_by_gallery"].transpose("repeat", "rank").values
 
 
 def cmc(
@@ -113,9 +118,9 @@ def cmc(
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
     log : bool, optional
-        Whether the axis of the ranks is logarithmic; None: beyond 100 ranks.
+        Whether the axis of the ranks is logarithmic; None: beyond 30 ranks.
     max_rank : int, optional
-        The last rank to draw; all unless given.
+        The last rank to draw; unless given, the one beyond which no curve changes, or 10.
     **style
         Properties of all lines; ``name`` labels a single system.
 

@@ -19,6 +19,7 @@ from bioeval.views.plots.captions import (
     in_words,
     kind_of,
     scalar,
+    steps_of,
     threshold_label,
 )
 from bioeval.views.plots.curves import (
@@ -320,7 +321,7 @@ def _below(rates: list[float]) -> float:
 
 
 def _tick(percent: float) -> str:
-    return f"{percent:g}" if percent >= 0.0009 else look.rate_text(percent)
+    return np.format_float_positional(percent, precision=9, trim="-")
 
 
 def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
@@ -399,8 +400,7 @@ class ErrorRatesDisplay(CurvesDisplay):
         """Draw the curves; `log` makes the axis of the rates logarithmic."""
         log = require_flag("log", log)
         ax = self._start(ax, name)
-        # Counts change at a threshold: just past it for distances, just before for similarities.
-        steps = "steps-pre" if larger_is_closer(self.kind) else "steps-post"
+        steps = steps_of(self.kind)
         floors = [0.1]
         for curve in self.defined:
             shown = np.isfinite(curve.x)

@@ -18,7 +18,8 @@ from bioeval.results.histogram import Histogram, ScoreHistograms
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
 from bioeval.views.plots import style as look
 from bioeval.views.plots.captions import kind_of, over, score_label
-from bioeval.views.plots.direct_labels import DirectLabels, Labelled
+from bioeval.views.plots.curves import MOST_NAMED
+from bioeval.views.plots.direct_labels import DirectLabels, Labelled, threshold_line
 from bioeval.views.plots.display import Display
 from bioeval.views.plots.select_datasets import System, as_plot_text, joined
 
@@ -37,15 +38,22 @@ class ScoreDistributionsDisplay(Display):
     """
 
     labels_: DirectLabels
+    _plot, _title = "score_distributions", "Genuine and impostor scores"
+    _off = "infinite, or far from all others"  # where scores lie that have no bin
 
     def __init__(self, systems: Mapping[str, ScoreHistograms]):
         self.systems = [System(name, system.about) for name, system in systems.items()]
-        self.kind = kind_of(self.systems, "score_distributions")
+        self.kind = kind_of(self.systems, self._plot)
         self.genuine = {name: system.genuine for name, system in systems.items()}
         self.impostor = {name: system.impostor for name, system in systems.items()}
 
+    @property
+    def classes(self) -> dict[str, dict[str, Histogram]]:
+        """The histograms of each class, by the name of the system."""
+        return {"Genuine": self.genuine, "Impostor": self.impostor}
+
     @classmethod
-    def from_results(cls, data: ScoreHistograms | Mapping[str, ScoreHistograms]) -> Self:
+    def from_results(cls, data: Any) -> Self:
         """Take the histograms of one system, or of several by name."""
         if isinstance(data, ScoreHistograms):
             return cls({"": data})
@@ -65,13 +73,14 @@ class ScoreDistributionsDisplay(Display):
         ax = self._axes(ax)
         ax.set_xmargin(0)  # the axis ends with the scores
         several = len(self.genuine) > 1
+        # Of many histograms each system is named once, and the line styles are explained.
+        once = len(self.classes) * len(self.genuine) > MOST_NAMED and several
         labels: list[Labelled] = []
         missing = []
         for number, system in enumerate(self.genuine):
             label = joined(name or "", system)
-            for i, (word, histogram) in enumerate(
-                (("Genuine", self.genuine[system]), ("Impostor", self.impostor[system]))
-            ):
+            for i, (word, histograms) in enumerate(self.classes.items()):
+                histogram = histograms[system]
                 text = f"{label} {word.lower()}" if label else word
                 if not histogram.counts.sum():
                     some = f"all {histogram.total:,} are infinite" if histogram.total else "none"
@@ -79,26 +88,31 @@ class ScoreDistributionsDisplay(Display):
                         some = "cells too wide, because of scores far off; draw the Scores"
                     missing.append(f"{text} scores: {some}")
                     continue
-                colour = look.colour(number if several else i)
+                colour = look.colour(number if several else i)  # of a class, as of its errors
                 line = {"color": colour, "linestyle": look.dash(i), "label": text, **style}
                 x, y = _outline(ax, histogram, line, fill=not several)
-                labels.append(Labelled(text, colour, x, y, at=_peak(x, y, log)))
+                shown = text if not once else label * (i == 0)
+                labels.append(Labelled(shown, colour, x, y, _peak(x, y, log), look.dash(i)))
         self._limit(log)
         labels += self._mark(thresholds)
-        remarks = self._unplaced()
-        if len(missing) == 2 * len(self.genuine):
+        styles = (f"{look.dash_words(i)}: {x.lower()}" for i, x in enumerate(self.classes))
+        remarks = ["; ".join(styles)] * once + self._unplaced()
+        if len(missing) == len(self.classes) * len(self.genuine):
             ax.set(xticks=[], yticks=[])
             look.empty(ax, missing)
         else:
             remarks += missing
         self.labels_ = DirectLabels(ax, labels)
-        look.titled(ax, "Genuine and impostor scores", [*over(self.systems), *remarks])
+        look.titled(ax, self._title, [*self._over(), *remarks])
         look.labelled(ax, score_label(self.kind), "Density within each class")
         return self
 
+    def _over(self) -> list[str]:
+        return over(self.systems)
+
     def _limit(self, log: bool) -> None:
         """Fit the axis of the density to the highest and, if logarithmic, the lowest bin."""
-        histograms = [*self.genuine.values(), *self.impostor.values()]
+        histograms = [h for one in self.classes.values() for h in one.values()]
         densities = np.concatenate([histogram.density for histogram in histograms])
         top = float(densities.max()) or 1.0
         if log:
@@ -117,22 +131,15 @@ class ScoreDistributionsDisplay(Display):
             given = [] if thresholds is None else thresholds
             given = np.ravel(require_numbers("thresholds", given)).tolist()
             marks = {f"t = {float(t):.4g}": float(t) for t in given}
-        drawn = []
-        for text, t in marks.items():
-            if np.isfinite(t):
-                self.ax_.axvline(t, color=look.TEXT, linewidth=0.9, linestyle=(0, (4, 2)), zorder=4)
-                ends = np.array(self.ax_.get_ylim())
-                drawn.append(Labelled(text, look.TEXT, np.array([t, t]), ends, at=0.97))
-        return drawn
+        return [threshold_line(self.ax_, t, text) for text, t in marks.items() if np.isfinite(t)]
 
     def _unplaced(self) -> list[str]:
         said = []
-        for word, histograms in (("genuine", self.genuine), ("impostor", self.impostor)):
+        for word, histograms in self.classes.items():
             number = sum(h.unplaced for h in histograms.values())
             if number:
-                said.append(f"{number:,} {word}")
-        where = "infinite, or far from all others"
-        return [f"{' and '.join(said)} scores lie off the axis ({where})"] if said else []
+                said.append(f"{number:,} {word.lower()}")
+        return [f"{' and '.join(said)} scores lie off the axis ({self._off})"] if said else []
 
 
 def _outline(

@@ -22,8 +22,14 @@ from bioeval.base.errors import DataError
 # Okabe and Ito (2008), without the yellow, which is too light for a line on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
-#: The colours of rates, by their numbers: FAR has that of impostor scores, FRR that of genuine.
-HUES = {"frr": 0, "far": 1}
+#: The colours of both classes and of their errors, by number: FRR is of genuine attempts. Those of
+#: the species of attacks begin at `ATTACK`.
+GENUINE, IMPOSTOR, ATTACK = 0, 1, 2
+HUES = {
+    **dict.fromkeys(("frr", "frr_at_threshold", "frr_at_far", "bpcer", "fr"), GENUINE),
+    **dict.fromkeys(("far", "far_at_threshold", "fa_as_probe", "fa_as_claimed"), IMPOSTOR),
+    "genuine_above": GENUINE, "impostor_above": IMPOSTOR,
+}  # fmt: skip
 
 # Colour is never the only difference between two lines.
 DASHES: tuple[Any, ...] = (
@@ -35,6 +41,9 @@ DASHES: tuple[Any, ...] = (
     (0, (6, 1.6, 1.2, 1.6, 1.2, 1.6)),
     (0, (10, 3)),
 )
+_DASHES = (
+    "solid", "dashed", "dotted", "dash-dotted", "short dashes", "dash-dot-dotted", "long dashes",
+)  # fmt: skip
 
 TEXT = "#222222"
 QUIET = "#666666"
@@ -65,6 +74,11 @@ def colour(number: int) -> tuple[float, float, float]:
 def dash(number: int) -> Any:
     """Return the line style of a curve by its number; it shifts when the colours start again."""
     return DASHES[(number + number // len(PALETTE)) % len(DASHES)]
+
+
+def dash_words(number: int) -> str:
+    """Return the name of the line style of a curve."""
+    return _DASHES[DASHES.index(dash(number))]
 
 
 def ink(line_colour: Any) -> tuple[float, float, float]:
@@ -152,9 +166,9 @@ def _fits(text: str, size: float, length: float) -> bool:
 def _wrapped(text: str, columns: int) -> list[str]:
     """Break a line, at semicolons if possible."""
     parts = "; ".join(part.replace(" ", "\u00a0") for part in text.split("; "))
-    rows = textwrap.wrap(parts, columns, break_long_words=False)
+    rows = textwrap.wrap(parts, columns, break_long_words=False, break_on_hyphens=False)
     if max(map(len, rows), default=0) > columns:
-        rows = textwrap.wrap(text, columns)
+        rows = textwrap.wrap(text, columns, break_on_hyphens=False)
     return [row.replace("\u00a0", " ") for row in rows]
 
 
@@ -170,7 +184,9 @@ def titled(
     title_size, small = TITLE_SIZE * size, SMALL_SIZE * size
     columns = max(24, int(width / (small * 0.52)))
     lines = [row for line in over for row in _wrapped(line, columns)]
-    heading = textwrap.fill(title, max(18, int(width / (title_size * 0.56))))
+    heading = textwrap.fill(
+        title, max(18, int(width / (title_size * 0.56))), break_on_hyphens=False
+    )
     ax.set_title(
         heading,
         loc="left",
@@ -254,21 +270,29 @@ def note(
     return ax.annotate(text, place, step, **{**of, "fontsize": SMALL_SIZE, "color": QUIET, **style})
 
 
+def in_cell(ax: Axes, place: tuple[float, float], text: str, ground: Any) -> None:
+    """Write a text in the middle of a cell of a heat map, readable on its colour."""
+    ax.text(
+        *place, text, ha="center", va="center", fontsize=SMALL_SIZE,
+        color="white" if luminance(ground) < 0.25 else TEXT,
+    )  # fmt: skip
+
+
 # --------------------------------------------------------------------------------- ticks
 
 
 # Between ticks of a linear axis of ranks.
 _STEPS = (1, 5, *(k * 10**e for e in range(1, 9) for k in (1, 2, 5)))
 
+# The axis of more ranks is logarithmic by default; one with so few is not shortened.
+LINEAR_RANKS, FEW_RANKS = 30, 10
+
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def rate_text(value: float) -> str:
-    """Return a power of ten as a tick label: 1, 0.1, 0.01, 10⁻³ ..."""
-    exponent = round(np.log10(value))
-    if exponent >= -2:
-        return f"{value:g}"
-    return "10" + str(exponent).translate(_SUPERSCRIPT)
+    """Return a power of ten as a tick label: 10⁰, 10⁻¹, 10⁻² ..."""
+    return "10" + str(round(np.log10(value))).translate(_SUPERSCRIPT)
 
 
 def log_axis(ax: Axes, which: str, low: float, high: float = 1.0) -> None:
@@ -279,6 +303,28 @@ def log_axis(ax: Axes, which: str, low: float, high: float = 1.0) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: rate_text(value)))
     axis.set_minor_locator(LogLocator(subs=range(2, 10), numticks=100))
     axis.set_minor_formatter(NullFormatter())
+
+
+def last_change(curves: Iterable[Any]) -> int:
+    """Return the rank beyond which no curve changes; the last axis of each is over the ranks."""
+    last = 1
+    for curve in curves:
+        by_rank = np.atleast_2d(np.asarray(curve, dtype=float))
+        by_rank = by_rank.reshape(-1, by_rank.shape[-1])
+        moves = np.abs(np.diff(by_rank, axis=1)) > 0
+        last = max(last, 2 + int(np.flatnonzero(moves.any(axis=0)).max(initial=-1)))
+    return last
+
+
+def ranks_shown(curves: Iterable[Any], last: int, given: int | None) -> tuple[int, list[str]]:
+    """Return the last rank to show of `last`, and what is said about ranks that are left out.
+
+    That is the one `given`, or else the one beyond which no curve changes.
+    """
+    if given is not None:
+        return min(last, given), []
+    shown = min(last, max(FEW_RANKS, last_change(curves)))
+    return shown, [f"ranks beyond {shown:,} are left out: nothing changes"] * (shown < last)
 
 
 def rank_axis(ax: Axes, which: str, last: int, log: bool, first: float = 1) -> None:

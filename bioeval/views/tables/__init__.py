@@ -50,16 +50,17 @@ __all__ = [
 ]
 
 _HEADS = ("", "value", "threshold", "genuine", "impostor", "subjects")
-_LEGEND = "Genuine, impostor: attempts; subjects: those whose probes made them."
-_LEGEND_OF_PAIRS = "Genuine, impostor: attempts."
+_LEGEND = "Columns: numbers of attempts, and of the subjects whose probes made them."
+_LEGEND_OF_PAIRS = "Columns: numbers of genuine and impostor attempts."
 
 # Ranked lists have neither thresholds nor impostors.
 _RANKED = {0: "", 1: "value", 3: "queries", 5: "subjects"}
-_RANKED_LEGEND = "Queries: those that the means are over; subjects: theirs."
+_RANKED_LEGEND = "Columns: numbers of queries in the means, and of their subjects."
 _NARROW = 3  # columns that stay where the rest does not fit
 _LEAST_NAME = 16  # columns for the name of a row, folded; with less, a line of its own
 _LEAST_LINE = 32  # columns for a line that begins with a name; with less, a line of its own
 _GAPS = (2, 1)
+_MOST_NOTES = 3
 _INDENT = 2  # columns by which rows are set in
 _SAME_REASON = re.compile(r"FAR ([^()]+) \(([^()]+)\); FAR ([^()]+) \(\2\)")
 
@@ -94,10 +95,11 @@ class ResultTable:
             self._heads, self._legend, kept = _HEADS[:-1], _LEGEND_OF_PAIRS, kept[:-1]
         fraction = max((numbers.fraction_digits(row) for row in rows), default=0)
         bracket = max((len(numbers.ends(row)) for row in rows), default=0)
-        self._cells = [
-            [tuple(_cells(row, fraction, bracket)[i] for i in kept) for row in part.rows]
-            for part in self.sections
-        ]
+        shown_at = iter(numbers.thresholds([row.threshold for row in rows]))
+        self._cells = []
+        for part in self.sections:
+            made = [_cells(row, next(shown_at), fraction, bracket) for row in part.rows]
+            self._cells.append([tuple(cells[i] for i in kept) for cells in made])
         columns = zip(*(cells for part in self._cells for cells in part), strict=True)
         widths = [max(map(len, column)) for column in columns] or [0] * len(self._heads)
         self._widths = [max(len(h), w) for h, w in zip(self._heads, widths, strict=True)]
@@ -162,17 +164,17 @@ class ResultTable:
             yield Text("")
 
     def _remarks(self, legend: bool) -> Iterator[Any]:
-        """Explain the columns, intervals and thresholds, below the tables."""
+        """Explain thresholds, intervals and columns, the most important first, below the tables."""
         shown = list(self._with_rows.values())
         chosen = [dataset for dataset in shown if has_chosen(dataset)]
-        lines = [self._legend] if legend and shown else []
+        lines = [_sentence(term_translator(dataset)(CHOSEN)) for dataset in chosen[:1]]
         lines += intervals(self.datasets)
-        caveats = [term_translator(dataset)(CHOSEN) for dataset in chosen[:1]]
-        caveats += [term_translator(d)(OF_RANK_ONE) for d in shown if differs_by_rank(d)][:1]
-        lines += [f"{text[0].upper()}{text[1:]}." for text in caveats]
+        lines += [self._legend] if legend and shown else []
+        by_rank = [term_translator(d)(OF_RANK_ONE) for d in shown if differs_by_rank(d)]
+        lines += [_sentence(text) for text in by_rank[:1]]
         if lines:
             yield Text("")
-        for line in lines:
+        for line in lines[:_MOST_NOTES]:
             yield Text(line, style="dim")
 
     def _warnings(self) -> Iterator[Any]:
@@ -210,6 +212,10 @@ def plain(renderable: Any, width: int) -> str:
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
 
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def _style(row: Row) -> str:
     return "bold" if row.is_defined else "dim"
 
@@ -242,13 +248,13 @@ def with_joined_targets(text: str) -> str:
     return text
 
 
-def _cells(row: Row, fraction: int, bracket: int) -> tuple[str, ...]:
+def _cells(row: Row, threshold: str, fraction: int, bracket: int) -> tuple[str, ...]:
     """Return a row as text, its value aligned at the decimal point, its interval `bracket` wide."""
     interval = f" {numbers.ends(row).ljust(bracket)}" if bracket else ""
     return (
         row.measure,
         numbers.value(row, fraction) + interval,
-        threshold_text(row.threshold),
+        threshold,
         numbers.count(row.over.genuine),
         numbers.count(row.over.impostor),
         numbers.known(row.over.subjects),

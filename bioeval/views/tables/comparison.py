@@ -65,13 +65,13 @@ class ComparisonTable:
         level = float(attrs["confidence"])
         jackknifed = ";" if self._searched else "; AUC, recognition rate and DIR"
         yield Text(
-            f"Difference: {attrs['system_a']} - {attrs['system_b']}, of rates in percentage points "
-            f"(pp); interval: {100 * level:g} %, of each by itself, both "
-            f"systems resampled together by subject ({int(attrs['replicates']):,} replicates"
+            f"Difference: {attrs['system_a']} - {attrs['system_b']}, in percentage points (pp) "
+            f"for rates. Interval: {100 * level:g} % for each measure alone, both systems "
+            f"resampled together by subject ({int(attrs['replicates']):,} replicates"
             + self._translate(f"{jackknifed} by the jackknife).")
             + (" Better: after Holm's adjustment." if attrs["adjust"] == "holm" else "")
             + (
-                f" Not worse, equivalent: by intervals of {100 * (2 * level - 1):g} %."
+                f" Not worse and equivalent: from {100 * (2 * level - 1):g} % intervals."
                 if "margin" in self.dataset
                 else ""
             ),

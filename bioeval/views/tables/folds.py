@@ -58,26 +58,27 @@ class FoldTable:
         first = next(iter(self.datasets.values())).attrs
         method, confidence = str(first["interval_method"]), 100 * float(first["confidence"])
         of = {
-            "nadeau-bengio": f"{confidence:g} %, of the test mean, Nadeau and Bengio, a heuristic",
-            "quantile": f"the middle {confidence:g} % of the {unit_of(first)}s, which shows what "
-            "depends on the draw and is no confidence interval for other people",
-        }.get(method, f"{confidence:g} %, of the pooled rate, by {method}")
+            "nadeau-bengio": f"{confidence:g} % for the test mean by Nadeau and Bengio, a "
+            "heuristic",
+            "quantile": f"the middle {confidence:g} % of the {unit_of(first)}s (variation between "
+            "draws, not a confidence interval for other people)",
+        }.get(method, f"{confidence:g} % for the pooled rate by {method}")
         se = ""
         if any(map(_of_given_folds, self.datasets.values())):
             se = (
-                "se: standard error of the mean, as in tables of LFW, too small for folds that "
-                "share training parts; "
+                "se: standard error of the mean as in LFW tables, too small for folds with "
+                "shared training parts; "
             )
         units = f"{unit_of(first)}s"
         own = ""
         if any(name in ds for ds in self.datasets.values() for name in POINTS):
-            own = "Rows without training, from EER on: of each test part at thresholds of its own. "
-        training = "Training: the rate where the threshold was chosen, which is optimistic. "
+            own = "Rows without a training rate: each test part at its own thresholds. "
+        training = "Training: rate on the data of the threshold (optimistic). "
         if not any(int(dataset["train_subjects"].sum()) for dataset in self.datasets.values()):
             training = ""
         yield Text(
-            f"{training}Test, sd: mean and standard deviation over {units}; {se}pooled: the counts "
-            f"of all {units} summed; interval: {of}. {own}".rstrip(),
+            f"{training}Test, sd: mean and standard deviation over {units}; {se}pooled: rate of "
+            f"the summed counts of all {units}; interval: {of}. {own}".rstrip(),
             style="dim",
         )
         yield from warned(

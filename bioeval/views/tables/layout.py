@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.results.words import NOT_DEFINED, threshold_text
+from bioeval.results.words import NOT_DEFINED, in_one_precision, threshold_text
 
 
 @dataclass(frozen=True)
@@ -145,6 +145,12 @@ def fvc_name(target: float) -> str:
 def score(value: float) -> str:
     """Return a score with six digits."""
     return "NaN" if math.isnan(value) else threshold_text(float(value))
+
+
+def thresholds(values: Sequence[float | None]) -> list[str]:
+    """Return thresholds of six digits with equal numbers of decimals; empty for None."""
+    known = iter(in_one_precision([value for value in values if value is not None], 6))
+    return ["" if value is None else next(known) for value in values]
 
 
 def count(value: int | None) -> str:

@@ -18,19 +18,18 @@ from bioeval.views.terms import dictionary, interval_method
 
 #: Caveat shown when operating points were selected on the evaluated data.
 CHOSEN = (
-    "the thresholds of EER and FAR targets were chosen on these same data: rates there are "
-    "optimistic"
+    "the thresholds of EER and FAR targets were chosen on these data, so their rates are optimistic"
 )
 
 #: Why thresholds of DIR at a FAR differ between ranks; shown where they do.
 OF_RANK_ONE = (
-    "thresholds of DIR at a FAR are those of rank 1; at a worse rank one may be looser at the same "
-    "FAR, up to one more mate of that rank, for best mates of a worse rank do not count"
+    "the thresholds of DIR at a FAR are for rank 1; at higher ranks, the same FAR may allow looser "
+    "thresholds"
 )
 
 _UPSIDE_DOWN = (
-    "AUC is below 0.5: impostors look more alike than mates; are these scores really of kind {}? "
-    'If not, say `kind="{}"`'
+    "AUC is below 0.5: impostor scores are nearer than genuine scores. Check whether they are "
+    'of kind {}; if not, give `kind="{}"`'
 )
 
 # Tasks of the cards of the course, in words.
@@ -66,8 +65,8 @@ def about(found: Mapping[str, xr.Dataset]) -> Iterator[tuple[str, str]]:
     if attrs.get("reading"):
         yield "Read", str(attrs["reading"])
     means = {
-        "reject": "a failed comparison is an attempt that is always rejected",
-        "exclude": "a failed comparison is no attempt",
+        "reject": "failed comparisons are attempts that are always rejected",
+        "exclude": "failed comparisons are not attempts",
     }
     if attrs.get("nan_policy") in means:
         text = means[attrs["nan_policy"]]
@@ -120,9 +119,9 @@ def left_out(found: Mapping[str, xr.Dataset]) -> str:
         return ""
     listed = " and ".join(filter(None, [", ".join(tasks[:-1]), tasks[-1]]))
     if attrs.get("kind") == "order":
-        return f"{listed}; scores that only order a row have no thresholds across rows"
+        return f"{listed}; scores that only order a row have no common thresholds"
     if not attrs.get("probe_subjects") and not attrs.get("gallery_subjects"):
-        return f"{listed}; a mask alone does not say which templates belong together"
+        return f"{listed}; a mask does not give the subjects of the templates"
     return ""
 
 
@@ -153,12 +152,13 @@ def intervals(found: Mapping[str, xr.Dataset]) -> list[str]:
         if "replicates" in attrs:
             text += f" ({int(attrs['replicates']):,} replicates)"
         if attrs.get("band") == "simultaneous":
-            text += ", along curves simultaneous"
+            text += ", simultaneous along curves"
         said.setdefault(text, []).append(str(attrs.get("task", "")))
     if len(said) < 2:
         return [f"In brackets: {text}." for text in said]
-    tasks = (dict.fromkeys(filter(None, of)) for of in said.values())
-    return [f"In brackets ({'; '.join(of)}): {x}." for x, of in zip(said, tasks, strict=True)]
+    tasks = (" and ".join(dict.fromkeys(filter(None, of))) for of in said.values())
+    each = [f"{text} ({of})" for text, of in zip(said, tasks, strict=True)]
+    return [f"In brackets: {'; '.join(each)}."]
 
 
 def alarms(found: Mapping[str, xr.Dataset]) -> dict[str, list[str]]:

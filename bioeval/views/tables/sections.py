@@ -144,11 +144,12 @@ def _independent(dataset: xr.Dataset) -> Iterator[str]:
     if "disjoint_pairs" not in dataset:
         return
     pairs, subjects = (int(dataset[name]) for name in ("disjoint_pairs", "subjects"))
-    attempts = int(value_of(dataset, "impostor_pairs") or dataset["impostor_attempts"])
-    yield (
-        f"independent: {counted(subjects, 'subjects')}, and {counted(pairs, 'disjoint pairs')} "
-        f"of them; the {counted(attempts, 'impostor pairs')} share subjects"
-    )
+    attempts = int(dataset["impostor_attempts"])
+    unordered = int(value_of(dataset, "impostor_pairs") or attempts)
+    if attempts == 2 * unordered:
+        yield f"each of {counted(unordered, 'impostor pairs')} makes an attempt in each order"
+    independent = counted(pairs, "independent pairs")
+    yield f"{counted(subjects, 'subjects')} make at most {independent} (no subject in two pairs)"
 
 
 def _worst(dataset: xr.Dataset) -> Iterator[str]:
@@ -160,7 +161,7 @@ def _worst(dataset: xr.Dataset) -> Iterator[str]:
     rows = zip(found["probe"].values.tolist(), found.values.tolist(), strict=True)
     listed = ", ".join(f"{row} (AP {100 * value:.2f} %)" for row, value in rows)
     if listed:
-        yield f"the worst queries, by row from 0: {listed}"
+        yield f"worst queries (rows, from 0): {listed}"
 
 
 def _queries(dataset: xr.Dataset) -> str:

@@ -85,13 +85,13 @@ class StudyTable:
             )
             yield indented(Text(on_these, "dim"))
         how = {
-            "estimated": "estimated: docs/uncertainty.md says how often such promises were broken "
-            "in simulations; people rarer than one in these do not count",
-            "guaranteed": "guaranteed for any population of which these people were drawn",
+            "estimated": "estimated; docs/uncertainty.md gives the failure rate in simulations. "
+            "Very rare kinds of people are not covered",
+            "guaranteed": "guaranteed for any population from which these people were sampled",
         }
         if self._of_searches:
             how["estimated"] = (
-                "estimated by resampling people; people rarer than one in these do not count"
+                "estimated by resampling people. Very rare kinds of people are not covered"
             )
         rule = str(attrs["assured_rule"])
         yield indented(Text(how.get(rule, rule), "dim"))
@@ -128,14 +128,14 @@ class StudyTable:
         confidence = 100 * float(study.attrs["confidence"])
         yield Text("")
         by_subject = (
-            f"; by subject: its {confidence:g} % interval, by resampling the subjects at this very "
+            f"; by subject: its {confidence:g} % interval from resampled subjects at the same "
             "threshold"
         )
         lines = [
-            "Where chosen: on the data the threshold comes from, which is optimistic"
+            "Where chosen: rate on the data of the threshold (optimistic)"
             + (by_subject if self._by_subject and not narrow else "")
-            + f". {self._new.capitalize()}: mean over folds whose {study.attrs['divided']} the "
-            "threshold had not seen; its interval over folds (Nadeau and Bengio) is a heuristic."
+            + f". {self._new.capitalize()}: mean over the test {study.attrs['divided']} of the "
+            "folds; its interval over folds (Nadeau and Bengio) is a heuristic."
         ]
         if len(t):
             lines.append(
@@ -167,21 +167,21 @@ class StudyTable:
         yield indented(table)
         if self._of_searches:
             yield Text(
-                f"Searches: those by {_UNENROLLED}; missing: searches to be added; people not "
-                "enrolled: the number who make this many searches. The rules count searches as if "
-                "they were independent, and only people are: this is the least that is needed.",
+                f"Searches are those by {_UNENROLLED}; missing searches are still to be "
+                "collected. These are lower bounds: the rules assume independent searches, and "
+                "only people are independent.",
                 style="dim",
             )
             return
         yield Text(
-            "Impostor pairs: impostor attempts, each pair of a symmetric matrix once; subjects: as "
-            "many as make so many pairs; missing: pairs to be added; disjoint pairs: pairs of "
-            "subjects, each subject in one at most.",
+            "Impostor pairs count both orders of a pair once; missing pairs are still to be "
+            "collected. Subjects: number with at least this many pairs. Disjoint pairs have no "
+            "subject in common.",
             style="dim",
         )
         yield Text(
-            "The least to ask for: the rules count impostor pairs as if they were independent, and "
-            "only disjoint pairs, which share no subject, are.",
+            "These are lower bounds: the rules assume independent pairs, and only disjoint pairs "
+            "are independent.",
             style="dim",
         )
 

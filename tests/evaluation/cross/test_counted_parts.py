@@ -115,7 +115,8 @@ def test_small_parts_are_not_read(monkeypatch):
 def test_few_parts_of_a_large_matrix_are_read(monkeypatch):
     monkeypatch.setattr(index_sets.OrderedScores, "of", None)
     splitter = be.partition.SubjectKFold(8)
-    be.repeat(be.simulate(40, 2, random_state=0), splitter, task="closed_set")
+    found = be.repeat(be.simulate(40, 2, random_state=0), splitter, task="closed_set")
+    assert found["genuine_attempts"].values.tolist() == [[10] * 8]
 
 
 def test_a_failed_comparison_is_refused_by_its_part():

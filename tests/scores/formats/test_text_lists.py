@@ -342,7 +342,7 @@ def test_subjects_of_templates_of_a_file(tmp_path, capsys):
 
 def test_an_eer_above_one_half_is_said(tmp_path):
     text = "1 0.5\n1 0.7\n0 0.1\n0 0.2\n"
-    warning = 'check the labels, and the kind: `kind="similarity"` reads them the other way round'
+    warning = 'check the labels, and the kind: `kind="similarity"` reverses them'
     assert warning in be.verification(load(tmp_path, text)).warnings
     assert "kind" not in be.verification(load(tmp_path, text, kind="similarity")).warnings
     many = "".join(f"1 {0.5 + i / 1e3}\n0 {0.1 + i / 1e3}\n" for i in range(20))

@@ -1,0 +1,98 @@
+"""Plots of attacks: the arrays are those of the result, and the page has the three classes."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+
+import bioeval as be
+from bioeval.views.plots import style as look
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module", params=["distance", "similarity"])
+def scores(request):
+    made = be.simulate(20, 3, attacks="print=0.5,mask=0.9", random_state=1)
+    if request.param == "distance":
+        return made
+    return be.Scores(
+        -made.values, made.probe_labels, kind="similarity", probe_meta=made.probe_meta,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def result(scores):
+    return be.vulnerability(scores, templates="single", threshold=("far", 0.01))
+
+
+def test_iapar_draws_the_rates_of_the_result(result):
+    display = be.plot.iapar(result)
+    assert list(display.curves) == ["FRR", "FAR", "mask", "print"]
+    for name, variable in (("FRR", "frr"), ("FAR", "far")):
+        np.testing.assert_array_equal(display.curves[name].y, result[variable])
+    for name in ("mask", "print"):
+        expected = result["iapar_of_species"].sel(species=name)
+        np.testing.assert_array_equal(display.curves[name].y, expected)
+    used = float(result["threshold_used"])
+    assert any(np.array_equal(line.get_xdata(), [used, used]) for line in display.ax_.lines)
+    several = be.plot.iapar({"a": result, "b": result})
+    assert "solid: FRR; dashed: FAR; dotted: mask" in several.ax_.texts[0].get_text()
+
+
+def test_a_species_without_attempts_is_said(result):
+    none = result.copy()
+    none["iapar_of_species"] = none["iapar_of_species"].where(none["species"] != "mask")
+    display = be.plot.iapar(none)
+    assert "mask" not in display.lines_
+    assert "mask: no attempt" in "\n".join(t.get_text() for t in display.ax_.texts)
+
+
+def test_three_histograms_count_the_attempts_of_the_result(scores, result):
+    display = be.plot.attack_scores(result)
+    cells, labels = scores.values, scores.probe_labels
+    attack = scores.probe_meta["attack"] != ""
+    own = labels[:, None] == labels[None, :]
+    other = ~np.eye(len(labels), dtype=bool) & ~attack[None, :]
+    expected = {
+        "genuine": cells[own & other & ~attack[:, None]],
+        "impostor": cells[~own & other & ~attack[:, None]],
+        "attack": cells[own & other & attack[:, None]],
+    }
+    for name, values in expected.items():
+        (found,) = getattr(display, name).values()
+        assert found.total == len(values)
+        closed = "right" if scores.kind == "distance" else "left"
+        counts = np.diff(np.searchsorted(np.sort(values), found.edges, side=closed))
+        np.testing.assert_array_equal(found.counts, counts)
+        if name != "attack":
+            assert not found.unplaced
+    colours = [to_rgb(c.colour) for c in display.labels_.curves[:3]]
+    assert colours == [look.colour(k) for k in (look.GENUINE, look.IMPOSTOR, look.ATTACK)]
+    used = float(result["threshold_used"])
+    assert any(np.array_equal(line.get_xdata(), [used, used]) for line in display.ax_.lines)
+
+
+def test_few_thresholds_make_no_histogram(scores):
+    result = be.vulnerability(scores, thresholds=[float(np.median(scores.values))])
+    text = "\n".join(t.get_text() for t in be.plot.attack_scores(result).ax_.texts)
+    assert "Genuine scores" in text and "Attack scores" in text
+
+
+def test_the_page_has_the_three_classes(result, tmp_path):
+    be.report(result, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert text.count('data-plot="histogram"') == 1
+    assert "Genuine, impostor and attack scores" in text
+    assert 'data-plot="iapar"' in text and 'data-plot="attack_scores"' not in text
+
+
+def test_plots_of_vulnerability_are_saved(result, tmp_path):
+    names = {path.stem for path in be.plot.save_all(result, None, tmp_path)}
+    assert {"attack-det", "iapar", "attack-scores"} <= names
