@@ -97,6 +97,16 @@ def _claims(text: str) -> dict[str, float | int]:
     return found
 
 
+def _levels(text: str) -> dict[str, float]:
+    found = {}
+    for part in text.split(","):
+        name, _, level = part.rpartition("=")
+        if not name or name in found:
+            raise ValueError
+        found[name.strip()] = _number(level)
+    return found
+
+
 NUMBERS = Typed(
     "x", lambda text: tuple(map(_number, text.split(","))), "a number, or several, comma-separated"
 )
@@ -115,6 +125,7 @@ GALLERY = Typed(
     "n", _gallery, "a whole number (2), a proportion (0.5), or COLUMN=VALUE (session=1)"
 )
 CLAIMS = Typed("claims", _claims, "genuine=0.5,per_probe=1, or one of the two")
+LEVELS = Typed("name=level", _levels, "levels of species (print=1,mask=3)")
 BINS = Typed("n|unit|t,t", _bins, "a number of bins, year, month, day or hour, or edges")
 THRESHOLD = Typed("t|rule", _threshold, "a threshold, or a rule such as eer or far=0.001")
 MARGIN = Typed("x|measure=x", _margin, "a number (0.01) or MEASURE=number (frr_at_far=0.01)")

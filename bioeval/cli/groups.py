@@ -13,18 +13,15 @@ from bioeval.cli.options import (
     Command,
     far_option,
     fusion_option,
-    interval_options,
     name_option,
     output_options,
     reading_options,
     require_method,
+    subject_interval_options,
     templates_option,
     terms_option,
 )
 from bioeval.cli.study_command import StudyCommand
-
-# Methods that resample subjects, as in bioeval.base.variables.
-_METHODS = ("subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit")
 
 
 @click.command("groups", cls=Command)
@@ -50,10 +47,7 @@ _METHODS = ("subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-log
 @templates_option
 @fusion_option
 @click.option("--alpha", type=float, default=0.5, help="Weight of FAR in FDR and GARBE, 0 to 1.")
-@click.option(
-    "--interval", type=click.Choice(_METHODS), help="Add confidence intervals by subject.  [none]"
-)
-@interval_options
+@subject_interval_options
 @cluster_options()
 @name_option
 @output_options(

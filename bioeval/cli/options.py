@@ -488,6 +488,19 @@ interval_options = option_group(
 )
 
 
+#: Intervals of studies in which people are resampled, with the methods that do.
+subject_interval_options = option_group(
+    click.option(
+        "--interval",
+        type=click.Choice(
+            ["subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"]
+        ),
+        help="Add confidence intervals by subject.  [none]",
+    ),
+    interval_options,
+)
+
+
 band_option = click.option(
     "--band",
     type=click.Choice(["pointwise", "simultaneous"]),

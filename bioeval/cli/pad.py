@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bioeval.cli.arguments import NUMBERS
+from bioeval.cli.arguments import LEVELS, NUMBERS
 from bioeval.cli.documents import as_columns, attributes, rows_over
 from bioeval.cli.options import Command, interval_options, output_options, require_method
 from bioeval.cli.study_command import StudyCommand
@@ -40,6 +40,13 @@ from bioeval.cli.study_command import StudyCommand
     help="APCER at which to report BPCER.  [0.1,0.05,0.01]",
 )
 @click.option(
+    "--potential",
+    type=LEVELS,
+    metavar="SPECIES=N,...",
+    help="Attack potential of each species; with --most, APCER is over those up to that level.",
+)
+@click.option("--most", type=float, metavar="N", help="With --potential: the largest level.")
+@click.option(
     "--non-response",
     type=click.Choice(["exclude", "reject"]),
     default="exclude",
@@ -57,7 +64,7 @@ from bioeval.cli.study_command import StudyCommand
 )
 def command(
     data: str, dev: str | None, kind: str | None, scores_key: str | None, name: str | None,
-    interval: str | None, **options: Any,
+    interval: str | None, potential: dict[str, float] | None, most: float | None, **options: Any,
 ) -> None:  # fmt: skip
     """Evaluate presentation attack detection: APCER by species, and BPCER.
 
@@ -68,6 +75,11 @@ def command(
     attacks is given beside it.
     """
     require_method(interval)
+    if (potential is None) != (most is None):
+        raise click.UsageError(
+            "give --potential and --most together, such as --potential print=1,mask=3 --most 2"
+        )
+    levels = None if potential is None else (potential, most)
     with StudyCommand(data, options, reads=False) as run:
         from bioeval.base.errors import DataError
         from bioeval.evaluation.pad import blocks, pad
@@ -86,6 +98,7 @@ def command(
         found = pad(
             listed.values, listed.attack, kind=kind or next(iter(declared), "similarity"),
             dev=None if other is None else (other.values, other.attack),
+            potential=levels,
             subjects=listed.subjects, instrument=listed.instruments, interval=interval,
             name=run.name, **run.options,
         )  # fmt: skip

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,14 +20,34 @@ from bioeval.scores.provenance import Provenance
 from bioeval.tallies.attack_attempts import AttackAttempts
 from bioeval.tallies.counters import CellCounter, ImpostorBlock
 from bioeval.tallies.counts import CellCounts, VerificationTally
+from bioeval.tallies.kept_windows import Pilot
 from bioeval.tallies.point_search import FEW, FewScores, Finder, PointFinder
 from bioeval.tallies.points import FAR_TARGETS, VerificationPoints
-from bioeval.tallies.second_pass import PointsWanted
+from bioeval.tallies.second_pass import PointsWanted, SecondPass
 from bioeval.tallies.second_pass_work import ImpostorSweep, take_second_passes
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.verification_job import VerificationJob
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """Where the points of attacks are expected among the impostor scores of a pilot."""
+
+    attacks: AttackAttempts
+    weights: np.ndarray
+    impostors: int  # about as many attempts
+
+    def __call__(self, pilot: Pilot) -> Iterator[np.ndarray]:
+        """Yield the cells of the EER against all negatives, and those of the least cost."""
+        number = max(int(self.attacks.number.sum()), 1)
+        accepted = np.searchsorted(self.attacks.pooled, pilot.grid.edges, side="right")
+        share, (tar, non, spf) = self.impostors / (self.impostors + number), self.weights
+        negatives = share * pilot.far + (1 - share) * accepted / number
+        error = share * pilot.error_of(pilot.accepted, pilot.far)
+        yield pilot.crossing(negatives - pilot.frr, error)
+        yield pilot.optimum(lambda far, frr: tar * frr + non * far + spf * accepted / number)
 
 
 @dataclass(eq=False)
@@ -47,13 +68,16 @@ class CountedBonaFide:
         return Attempts.of_cells(genuine, self.tally.impostor, self.tally.missed)
 
     def finder(
-        self, tally: VerificationTally, wanted: PointsWanted, *more: ImpostorBlock
+        self,
+        tally: VerificationTally,
+        wanted: PointsWanted,
+        kept: SecondPass | None,
+        *more: ImpostorBlock,
     ) -> Finder:
-        """Return what finds points among these scores and more."""
+        """Return what finds points among these scores and more, from those that were kept on."""
         if tally.impostor.total <= FEW:
             return FewScores(tally, lambda: [*self.sweep(), *more], wanted, None)
-        second_pass = None if more else self.job.second_pass
-        return PointFinder(tally, wanted, symmetric=None, second_pass=second_pass)
+        return PointFinder(tally, wanted, symmetric=None, second_pass=kept)
 
 
 def count_bona_fide(
@@ -62,8 +86,12 @@ def count_bona_fide(
     options: dict[str, str],
     thresholds: Any,
     progress: Progress | None,
+    expected: Expected | None = None,
 ) -> CountedBonaFide:
-    """Count the attempts of bona fide presentations; rows that do not pass are never accepted."""
+    """Count the attempts of bona fide presentations; rows that do not pass are never accepted.
+
+    Scores are kept where the points of attacks are `expected`, too.
+    """
     view, missed = bona_fide, (0, 0)
     none_passes = passing is not None and not passing.any()
     if passing is not None and not passing.all():
@@ -75,7 +103,7 @@ def count_bona_fide(
         view = bona_fide if none_passes else bona_fide.select(probes=np.flatnonzero(passing))
     reader = BlockReader(view)
     job = VerificationJob(view, reader, thresholds=thresholds, **options)
-    job.wanted = PointsWanted(np.array(FAR_TARGETS), np.empty((0, 3)), every_score=False)
+    job.wanted = PointsWanted(np.array(FAR_TARGETS), np.empty((0, 3)), False, expected=expected)
     (tally,) = run_jobs(view, reader, [job], progress)
     sweep: Any = ImpostorSweep(job, reader)
     if none_passes:
@@ -187,14 +215,20 @@ def find_points(
         np.append(targets, more), np.empty((0, 3)), False, rows=rows[rows == rows]
     )
     line = attacks.pooled[None], np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    kept = found.job.second_pass
+    if kept is not None:
+        own = SecondPass(kept.windows)  # cells of impostor scores may not reach attacks
+        own.add(*line)
+        kept = copy(kept)
+        kept.kept = [*kept.kept, *own.kept]
     counter = CellCounter()
     counter.include(tally.impostor)
     counter.add(*line)
     missed = tally.missed[0], tally.missed[1] + int(attacks.missed.sum())
     both = replace(tally, impostor=counter.cells, missed=missed)
     finders = [
-        found.finder(tally, wanted),
-        found.finder(both, PointsWanted(none, np.empty((0, 3)), False), line),
+        found.finder(tally, wanted, found.job.second_pass),
+        found.finder(both, PointsWanted(none, np.empty((0, 3)), False), kept, line),
     ]
     with threads_for(found.reader.scores):
         while any(passes := [finder.next_second_pass() for finder in finders]):

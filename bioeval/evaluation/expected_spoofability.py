@@ -224,7 +224,7 @@ class _Search:
         if not all(self.number.values()):
             return nothing
         wanted = PointsWanted(np.empty(0), np.empty((0, 3)), False, bins=self._bins)
-        finder = self.found.finder(self.found.tally, wanted)
+        finder = self.found.finder(self.found.tally, wanted, self.found.job.second_pass)
         with threads_for(self.found.reader.scores):
             while (another := finder.next_second_pass()) is not None:
                 take_second_passes([(self.found.job, another)], self.found.reader)

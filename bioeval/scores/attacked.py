@@ -78,7 +78,8 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
 def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
     """Return the attacks of a list without species, as bob writes them: those that are not genuine.
 
-    The species is what follows `attack/` in the real subject, else ``spoof``.
+    The species is the real subject where nobody claims to be it, without ``attack/`` before, else
+    ``spoof``.
     """
     if not isinstance(attacks, PairScores) or attacks.attack is not None:
         return attacks, ()
@@ -90,9 +91,12 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
         )
     genuine, found = len(attacks.genuine) - len(rows), attacks.select(probes=rows)
     assert isinstance(found, PairScores)
-    who = None if found.pair_subjects is None else found.pair_subjects[:, 1].tolist()
-    named = [str(x).partition("attack/")[2] for x in who or [""] * len(rows)]
-    found.attack = np.array([name or "spoof" for name in named])
+    found.attack = np.full(len(rows), "spoof", dtype=object)
+    if found.pair_subjects is not None:
+        claimed, real = found.pair_subjects.T.tolist()
+        people = set(claimed)
+        names = ["" if x in people else str(x).removeprefix("attack/") for x in real]
+        found.attack = np.array([x if x not in ("", "attack") else "spoof" for x in names])
     if not genuine:
         return found, ()
     return found, (
@@ -110,6 +114,13 @@ def _require_labels(scores: Scores) -> None:
 def _kept_columns(scores: Scores, attack: str) -> np.ndarray | None:
     """Return the gallery templates that are no attack presentations; None for all."""
     attacks = filled(scores.gallery_meta, attack, scores.shape[1])
+    alone = attacks & ~np.isin(scores.gallery_ids, scores.probe_ids)
+    if alone.any():
+        raise DataError(
+            f"{counted(int(alone.sum()), 'gallery templates')} are attack presentations by column "
+            f"{attack!r}, the first is column {int(np.argmax(alone))}; expected bona fide "
+            "templates in the gallery"
+        )
     return np.flatnonzero(~attacks) if attacks.any() else None
 
 

@@ -42,7 +42,7 @@ def expected_windows(
     between groups say how far off it may be. At most the proportion `most` is kept, of the points
     with the fewest scores first.
     """
-    pilot = _Pilot(grid, counts, genuine)
+    pilot = Pilot(grid, counts, genuine)
     before = np.concatenate([[0.0], pilot.far])
     found = np.zeros(grid.count, dtype=bool)
     spans = [pilot.aligned(span) for span in pilot.spans(wanted)]
@@ -56,7 +56,7 @@ def expected_windows(
     return windows, float(np.diff(before)[found].sum())
 
 
-class _Pilot:
+class Pilot:
     """Counts of a pilot by groups of its rows, with the genuine scores."""
 
     def __init__(self, grid: CellGrid, counts: np.ndarray, genuine: np.ndarray):
@@ -72,23 +72,25 @@ class _Pilot:
 
     def spans(self, wanted: PointsWanted) -> Iterator[np.ndarray]:
         """Yield the cells in which each point may lie."""
-        error = self._error(self.accepted, self.far)
+        error = self.error_of(self.accepted, self.far)
         for target in (*LEAST_TARGETS, *wanted.targets):
-            yield self._crossing(self.far - target, error)
-        yield self._crossing(self.far - self.frr, error)
+            yield self.crossing(self.far - target, error)
+        yield self.crossing(self.far - self.frr, error)
         yield np.arange(len(self.far)) == min(self.last, len(self.far) - 1)
+        if wanted.expected is not None:
+            yield from wanted.expected(self)
         if wanted.every_score:
             weight = crossing_weight(np.append(0.0, self.far), np.append(1.0, self.frr))
             for objective in objectives(wanted.costs, [weight]):
-                yield self._optimum(objective)
+                yield self.optimum(objective)
 
-    def _error(self, groups: np.ndarray, share: np.ndarray) -> np.ndarray:
+    def error_of(self, groups: np.ndarray, share: np.ndarray) -> np.ndarray:
         """Return the possible error of the mean of the groups, in proportions of the scores."""
         return ERRORS * np.sqrt(
             groups.var(axis=0) / (self.groups - 1) + (share + 1 / self.total) / self.total
         )
 
-    def _crossing(self, over: np.ndarray, error: np.ndarray) -> np.ndarray:
+    def crossing(self, over: np.ndarray, error: np.ndarray) -> np.ndarray:
         """Return the cells where increasing numbers may cross 0, down to the scores before."""
         first = int(np.argmax(over + error >= 0)) if (over + error >= 0).any() else len(over) - 1
         last = len(over) - 1 - int(np.argmax((over - error <= 0)[::-1]))
@@ -96,12 +98,12 @@ class _Pilot:
         cells = np.arange(len(over))
         return (cells >= (self.filled[before] if before >= 0 else 0)) & (cells <= last + 1)
 
-    def _optimum(self, objective: Objective) -> np.ndarray:
+    def optimum(self, objective: Objective) -> np.ndarray:
         """Return the cells of genuine scores in which a function of the rates may be least."""
         cost = objective(self.far, self.frr)
         best = int(np.argmin(cost))
         groups = objective(self.accepted, self.frr)
-        error = FLAT * self._error(groups - groups[:, [best]], abs(self.far - self.far[best]))
+        error = FLAT * self.error_of(groups - groups[:, [best]], abs(self.far - self.far[best]))
         near = objective(np.append(0.0, self.far[:-1]), self.frr) - error <= cost[best]
         held = near[self.held]
         found = np.convolve(held, np.ones(2 * BESIDE + 1))[BESIDE : BESIDE + len(held)] > 0

@@ -120,7 +120,7 @@ class PointsWanted:
     The latter are AUC, d', the EER on the hull, optima, and the least of each row of `costs`. Of a
     tally that is to be merged, up to `keep` scores around the points are wanted as well; and the
     false accepts at the thresholds `rows`, if given. `bins` names further bins of attempts, as
-    flags, whose scores are wanted.
+    flags, whose scores are wanted; `expected` yields cells of a pilot in which more points may lie.
     """
 
     targets: np.ndarray
@@ -129,6 +129,7 @@ class PointsWanted:
     keep: int = 0
     rows: np.ndarray | None = None
     bins: Callable[[Any], np.ndarray] | None = None
+    expected: Callable[[Any], Iterator[np.ndarray]] | None = None
 
 
 class SecondPass:

@@ -51,6 +51,16 @@ _LABELS = {
     "acer": "ACER, no measure of ISO/IEC 30107-3",
     "apnrr_of_species": "APNRR",
     "bpnrr": "BPNRR",
+    "iapar_of_species": "IAPAR",
+    "riapar_of_species": "RIAPAR",
+    "attack_eer": "EER against attacks (SPF-EER)",
+    "sasv_eer": "EER against all negatives (SASV-EER)",
+    "min_a_dcf": "min a-DCF",
+    "ia": "attacks accepted",
+    "ia_of_species": "attacks accepted",
+    "attack_attempts_of_species": "attack attempts",
+    "presentations_of_species": "presentations",
+    "non_responses_of_species": "without a response",
     "mmpmr": "MMPMR",
     "mmpmr_prod": "MMPMR, ProdAvg",
     "mmpmr_at_far": "MMPMR",
@@ -62,13 +72,14 @@ _LABELS = {
 
 _ENDS = (
     *("_low", "_high", "_mean", "_sd", "_se", "_pooled", "_at_threshold"),
+    *("_at_eer", "_at_far"),
     *("_overall", "_without", "_as_probe", "_as_claimed", "_share", "_share_as_probe"),
     *("_share_as_claimed", "_at_threshold"),
 )
 
 # Parts of names that are abbreviations.
 _SHORT = re.compile(
-    r"\b(far|frr|gar|grr|dir|eer|hter|auc|cms|cmc|fdr|garbe|fta|fte|far|map|apcer|bpcer)\b"
+    r"\b(far|frr|gar|grr|dir|eer|hter|auc|cms|cmc|fdr|garbe|fta|fte|far|map|apcer|bpcer|iapar|riapar)\b"
 )
 
 

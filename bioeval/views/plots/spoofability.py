@@ -11,13 +11,21 @@ from bioeval.views.plots.curves import CurvesDisplay, CurveSpec, up_to_highest
 
 def _criterion(systems: Any) -> list[str]:
     """Return what the thresholds minimise, where all curves agree."""
+    attacks = sorted({int(x.dataset["attack_attempts"]) for x in systems})
+    number = " to ".join(f"{n:,}" for n in dict.fromkeys([attacks[0], attacks[-1]]))
     found = {(str(x.dataset.attrs["criterion"]), float(x.dataset.attrs["beta"])) for x in systems}
-    chosen = "each threshold is chosen on the development set"
+    attempts, chosen = (
+        f"{number} attack attempts",
+        "each threshold is chosen on the development set",
+    )
     if len(found) > 1:
-        return [chosen]
+        return [attempts, chosen]
     ((criterion, beta),) = found
     minimised = {"eer": "difference of", "wer": "sum of"}[criterion]
-    return [f"{chosen}: smallest {minimised} {beta:g} far_w and {1 - beta:.12g} FRR"]
+    return [
+        attempts,
+        f"{chosen}: smallest {minimised} {beta:g} far_w and {1 - beta:.12g} FRR",
+    ]
 
 
 class EpscDisplay(CurvesDisplay):
