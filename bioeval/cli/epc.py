@@ -58,8 +58,8 @@ def command(
     """
     if files:
         raise click.UsageError(
-            f"{files[0]!r} does not say which set it is; give the development and the test set of "
-            "one system as --dev FILE --test FILE, and for another system its own two"
+            f"{files[0]!r} is given without --dev or --test; give --dev FILE --test FILE once for "
+            "each system"
         )
     if not dev or len(dev) != len(test):
         raise click.UsageError(

@@ -527,9 +527,9 @@ def interval_by_default(scores: Scores, interval: str | None) -> str:
     if knows_people(scores):
         return "subject-bootstrap"
     note(
-        "the subjects of the pairs are not known, so the intervals are Wilson's, which take all "
-        "attempts as independent; where names hold the subjects: "
-        f"--subject-from '{pattern_of_pairs(scores)}'"
+        "the subjects of the pairs are not known, so intervals are Wilson's, which assume "
+        "independent attempts; if names contain the subjects, give --subject-from "
+        f"'{pattern_of_pairs(scores)}'"
     )
     return "wilson"
 

@@ -63,7 +63,7 @@ COMPARISON = {
     "difference_low": Name("lower end of the interval of the difference"),
     "difference_high": Name("upper end of the interval of the difference"),
     "tolerance": Name("half the weight of one attempt: a smaller difference is rounding"),
-    "p_value": Name("two-sided p-value of the difference by itself"),
+    "p_value": Name("two-sided p-value of the difference alone"),
     "p_adjusted": Name("p-value adjusted for the number of measures by Holm's method"),
     "discordant_subjects": Name(
         "disjoint subjects, or sets of subjects, that the systems decide differently, each at its "

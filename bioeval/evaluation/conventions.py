@@ -100,8 +100,8 @@ def conventions(
     Raises
     ------
     DataError
-        If the measure is unknown, or `published` is no number from 0 to 1 or 100, has no `measure`
-        or is a float without `digits`.
+        If the measure is unknown, or `published` is not a number from 0 to 1 or 100, has no
+        `measure` or is a float without `digits`.
     CardError, ProtocolError
         If a card is unknown, or the scores do not support it.
 
@@ -124,7 +124,10 @@ def conventions(
     goal = None
     if published is not None:
         if measure is None:
-            raise DataError(f"{Argument('published')} needs {Argument('measure')}: of what is it?")
+            raise DataError(
+                f"{Argument('published')} needs {Argument('measure')}: give the "
+                "measure of the published number"
+            )
         goal = Published.parse(published, digits, unit)
     chosen = None if cards is None else [load(x) for x in require_list("cards", cards)]
     if not task:

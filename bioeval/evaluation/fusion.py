@@ -193,8 +193,8 @@ class Fusion(ScoreTransformer):
         systems = require_systems(X)
         if set(systems) != set(names):
             raise DataError(
-                f"the systems are {', '.join(map(repr, systems))}; expected those of the training "
-                f"data, {', '.join(map(repr, names))}"
+                f"the systems are {', '.join(map(repr, systems))}; expected the systems of the "
+                f"training data, {', '.join(map(repr, names))}"
             )
         for name in names:
             kind, trained = systems[name].kind, self._kinds[name]

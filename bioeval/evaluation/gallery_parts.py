@@ -437,7 +437,7 @@ def share_mates(
     probes = CountedProbes.of(scores, key, rows=True)
     if mates.protocol != card.name:
         raise MergeError(
-            f"the mates are those of protocol {mates.protocol}, not of {card.name}; give both "
+            f"the mates were found under protocol {mates.protocol}, not {card.name}; give both "
             "rounds the same"
         )
     if mates.key != probes.key:

@@ -26,9 +26,9 @@ from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.verification_job import VerificationJob
 
 OVERLAPPING = (
-    "some people are on both sides and others on one: neither are the pairs of people drawn alike, "
-    "nor is the gallery fixed. Select the people of both sides, or probes of people who are not "
-    "enrolled"
+    "some people are on both sides and others on one, so the pairs of people are not a uniform "
+    "sample, and the gallery is not fixed. Select the people of both sides, or probes of people "
+    "who are not enrolled"
 )
 
 

@@ -184,9 +184,9 @@ def _doubts(tables: list[np.ndarray], components: Components) -> list[str]:
     if not wrong or components.rate >= 1 or not components.total:
         which = "no genuine error" if not wrong else "nothing but genuine errors"
         raise DataError(
-            f"the pilot has {which} at the threshold, which says nothing about their spread; give "
-            f"another {Argument('threshold')}, or {Argument('frr')} and {Argument('icc')} in place "
-            "of the pilot"
+            f"the pilot has {which} at the threshold, so their variation is unknown; give another "
+            f"{Argument('threshold')}, or {Argument('frr')} and {Argument('icc')} instead of the "
+            "pilot"
         )
     if wrong < _FEW:
         return [
@@ -339,7 +339,7 @@ def sample_size(
         if frr is not None or icc is not None or template_icc:
             raise DataError(
                 f"{Argument('frr')}, {Argument('icc')} and {Argument('template_icc')} are assumed "
-                "in place of a pilot; give either"
+                "instead of a pilot; give one or the other"
             )
         basis = of_pilot(pilot, measure, far, threshold, confidence, random_state)
         attrs["threshold"] = basis.threshold

@@ -139,7 +139,7 @@ class Readings:
         return f"be.Scores(scores.values, scores.probe_labels, {listed})"
 
     def _data_departures(self) -> Iterator[tuple[str, str, str]]:
-        """Yield what is compared with what, changed in one point: words, option, expression."""
+        """Yield departures in the data, each in words, as an option and as an expression."""
         scores = self.scores
         if scores.kind != "order":
             turned = "distance" if larger_is_closer(scores.kind) else "similarity"

@@ -187,7 +187,7 @@ def test_what_a_checkpoint_keeps_is_said_at_an_early_end(
 
     monkeypatch.setattr(Pass, "keep", ended)
     assert main(["run", file, "--checkpoint", str(folder)]) == code
-    said = f"bioeval: {folder} keeps 1 finished block: the same command goes on from there\n"
+    said = f"bioeval: {folder} keeps 1 finished block: the same command continues from there\n"
     assert said in capsys.readouterr().err
 
 

@@ -157,7 +157,7 @@ def test_what_is_there_stays_unless_forced(here, capsys):
         (["a.npz", "b.npx"], "Did you mean '.npz'"),
         (["a.npz", "nowhere/b.npz"], "there is no folder"),
         (["none.npz", "b.npz"], "no such file"),
-        (["p.npz", "b.npy"], "a list of pairs is no matrix"),
+        (["p.npz", "b.npy"], "a list of pairs is not a matrix"),
         (["odd.npz", "b.csv"], "probe label 0 is '', which CSV would not give back"),
         (["oddp.npz", "b.csv"], "subject_b 1 is ' c', which CSV would not give back"),
         (["a.npz"], "expected DATA and OUT, or --list"),

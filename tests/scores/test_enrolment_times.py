@@ -263,7 +263,7 @@ def test_the_command_line_and_a_card(tmp_path, capsys):
         ({"enrolled_at": ["2020-01-01", "01.02.2020"]}, r"enrolled_at'\]: row 1 is '01.02.2020'"),
         ({"enrolled_at": ["2020-01-01", "2020-02-30"]}, r"row 1 is '2020-02-30'"),
         ({"enrolled_at": ["2020-01-01T10:00Z", "2020-02-03"]}, r"row 0 is .*without a time zone"),
-        ({"enrolled_at": ["2020-01-01", "7"]}, r"row 1 is '7'; a number beside dates"),
+        ({"enrolled_at": ["2020-01-01", "7"]}, r"row 1 is '7'; a number among dates"),
         ({"enrolled_at": [1, True]}, r"row 1 is True"),
         ({"enrolled_at": [False, True]}, r"has dtype bool"),
         ({"enrolled_at": [1, 2], "seen_at": ["2020-01-01"] * 2}, "enrolled_at numbers; expected"),

@@ -222,10 +222,10 @@ def test_what_was_left_out_is_said():
 def test_failed_comparisons_and_the_origin_are_told():
     about = {"nan_policy": "exclude", "failed_comparisons": 1234, "origin": "128-dimensional x"}
     text = as_text(verification().assign_attrs(about))
-    assert row(text, "NaN") == "NaN a failed comparison is no attempt; 1,234 failed"
+    assert row(text, "NaN") == "NaN a failed comparison is not an attempt; 1,234 failed"
     assert row(text, "Made of") == "Made of 128-dimensional x"
     without = as_text(verification().assign_attrs(nan_policy="exclude", origin=""))
-    assert "a failed comparison is no attempt\n" in without
+    assert "a failed comparison is not an attempt\n" in without
     assert "Made of" not in without
 
 

@@ -251,9 +251,9 @@ def study_threshold(
     attrs["optimistic_interval"] = "by resampling subjects, at the threshold to install"
     attrs["replicates"] = interval.replicates
     attrs["rules_count"] = (
-        "impostor_pairs, which share subjects; only disjoint_pairs are independent"
+        "impostor_pairs share subjects; only disjoint_pairs are independent"
         if task == "verification"
-        else "searches, of which several are of one person; only unenrolled_people are independent"
+        else "searches, several per person; only unenrolled_people are independent"
     )
     bound = '; the column "by subject" has a bound' if by_subject else ""
     said = str(crossed.attrs["warnings"]).replace(BOUND, bound).split("\n")
@@ -358,8 +358,7 @@ def _check_folds(scores: Scores, given: dict[str, tuple[Any, int]]) -> None:
         require_integer(name, number, low=least, high=MOST_DRAWS)
         if are_pairs(scores) and scores.pair_folds is not None:
             raise DataError(
-                f"{Argument(name)} is {number}, but these pairs have folds of their own, which are "
-                "used; leave it out"
+                f"{Argument(name)} is {number}, but these pairs define folds; leave it out"
             )
 
 
@@ -404,9 +403,9 @@ def _by_subject(
         return {}, []
     if not knows_people(scores):
         return {}, [
-            "the subjects of the pairs are not given, so there is no interval by subject; where "
-            "the names of templates hold them: "
-            f"--subject-from '{pattern_of_pairs(scores)}'"
+            "the subjects of the pairs are not given, so there is no interval by subject; if "
+            "template names contain the subjects, give --subject-from "
+            f"'{pattern_of_pairs(scores)}'"
         ]
     pooled = PooledRates(scores.subjects.tolist(), interval)
     with threads_for(scores):

@@ -58,7 +58,7 @@ def read_lfw_pairs(path: str | Path) -> NamedPairs:
     if not folds * each or len(pairs) != 2 * folds * each:
         raise DataError(
             f"{place}: has {len(pairs):,} pairs; expected {folds} x 2 x {each} = "
-            f"{2 * folds * each:,}, as its first line says"
+            f"{2 * folds * each:,}, from its first line"
         )
     images = []
     same = np.arange(len(pairs)) // each % 2 == 0
@@ -354,9 +354,9 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
         return pairs
     if genuine is None:
         raise DataError(
-            f"{file.path}: {key!r} is a list of {file.headers[key].shape[0]} scores but nothing "
-            f"says which are genuine; name the array of 0 and 1 with {say('genuine_key')}. It "
-            f"holds: {file.listing()}"
+            f"{file.path}: {key!r} is a list of {file.headers[key].shape[0]} scores without "
+            f"classes; name the array of 0 and 1 with {say('genuine_key')}. It holds: "
+            f"{file.listing()}"
         )
     pairs = Scores.from_pairs(
         file.read(key),
@@ -424,7 +424,7 @@ def _pairs_to_evaluate(
     if not sides.square:
         raise DataError(
             f"{file.path}: {say('pairs')} needs the same templates on both sides, but this file "
-            "has a gallery of its own"
+            "has a separate gallery"
         )
     listed = read_lfw_pairs(options.pairs)
     if IMAGE_NUMBER not in meta or meta[IMAGE_NUMBER].dtype.kind not in "iu":
@@ -482,7 +482,7 @@ def _read_pairs(
         row = int(np.argmax(wrong))
         raise DataError(
             f"{what}: the last column of pair {row} is {int(same[row])}; expected 1 for the same "
-            "subject and 0 for two (the last column says so where there are more than two)"
+            "subject and 0 for two subjects"
         )
     return a, b, same.astype(bool)
 

@@ -215,9 +215,9 @@ def text_array(cells: list[str], where: str) -> np.ndarray:
     longest = max(map(len, cells), default=0)
     if longest * len(cells) > MOST_TEXT:
         raise DataError(
-            f"{where}: the longest of {len(cells):,} values has {longest:,} characters, beside "
-            f"which all of them would take more than {MOST_TEXT >> 20} Mi characters; expected "
-            "shorter values"
+            f"{where}: the longest of {len(cells):,} values has {longest:,} characters, so that "
+            f"all of them would need more than {MOST_TEXT >> 20} Mi characters; expected shorter "
+            "values"
         )
     return np.array(cells, dtype=str)
 

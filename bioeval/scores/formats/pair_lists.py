@@ -141,7 +141,7 @@ def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
     if np.isin(table.numbers[score], (0, 1, -1)).all():
         columns.append(score)
     if columns:
-        so = "could say which pairs are genuine, or be as bob's lists have it"
+        so = "could mark genuine pairs, or have the layout of bob's lists"
         raise two_readings(shape, [i + 1 for i in sorted(columns)], "only 0 and 1", so)
     claimed, real = (table.text[i] for i in layout.subjects or (0, 0))
     if set(claimed.values).isdisjoint(real.values):
@@ -158,7 +158,7 @@ def _two_files(
     """Read genuine scores and, from a second file, impostor scores or trials in order."""
     if layout.genuine is not None:
         raise DataError(
-            f"{shape.path}: {layout.names[layout.genuine]} says which pairs are genuine; leave out "
+            f"{shape.path}: {layout.names[layout.genuine]} marks genuine pairs; leave out "
             f"{say('impostor')}"
         )
     if options.impostor is None and options.trials is None:

@@ -65,8 +65,8 @@ def _parse(path: Path) -> np.ndarray:
     longest = max(map(len, rows))
     if len(rows) * longest > MOST_TEXT:
         raise DataError(
-            f"{path}: one of its {len(rows):,} lists has {longest:,} entries, beside which all of "
-            f"them would take more than {MOST_TEXT >> 20} Mi entries; expected shorter lists"
+            f"{path}: one of its {len(rows):,} lists has {longest:,} entries, so that all of them "
+            f"would need more than {MOST_TEXT >> 20} Mi entries; expected shorter lists"
         )
     lists = np.full((len(rows), longest), -1, dtype=np.int64)
     for row, entries in enumerate(rows):

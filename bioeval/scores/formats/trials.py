@@ -129,7 +129,7 @@ def _columns_of_keys(
             first = column.values[0]
             raise DataError(
                 f"{trials.path}: has none of the names that {table.path.name} scores, such as "
-                f"{first!r}; expected trials of the same files, with names spelled the same"
+                f"{first!r}; expected trials of the same files, with the same spelling of names"
             )
         chosen.append(best)
     return tuple(chosen)

@@ -164,7 +164,7 @@ _Y = (HEIGHT - BOTTOM, TOP)
 _BOUNDED = ("roc", "error_rates", "dir_far", "cmc")
 _TOGETHER = (
     "The band holds along the whole curve at once; where it is dashed, at each threshold or rank "
-    "by itself."
+    "alone."
 )
 _BAND = "Where no error was seen the band is the bound by the number of people, and may be wide."
 

@@ -403,11 +403,7 @@ def _common(
         rule = f"FAR at most {per_cent(state.chosen.target)}"
     chosen_on = str(ranked[0][0].part.dataset.attrs.get("chosen_on", ""))
     where = f"on {chosen_on}" if chosen_on else "on these same data: the rates there are optimistic"
-    yield [
-        translate(
-            f"Each system is at the loosest threshold of its own with {rule}, chosen {where}."
-        )
-    ]
+    yield [translate(f"Each system is at its own loosest threshold with {rule}, chosen {where}.")]
     if not any(_is_study(part) for part in parts):
         yield _on_new_people(None)
 

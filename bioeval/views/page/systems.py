@@ -36,5 +36,5 @@ def _attempts(parts: list[PageItem]) -> Iterator[tuple[PageItem, str]]:
                 f"and {numbers[1]:,}"
             )
         if text:
-            text += ". Rates are of different data; bioeval compare is over what both have"
+            text += ". Rates are of different data; bioeval compare uses the common data"
             yield part, text

@@ -185,8 +185,8 @@ def kind_of(systems: Sequence[System], plot: str) -> str:
     if len(set(kinds.values())) > 1:
         said = ", ".join(f"{name!r} holds {PLURALS.get(k, k)}" for name, k in kinds.items())
         raise DataError(
-            f"be.plot.{plot}: {said}, which have no axis in common; draw each on axes of its "
-            "own, with ax="
+            f"be.plot.{plot}: {said}, which have no axis in common; draw each on its own axes, "
+            "with ax="
         )
     return next(iter(kinds.values()))
 

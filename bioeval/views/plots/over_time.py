@@ -80,9 +80,7 @@ class _Panels(OneResultDisplay):
         attrs = self._dataset.attrs
         if "interval_method" in attrs:
             confidence = 100 * float(attrs["confidence"])
-            lines.append(
-                f"bands{of}: {confidence:g} % in each bin by itself, {interval_method(attrs)}"
-            )
+            lines.append(f"bands{of}: {confidence:g} % in each bin alone, {interval_method(attrs)}")
         self.figure_.align_ylabels(self.axes_)
         self._titled(title, name, lines)
 

@@ -79,7 +79,7 @@ def _figure(display: Any) -> Any:
         if hasattr(root, "savefig"):
             return root
     raise DataError(
-        f"{type(display).__name__} has no figure; expected what a function of be.plot returned, "
+        f"{type(display).__name__} has no figure; expected the result of a function of be.plot, "
         "or a matplotlib Figure"
     )
 

@@ -225,7 +225,7 @@ class StepsTable:
             yield Text("")
             yield indented(_so_far(explained, sums))
         yield Text("")
-        yield Text("Rates: each over the attempts of its own class", style="bold underline")
+        yield Text("Each rate is over the attempts of its own class", style="bold underline")
         yield indented(_rates(totals[-1]))
         yield from _legend(walks)
 

@@ -241,7 +241,7 @@ def test_what_a_table_loses_is_said():
         "labels become text",
         "the metadata day are left out",
         "float32 scores become float64",
-        'a table does not say what its scores are: read it with `kind="distance"`',
+        'a table does not record the kind of scores: read it with `kind="distance"`',
         'what a failed comparison means is not said: read it with `nan="reject"`',
     ]
     assert losses(be.Scores(np.eye(2, dtype="f2"), [1, 2]), "x.mat")

@@ -321,7 +321,7 @@ def test_what_is_no_list_of_trials(tmp_path, text):
         return
     with pytest.raises(DataError, match="is no list of trials|columns 3 and 4 each hold words"):
         load(tmp_path, KEYED, trials=tmp_path / "trials")
-    with pytest.raises(DataError, match="genuine says which pairs are genuine; leave out trials"):
+    with pytest.raises(DataError, match="genuine marks genuine pairs; leave out trials"):
         load(tmp_path, "target a b 0.5\n", trials=tmp_path / "trials")
 
 
@@ -346,7 +346,7 @@ def test_an_eer_above_one_half_is_said(tmp_path):
     assert warning in be.verification(load(tmp_path, text)).warnings
     assert "kind" not in be.verification(load(tmp_path, text, kind="similarity")).warnings
     many = "".join(f"1 {0.5 + i / 1e3}\n0 {0.1 + i / 1e3}\n" for i in range(20))
-    assert "distance is likely the wrong kind" in be.verification(load(tmp_path, many)).warnings
+    assert "distance is probably the wrong kind" in be.verification(load(tmp_path, many)).warnings
 
 
 # ------------------------------------------------------------------------- matrices
