@@ -517,7 +517,7 @@ def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None
 
 
 def interval_by_default(scores: Scores, interval: str | None) -> str:
-    """Return the interval that was given, else the one that the scores allow, and say which."""
+    """Return the given interval, or the one that the scores allow, with a note."""
     from bioeval.cli.console import note
     from bioeval.scores.listed_templates import pattern_of_pairs
     from bioeval.tallies.by_subject import knows_people

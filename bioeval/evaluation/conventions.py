@@ -92,7 +92,7 @@ def conventions(
         Over ``reading``, what differs in words: the measure, or all measures of the task, by their
         names; ``difference`` from the base; ``option`` and ``call``, an expression of ``be``,
         ``np`` and ``scores`` that gives the number, or the result that has it; ``also``, readings
-        with the same values, one a line. With `published` also ``distance`` from it, as a
+        with the same values, one per line. With `published` also ``distance`` from it, as a
         fraction, and ``agrees``: ``"rounded"`` or ``"cut"`` to the same digits, else empty;
         readings are then in the order of the distance. Readings without a value come last. The
         attribute ``left_out`` names readings that the data do not support, and what they lack.
@@ -328,7 +328,7 @@ _TEXTS = {
     "difference": Name("value less that of the base"),
     "option": Name("the reading as an option"),
     "call": Name("expression of be, np and scores that gives the number or its result"),
-    "also": Name("readings with the same values, one a line"),
+    "also": Name("readings with the same values, one per line"),
     "distance": Name("distance from the published number, as a fraction"),
     "agrees": Name("how the value agrees with the published digits: rounded, cut, or not"),
 }

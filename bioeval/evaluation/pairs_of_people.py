@@ -206,7 +206,7 @@ class PairShares(AttainableThresholds):
             self.reason = f"there are only {n} people with impostor attempts; at least 3 are needed"
 
     def _of_missing_pairs(self) -> None:
-        """Pairs that are there can be divided into so many sets of disjoint pairs, and one more."""
+        """Existing pairs can be divided into this many sets of disjoint pairs, plus one."""
         self.independent = self.pairs // (int(self._partners.max(initial=0)) + 1)
 
     def closest(self) -> tuple[np.ndarray, ...]:

@@ -523,7 +523,7 @@ class Protocol:
         return self.partition is not None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the protocol as plain dictionaries, for JSON and the like."""
+        """Return the protocol as plain dictionaries, as for JSON."""
         plain = {name: dict(section) for name, section in self.sections.items()}
         return {
             "name": self.name,

@@ -264,7 +264,7 @@ def gom_from_curves(
 
 def _curve(name: str, values: Any, length: int | None = None) -> np.ndarray:
     """Return a curve of proportions as float64."""
-    expected = "a list of proportions" if length is None else f"{length} numbers, one a threshold"
+    expected = "a list of proportions" if length is None else f"{length} numbers, one per threshold"
     try:
         found = np.asarray(values)
     except ValueError as error:

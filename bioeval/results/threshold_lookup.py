@@ -125,7 +125,7 @@ def threshold_of(dataset: xr.Dataset, rule: Rule) -> float:
 
 
 def other_targets(target: float, there: list[float]) -> str:
-    """Return the FAR targets of a result that are nearest to one it has not, and what to do."""
+    """Return the FAR targets of a result nearest to a missing one, and the remedy."""
     sides = (
         max((x for x in there if x < target), default=None),
         min((x for x in there if x > target), default=None),

@@ -225,7 +225,7 @@ class EmbeddingSource:
 
     @contextmanager
     def keeping(self, room: int) -> Iterator[None]:
-        """Keep tiles in so many bytes for the rows below, while rows are read in order."""
+        """Keep tiles within a number of bytes for the next rows, while rows are read in order."""
         before, self._room = self._room, room
         try:
             yield

@@ -114,7 +114,7 @@ def _values(name: str, given: Any) -> np.ndarray:
     if values.ndim != 1 or np.isinf(values).any():
         raise DataError(
             f"{name} has shape {values.shape}{' and infinite values' * (values.ndim == 1)}; "
-            "expected a list of finite numbers, one a system, NaN where there is none"
+            "expected a list of finite numbers, one per system, NaN if there is none"
         )
     return values
 

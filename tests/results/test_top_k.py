@@ -370,7 +370,7 @@ def test_lists_as_text(tmp_path, sides, text, options, indices):
         ("0 3\n1 2\n", {}, "outside of 0..2, the first is 3"),
         ("2 0\n1 2\n", {"first_index": 1}, "list 0 holds 0, and the first entry is said to be 1"),
         ("2 0\n1 2\n", {"first_index": 2}, "first_index is 2; expected an integer from 0 to 1"),
-        ("2 0\n", {}, "2 labels for 1 lists, one a query"),
+        ("2 0\n", {}, "2 labels for 1 lists, one per query"),
         ("2 0\n\n1 2\n", {}, "line 2: is blank"),
         ("2 0\n1 x\n", {}, "line 2: expected whole numbers"),
         ("0.5 0.1 0.2\n0.5 0.1 0.3\n", {}, "line 1: expected whole.*matrix of scores must be"),

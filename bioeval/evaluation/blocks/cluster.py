@@ -238,7 +238,7 @@ def _lost(how: str) -> EngineError:
 
 
 def require_distributed() -> None:
-    """Raise an error that says what to install, where dask.distributed is missing."""
+    """Raise an error that names the package to install, if dask.distributed is missing."""
     try:
         import distributed  # noqa: F401
     except ImportError:

@@ -468,7 +468,7 @@ class RowExplainer:
     def _require_verification(self) -> None:
         if not any(isinstance(job, VerificationJob) for job in self.jobs.values()):
             raise ProtocolError(
-                f"{Argument('claim')} is of verification, which protocol {self.card.name} has not"
+                f"{Argument('claim')} needs verification, and protocol {self.card.name} has none"
             )
         known = {str(label): label for label in self.scores.codes.values.tolist()}
         if self.scores.labelled and isinstance(self.claim, str):

@@ -73,7 +73,7 @@ def optional(module: str, path: Path, what: str, extra: str = "formats") -> Any:
 
 
 def existing_file(path: str | os.PathLike[str], what: str = "a file") -> Path:
-    """Return `path` if it is a file that is not empty; else raise an error that says what it is."""
+    """Return `path` if it is a file that is not empty; else raise an error that describes it."""
     path = require_path("path", path)
     if path.is_dir():
         if what == "a file" and (is_zarr(path) or shipments(path)):

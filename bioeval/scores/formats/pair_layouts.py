@@ -275,8 +275,8 @@ def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
         for i in range(2):
             if {"2"} < {row[i] for row in shape.cells if len(row) == 2} <= {"1", "2"}:
                 raise DataError(
-                    f"{shape.path}: column {i + 1} holds 1 and 2, which do not tell which is "
-                    "genuine; write 1 and 0, or genuine and impostor"
+                    f"{shape.path}: column {i + 1} holds 1 and 2; expected 1 and 0, or genuine "
+                    "and impostor"
                 )
     if layout is None or layout.header or layout.score is None:
         return layout

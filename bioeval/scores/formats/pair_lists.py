@@ -125,7 +125,7 @@ def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
 
 
 def _wide(shape: Shape, options: ReadOptions) -> tuple[list[int], list[int]]:
-    """Return the columns of scores and of metadata of a matrix; none where it is no matrix."""
+    """Return the columns of scores and of metadata of a matrix; none if it is not a matrix."""
     names, *rows = shape.cells
     rows = [row for row in rows if len(row) == len(names)]
     if not rows or not is_wide(names, options):

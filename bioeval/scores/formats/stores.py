@@ -103,7 +103,7 @@ class _Store(Arrays):
         return self.read(key), None
 
     def transpose(self, options: ReadOptions) -> tuple[str, ...]:
-        """Transpose matrices whose dimensions say so, and return a note on the scores.
+        """Transpose matrices whose dimensions are named in reverse, and return a note.
 
         A dimension is known by the labels along it, else by its name.
         """

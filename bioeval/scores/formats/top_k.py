@@ -31,7 +31,7 @@ def _read(path: Path, options: ReadOptions) -> TopKScores:
         for side in ("probe", "gallery")
     }
     lists = _parse(path)
-    sides["probe"].expect(len(lists), "lists, one a query")
+    sides["probe"].expect(len(lists), "lists, one per query")
     return TopKScores(
         from_zero(lists, len(sides["gallery"].label), options.first_index, f"{path}", guess=True),
         sides["probe"].label,

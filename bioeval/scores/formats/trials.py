@@ -47,7 +47,7 @@ def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
         row, cell = int(np.argmax(column.codes == code)), column.values[code]
         more = ""
         if cell == "2" and "1" in column.values:
-            more = "; 1 and 2 do not say which is genuine"
+            more = "; 1 and 2 do not mark genuine pairs"
         raise DataError(
             f"{table.at(row)}: {name} is {cell!r}; expected one of 1, true, genuine, target, "
             f"match, 0, false, impostor, nontarget, nonmatch{more}"

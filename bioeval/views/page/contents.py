@@ -207,7 +207,7 @@ def _taken_out(
 
 
 def _chosen_rates(state: LiveState, drawing: Drawing) -> list[tuple[str, int, Number]]:
-    """Return the rates that stand beside the picture of one system, with their colours."""
+    """Return the rates beside the picture of one system, with their colours."""
     if drawing.several or state.leader is None:
         return []
     found = next((x for x in state.rows() if x[0] is state.leader), None)

@@ -86,7 +86,7 @@ def _has_rates(live: LivePart) -> bool:
 
 
 def _of_system(own: list, at: dict, state: LiveState) -> Iterator[Sentence]:
-    """Say what a system does at its threshold, or at its rank."""
+    """Describe a system at its threshold, or at its rank."""
     live, threshold, row = _moving(own, at)
     if live is None:
         return
