@@ -448,10 +448,10 @@ def _dataset(
         warnings += [f"{name}: {note}" for note in notes]
     if alone := _made_by_one(a, b):
         warnings.append(
-            "the systems did not make the same attempts: one of them alone made "
+            "the systems have different attempts: one of them alone made "
             f"{counted(alone, 'comparisons')} (failed comparisons, or masks or exclusions that "
-            "differ); attempts of each "
-            f"class: {_listed(first.attempts)} and {_listed(second.attempts)}"
+            f"differ); attempts of each class: {_listed(first.attempts)} and "
+            f"{_listed(second.attempts)}"
         )
     attrs: dict[str, str | int | float] = {
         "task": "comparison of two systems",

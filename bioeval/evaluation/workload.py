@@ -365,7 +365,7 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
         if not len(at):
             raise DataError(
                 f"{Argument('threshold')} is {threshold!r}, which is not among the "
-                f"{ds.sizes['threshold']} of the results; evaluate at it: "
+                f"{ds.sizes['threshold']} of the results; evaluate at this threshold: "
                 f"be.verification(scores, thresholds=[{threshold!r}], interval=...)"
             )
         values = [

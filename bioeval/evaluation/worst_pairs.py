@@ -132,7 +132,7 @@ def _columns(block: Block, row: np.ndarray, position: np.ndarray) -> np.ndarray:
     return np.broadcast_to(block.columns, block.values.shape)[row, position]
 
 
-_ONCE = "each pair of templates once, in its worse direction"
+_ONCE = "each pair of templates is listed once, in its worse direction"
 _RULE = (
     "every score between templates of the two subjects is nearer than every genuine score within "
     "either, and each has a genuine score"

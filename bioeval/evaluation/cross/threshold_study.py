@@ -136,18 +136,18 @@ def study_threshold(
     Returns
     -------
     xarray.Dataset
-        ``threshold``, and ``optimistic_far``, ``optimistic_frr`` on the data it was chosen on,
-        and ``optimistic_hter``, with ``optimistic_far_low`` ... ``optimistic_hter_high``: the
-        rates of other subjects of the same population at this very threshold, by the subject
-        bootstrap (NaN where the subjects are not known). Expected with new subjects: ``far_mean``,
-        ``far_sd``, ``far_pooled``, ``far_low``, ``far_high``, ``far_folds``, and the same of
-        ``frr`` and ``hter``. Each fold: ``fold_threshold``, ``fold_far``, ``fold_frr`` over
-        ``repeat, fold``. How far the data reach: ``impostor_pairs`` (impostor attempts, each pair
-        of a symmetric matrix once; also as ``independent_impostors``), ``subjects`` and
-        ``disjoint_pairs`` (pairs of subjects of which no two share one, on which the bound
-        without an error rests) and, with a FAR target, ``impostors_for_3``, ``impostors_for_30``
-        (impostor pairs that the rules of 3 and 30 require), ``more_for_3``, ``more_for_30`` (the
-        number of these still missing), ``subjects_for_3``, ``subjects_for_30``.
+        ``threshold``, and ``optimistic_far``, ``optimistic_frr`` on the data it was chosen on, and
+        ``optimistic_hter``, with ``optimistic_far_low`` ... ``optimistic_hter_high``: the rates of
+        other subjects of the same population at this very threshold, by the subject bootstrap (NaN
+        where the subjects are not known). Expected with new subjects: ``far_mean``, ``far_sd``,
+        ``far_pooled``, ``far_low``, ``far_high``, ``far_folds``, and the same of ``frr`` and
+        ``hter``. Each fold: ``fold_threshold``, ``fold_far``, ``fold_frr`` over ``repeat, fold``.
+        FAR that the data support: ``impostor_pairs`` (impostor attempts, each pair of a symmetric
+        matrix once; also as ``independent_impostors``), ``subjects`` and ``disjoint_pairs`` (pairs
+        of subjects of which no two share one, on which the bound without an error rests) and, with
+        a FAR target, ``impostors_for_3``, ``impostors_for_30`` (impostor pairs that the rules of 3
+        and 30 require), ``more_for_3``, ``more_for_30`` (the number of these still missing),
+        ``subjects_for_3``, ``subjects_for_30``.
 
         Of open set, ``impostor_pairs`` are the searches by people who are not enrolled, in number
         ``unenrolled_people``, and there are no ``disjoint_pairs``.

@@ -107,7 +107,7 @@ def _lists(explained: RowExplanation, name: str) -> Iterator[PageTable]:
         zip(lists_of(explained), lists_of(explained, shorten=False), strict=True), start=1
     ):
         shortened = any(line.number > 1 for line in shown.lines)
-        note = ["What decides is shown, the rest is counted."] if shortened else []
+        note = ["Decisive entries are shown; the others are counted."] if shortened else []
         yield replace(_list(shown, explained, f"{name}-{k}", note), folds=False)
         if shortened and len(whole.lines) <= MOST_ENTRIES:
             table = _list(whole, explained, f"{name}-{k}-whole", [])

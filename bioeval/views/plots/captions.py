@@ -158,7 +158,7 @@ def undefined(dataset: xr.Dataset, variable: str) -> str:
         return "no query has a match: mReP is not defined"
     if variable == "mfr" or (variable == "far" and scalar(dataset, "open_queries") == 0):
         name = "mFR" if variable == "mfr" else "FAR"
-        return f"every query's identity is in the gallery: {name} is not defined"
+        return f"the identity of every query is in the gallery: {name} is not defined"
     role = "impostor" if variable in ("far", "grr") else "genuine"
     name = variable.upper()
     if attempts(dataset, role) == 0:

@@ -318,7 +318,7 @@ class LorenzDisplay(CurvesDisplay):
     spec = CurveSpec(
         "lorenz", "Lorenz curves of errors", "", {k: words for k, (words, *_) in _ERRORS.items()},
         "Proportion of subjects, those with fewest errors first", "Proportion of errors",
-        details=lambda _: ["grey: as many errors of each subject"], over=_of_errors,
+        details=lambda _: ["grey: equal errors for all subjects"], over=_of_errors,
         curve=_lorenz_curve, text=_with_gini, marked=False, size=look.SQUARE,
         limits=lambda _: {"xlim": (-0.01, 1.01), "ylim": (-0.01, 1.01)}, reference=_equality,
         at=0.7,

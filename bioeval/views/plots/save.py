@@ -103,7 +103,7 @@ def save_all(
         require_choice("the format", name, FORMATS)
     folder = require_path("directory", directory)
     if folder.exists() and not folder.is_dir():
-        raise DataError(f"{folder}: is a file; expected a folder, which is made if need be")
+        raise DataError(f"{folder}: is a file; expected a folder, or a new name")
     folder.mkdir(parents=True, exist_ok=True)
     plots = [plot for plot in PLOTS.values() if not (overlaid and plot.one_system)]
     written = []

@@ -26,11 +26,11 @@ _STYLES = {GENUINE: "bold"}
 
 _LEGEND = {
     "verification": "GA, FR: genuine accepted, rejected. FA, GR: impostor accepted, rejected.",
-    "open_set": "DI(t, k): detected and identified at rank k. FR: no mate within t at rank 1. FA, "
-    "GR: an impostor probe with, or without an entry within t.",
-    "closed_set": "CMS(k): found at rank k, and so at every later one.",
-    "reid": "CMC(k): found at rank k, and so at every later one. AP: each match adds its precision "
-    "/ matches. INP: matches / rank of the last one.",
+    "open_set": "DI(t, k): detected and identified at rank k. FR: no mate within t at rank 1. "
+    "FA, GR: an impostor probe with or without an entry within t.",
+    "closed_set": "CMS(k): found at rank k or better.",
+    "reid": "CMC(k): found at rank k or better. AP: each match adds its precision / matches. "
+    "INP: matches / rank of the last one.",
 }
 
 
