@@ -148,7 +148,7 @@ class ListedTemplates:
             )
         if not found.keep.any():
             raise DataError(
-                "every pair compares a template with itself, which is not an attempt; say "
+                "every pair compares a template with itself, which is not an attempt; give "
                 f"{Argument('keep', 'self')} to count them"
             )
         notes += _notes_on_orders(found, found.distinct - own, rules)

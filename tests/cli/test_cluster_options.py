@@ -65,7 +65,10 @@ def test_a_scheduler_file_that_is_none(file, tmp_path, capsys, name, text, said)
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [(b"", "takes connections there, and says nothing"), (b"HTTP/1.1 400", "is no scheduler of")],
+    [
+        (b"", "accepts connections but does not answer"),
+        (b"HTTP/1.1 400", "is not a dask scheduler"),
+    ],
 )
 def test_what_is_no_scheduler_is_not_waited_for(file, monkeypatch, capsys, words, said):
     optional_import("distributed")

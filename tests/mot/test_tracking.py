@@ -349,7 +349,7 @@ def test_an_id_twice_in_a_frame():
     ds = be.tracking(TRUTH, twice, duplicates="accept")
     assert (int(ds.tp), int(ds.fp), int(ds.fn)) == (2, 1, 1)
     assert (int(ds.idtp), int(ds.idfp), int(ds.idfn)) == (2, 1, 1)
-    assert "1 boxes of the result have an id that another box" in ds.attrs["warnings"]
+    assert "1 boxes of the result share an id with another box" in ds.attrs["warnings"]
     with pytest.raises(be.DataError, match="truth: row 2: duplicate id 1"):
         be.tracking(twice, TRUTH, duplicates="accept")
 

@@ -624,9 +624,9 @@ def test_a_mask_alone_says_what_is_genuine():
     closed = be.closed_set(scores)
     assert closed.cms_count.values.tolist() == [1, 2, 2]
     for options in ({"templates": "multi"}, {"claims": [0, 1]}):
-        with pytest.raises(be.ProtocolError, match="a mask alone does not say"):
+        with pytest.raises(be.ProtocolError, match="a mask does not give"):
             be.verification(scores, **options)
-    with pytest.raises(be.ProtocolError, match="a mask alone does not say"):
+    with pytest.raises(be.ProtocolError, match="a mask does not give"):
         be.closed_set(scores, rank_unit="subject")
 
 

@@ -157,7 +157,7 @@ def test_the_command_has_bands(scores, tmp_path, monkeypatch, capsys):
     be.save(scores, "s.npz")
     given = ["run", "s.npz", "--replicates", "200", "--band", "simultaneous", "--max-rank", "5"]
     assert main([*given, "--interval", "subject-bootstrap", "--report", "page.html"]) == 0
-    assert "along curves simultaneous" in " ".join(capsys.readouterr().out.split())
+    assert "simultaneous along curves" in " ".join(capsys.readouterr().out.split())
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "simultaneous along the curve" in page and 'class="band apart' in page
     assert main([given[0], given[1], "--band", "simultaneous"]) == 2

@@ -288,7 +288,7 @@ def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
         names = ", ".join(map(repr, shape.cells[0]))
         raise DataError(
             f"{shape.path}: line {shape.skipped + 1}: the columns {names} have no name that is "
-            f"known; say {say('scores_key', shape.cells[0][layout.score])} and "
+            f"known; give {say('scores_key', shape.cells[0][layout.score])} and "
             f"{say('genuine_key')}, or call them score and genuine"
         )
     return layout

@@ -94,7 +94,7 @@ def from_zero(
         if guess and not (from_0 or from_1):
             raise DataError(
                 f"{where}: the numbers {int(listed.min())} to {int(listed.max())} of {size} "
-                "gallery entries do not show whether the first entry is 0 or 1; say "
+                "gallery entries do not show whether the first entry is 0 or 1; give "
                 f"{say('first_index', 0)} or {say('first_index', 1)}"
             )
         first_index = int(guess and from_1 and not from_0)

@@ -385,7 +385,7 @@ def test_csv_labels_for_npz(tmp_path):
         ({"scores_key": "junk", "embeddings_key": "junk"}, "both given"),
         ({"scores_key": "junk", "labels_key": "a", "labels": "b"}, "both given"),
         ({"scores_key": "matrix", "metric": "l2"}, "metric has no meaning for scores"),
-        ({"scores_key": "rows_of"}, "nothing says which are genuine"),
+        ({"scores_key": "rows_of"}, "scores without classes"),
         ({"embeddings_key": "junk", "kind": "similarity"}, "compared by distances"),
         ({"embeddings_key": "rows_of", "labels_key": "rows_of"}, "expected one embedding a row"),
     ],
