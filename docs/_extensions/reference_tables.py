@@ -101,7 +101,8 @@ def _literals(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r"([\\*_|`])", r"\\\1", text)
+    plain = re.sub(r"([\\*_|`])", r"\\\1", text)
+    return re.sub(r"(?<![\w`-])(--[a-z][a-z-]*)", r"``\1``", plain)  # else a dash
 
 
 class PublicNames(Directive):
