@@ -33,7 +33,9 @@ ODD = {
     r"\bgoe?s? on from\b": "continues from",
     r"\bsay `?--": "give",
     r"\bunless you say so\b": "by default",
-    r"\bone a (line|row|query|system|rank|threshold)\b": "one per",
+    r"\bone( [a-z]+)? an? (line|query|system|rank|threshold|template|probe|subject|pair|trial)\b": (
+        "one per"
+    ),
     r"\bof which the (data|results)\b": "at which",
     r"\bthese very\b": "these same",
     r"\bas it stands\b": "unchanged",

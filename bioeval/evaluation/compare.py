@@ -71,7 +71,8 @@ COMPARISON = {
         "subjects",
     ),
     "discordant_at_most": Name(
-        "where no subject is decided differently, upper confidence bound of their proportion"
+        "upper confidence bound of the proportion of subjects that are decided differently, if "
+        "there are none"
     ),
     "better": Name("1 the first system is better, -1 the second, 0 no significant difference"),
     "undecided": Name(

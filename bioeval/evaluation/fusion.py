@@ -67,7 +67,7 @@ class Fusion(ScoreTransformer):
         is one: ``"min-max"`` ``(s - min) / (max - min)``, ``"z"`` ``(s - mean) / sd``, ``"tanh"``
         ``0.5 (tanh(0.01 (s - mean) / sd) + 1)``, over the finite scores of all training attempts.
     weights : mapping of str to float, optional
-        For ``"weighted"``: one a system.
+        For ``"weighted"``: one per system.
 
     Attributes
     ----------

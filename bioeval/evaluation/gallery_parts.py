@@ -163,7 +163,8 @@ class BestMates:
     def __repr__(self) -> str:
         size = len(self.templates)
         return (
-            f"<BestMates of {len(self.probes)} probes, {len(self.parts)} parts, {size} templates>"
+            f"<BestMates of {len(self.probes)} probes, {counted(len(self.parts), 'parts')}, "
+            f"{size} templates>"
         )
 
     @property

@@ -119,7 +119,7 @@ def normalise(
 
 
 class CohortMoments(NamedTuple):
-    """Mean and standard deviation of cohort scores, one a template."""
+    """Mean and standard deviation of cohort scores, one per template."""
 
     mean: np.ndarray
     sd: np.ndarray

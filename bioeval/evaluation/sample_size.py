@@ -433,7 +433,7 @@ def blocks(found: Found) -> Iterator[Block]:
     one = {str(k): float(v) for k, v in ds.data_vars.items() if not v.ndim}
     yield Sentence(
         f"{100 * attrs['confidence']:g} % interval of the {measure} by subject, at most "
-        f"{100 * attrs['frr_width']:g} percentage points wide"
+        f"{100 * attrs['frr_width']:g} pp (percentage points) wide"
     )
     yield Sentence(f"with a probability of {100 * attrs['assurance']:g} %")
     pilot = one.get("pilot_subjects")

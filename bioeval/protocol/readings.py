@@ -187,10 +187,10 @@ class Readings:
         if not pairs:
             if first != "single":
                 option = 'templates="single"'
-                found.append(Reading("one attempt a template", option, call(made=f"{option}, ")))
+                found.append(Reading("one attempt per template", option, call(made=f"{option}, ")))
             for fusion in FUSED:
                 if first != "multi" or fusion != task.fusion:
-                    words = f"one attempt a subject, by the {FUSED[fusion]} of its templates"
+                    words = f"one attempt per subject, by the {FUSED[fusion]} of its templates"
                     option = f'templates="multi", fusion="{fusion}"'
                     found.append(Reading(words, option, call(made=f"{option}, ")))
         if scores.layout == "all-against-all" and scores.labelled and not scores.has_mask:

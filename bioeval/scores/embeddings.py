@@ -56,7 +56,7 @@ _TILE_ROWS, _TILE_COLUMNS = 64, 192
 
 
 def as_embeddings(values: Any, what: str) -> np.ndarray:
-    """Return embeddings as a 2-D real array, one row a template."""
+    """Return embeddings as a 2-D real array, one row per template."""
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(f"{what} is a masked array; fill it (NaN marks a failed template)")
     array = require_array(what, values)

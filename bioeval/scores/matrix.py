@@ -210,7 +210,7 @@ class Scores(LabelledMatrix):
         keep: str | Sequence[str] = (),
         unordered: bool = False,
     ) -> PairScores:
-        """Take fixed trials: one score a pair, and whether the pair is genuine.
+        """Take fixed trials: one score per pair, and whether the pair is genuine.
 
         Parameters
         ----------

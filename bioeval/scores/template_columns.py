@@ -96,7 +96,7 @@ def _values(given: Any, what: str, length: int) -> np.ndarray:
     values = one_dimensional(given, str(Argument(what)))
     if len(values) != length:
         raise DataError(
-            f"{Argument(what)} has {len(values)} values; expected {length}, one a template"
+            f"{Argument(what)} has {len(values)} values; expected {length}, one per template"
         )
     return values
 

@@ -37,7 +37,7 @@ def rank_agreement(
     Parameters
     ----------
     measures : mapping of str to array_like, shape (n,)
-        Values of each measure, one a system. NaN leaves the system out of this measure.
+        Values of each measure, one per system. NaN leaves the system out of this measure.
     ratings : array_like, shape (n,)
         The rating of each system, in the same order; larger is better. NaN leaves it out.
     confidence : float

@@ -816,8 +816,8 @@ def test_pairs_support_verification_alone():
 @pytest.mark.parametrize(
     ("scores", "genuine", "options", "match"),
     [
-        ([], [], {}, "expected one score a pair"),
-        ([[0.1, 0.2]], [[1, 0]], {}, r"shape \(1, 2\); expected one score a pair"),
+        ([], [], {}, "expected one score per pair"),
+        ([[0.1, 0.2]], [[1, 0]], {}, r"shape \(1, 2\); expected one score per pair"),
         ([0.1, 0.2], [1], {}, r"genuine has shape \(1,\); expected \(2,\)"),
         ([0.1, 0.2], [1, 2], {}, "values other than 0 and 1"),
         ([0.1, 0.2], [1, NAN], {}, "values other than 0 and 1"),

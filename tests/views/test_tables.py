@@ -432,7 +432,7 @@ def test_templates_that_are_alone_make_one_block():
     d = np.array([[1.0, 4, 6], [5, 1, 2], [3, 3, 2.5]])
     alone = be.Scores(d, list("abc"), list("abc"))
     text = as_text(be.evaluate(alone))
-    assert "\nVerification, single- and multi-template (one template a subject)\n" in text
+    assert "\nVerification, single- and multi-template (one template per subject)\n" in text
     assert text.count("\nVerification") == 1
     two = be.Scores(np.hstack([d, d + 0.5]), list("abc"), list("abcabc"))
     assert as_text(be.evaluate(two)).count("\nVerification") == 2

@@ -395,7 +395,8 @@ def _warnings(
         if missing:
             said.append(
                 f"{name.upper()} is not defined in {missing} of {number} {unit}s, which are left "
-                "out of its mean: no attempt of its class, or none to choose a threshold on"
+                "out of its mean: no attempt of its class, or no attempts to choose a threshold "
+                "on"
             )
         if options.interval == "nadeau-bengio" and _all_alike(values[there]):
             value = int(np.nanmax(values[there]))

@@ -422,7 +422,7 @@ class RowExplainer:
             elif not isinstance(job, IdentificationJob):
                 notes.append(
                     f"{TITLES[node]} is not explained: its counts are means over galleries of one "
-                    "template a subject"
+                    "template per subject"
                 )
             elif self.claim is None:
                 search = SearchedRow(self.cells, i, job, options, threshold)

@@ -96,7 +96,7 @@ def scores_in_order(path: Path, values: np.ndarray, kind: str, options: ReadOpti
     if values.shape != (len(listed.images),):
         raise DataError(
             f"{path}: has {counted(values.size, 'scores')}, and {listed.path.name} lists "
-            f"{counted(len(listed.images), 'pairs')}; expected one score a pair, in their order"
+            f"{counted(len(listed.images), 'pairs')}; expected one score per pair, in their order"
         )
     names = [[f"{who} {number}" for who, number in pair] for pair in listed.images]
     pairs = Scores.from_pairs(
@@ -191,7 +191,7 @@ def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
     if len(shape) != 2:
         raise DataError(
             f"{file.path}: {key!r} has shape {shape}; expected a matrix (probes, gallery), or one "
-            "score a pair"
+            "score per pair"
         )
     return _read_matrix(named, key)
 
@@ -518,7 +518,7 @@ def _read_embeddings(named: NamedArrays) -> Scores:
         shape = file.headers[name].shape
         if len(shape) != 2:
             raise DataError(
-                f"{file.path}: {name!r} has shape {shape}; expected one embedding a row"
+                f"{file.path}: {name!r} has shape {shape}; expected one embedding per row"
             )
     m = file.headers[key].shape[0]
     n = file.headers[other].shape[0] if other else m

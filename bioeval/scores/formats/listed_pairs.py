@@ -222,7 +222,7 @@ def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: st
     known = known or ("marks genuine pairs" if layout.genuine is not None else "")
     if known:
         raise DataError(
-            f"{table.path}: {known}; {say('pairs')} needs one score a line, in the order of its "
+            f"{table.path}: {known}; {say('pairs')} needs one score per line, in the order of its "
             f"pairs; leave out {say('pairs')}, or write the scores alone"
         )
     return scores_in_order(table.path, table.numbers[layout.score or 0], kind, options)

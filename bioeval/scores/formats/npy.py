@@ -1,6 +1,6 @@
 """Matrices of scores, and embeddings, as .npy files with their labels in CSV files beside them.
 
-A file of embeddings has one row a template; the gallery's embeddings are another file. Arrays are
+A file of embeddings has one row per template; the gallery's embeddings are another file. Arrays are
 memory-mapped.
 """
 
@@ -180,7 +180,7 @@ def _read_in_order(path: Path, values: np.ndarray, options: ReadOptions) -> Scor
         values = values.reshape(-1)
     if values.ndim != 1 and not (values.ndim == 2 and options.labels):
         raise DataError(
-            f"{path}: has shape {values.shape}; expected one score a trial, or a matrix of "
+            f"{path}: has shape {values.shape}; expected one score per trial, or a matrix of "
             f"templates with a table of their subjects as {say('labels')}"
         )
     kind = _require_kind(path, options)

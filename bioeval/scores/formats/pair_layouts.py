@@ -255,7 +255,7 @@ def keyed(shape: Shape, options: ReadOptions) -> PairLayout | None:
 
 
 def only_scores(shape: Shape, options: ReadOptions) -> PairLayout | None:
-    """Return the layout of one score a line, all genuine; impostor scores are in another file."""
+    """Return the layout of one score per line, all genuine; impostor scores are in another file."""
     if shape.columns != 1 or not _kept(shape, like_number):
         return None
     return PairLayout(names=["score"], score=0)

@@ -163,8 +163,8 @@ def _two_files(
         )
     if options.impostor is None and options.trials is None:
         raise DataError(
-            f"{shape.path}: holds one number a line; if these are genuine scores, give the file of "
-            f"the impostor scores as {say('impostor')}; if they are in the order of a list of "
+            f"{shape.path}: holds one number per line; if these are genuine scores, give the file "
+            f"of the impostor scores as {say('impostor')}; if they are in the order of a list of "
             f"trials, give that as {say('trials')}"
         )
     if options.impostor is None:

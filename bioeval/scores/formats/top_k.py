@@ -106,7 +106,7 @@ def from_zero(
 
 FORMAT = Format(
     name="top-k text",
-    holds="top-K lists, one query a line; labels of both sides are given as files",
+    holds="top-K lists, one query per line; labels of both sides are given as files",
     looks="text",
     expected="a text file, which is read as top-K lists",
     recognised_by="`--probe-labels` and `--gallery-labels`",

@@ -250,8 +250,8 @@ def truth_in_order(path: Path, count: int, options: ReadOptions) -> np.ndarray:
     flags = truth_of(table.text[layout.genuine], table, name)
     if len(flags) != count:
         raise DataError(
-            f"{path}: has {count:,} scores without names, and {trials.name} {len(flags):,} trials; "
-            "expected one score a trial, in their order"
+            f"{path}: has {count:,} scores without names, and {trials.name} {len(flags):,} "
+            "trials; expected one score per trial, in their order"
         )
     return flags
 

@@ -86,7 +86,7 @@ def test_numbers_of_a_table(tmp_path):
     parquet.write_table(
         arrow.table({"distance": [[1.0], [2.0]], "genuine": [1, 0]}), tmp_path / "x.parquet"
     )
-    with pytest.raises(be.DataError, match="distance is of type list.*expected one value a row"):
+    with pytest.raises(be.DataError, match="distance is of type list.*expected one value per row"):
         be.load(tmp_path / "x.parquet")
 
 

@@ -387,7 +387,7 @@ def test_csv_labels_for_npz(tmp_path):
         ({"scores_key": "matrix", "metric": "l2"}, "metric has no meaning for scores"),
         ({"scores_key": "rows_of"}, "scores without classes"),
         ({"embeddings_key": "junk", "kind": "similarity"}, "compared by distances"),
-        ({"embeddings_key": "rows_of", "labels_key": "rows_of"}, "expected one embedding a row"),
+        ({"embeddings_key": "rows_of", "labels_key": "rows_of"}, "expected one embedding per row"),
     ],
 )
 def test_what_is_missing_is_told(reid, options, message):

@@ -330,7 +330,7 @@ def test_scores_in_the_order_of_lfw(tmp_path, name, capsys):
 def test_scores_with_names_are_in_no_order(tmp_path):
     place = put(tmp_path, "x.txt", "a b 0.5\nc d 0.2\n")
     pairs = put(tmp_path, "pairs.txt", "1\nann 1 2\nann 1 bob 1\n")
-    with pytest.raises(DataError, match="x.txt: names its templates; .*one score a line"):
+    with pytest.raises(DataError, match="x.txt: names its templates; .*one score per line"):
         be.load(place, pairs=pairs, kind="llr")
 
 

@@ -85,7 +85,7 @@ def test_genuine_and_impostor_scores_in_two_files(tmp_path, capsys):
     assert main(["run", *args, "--kind", "distance", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["tasks"]["verification/single"]["impostor_attempts"] == 2
-    with pytest.raises(DataError, match="holds one number a line; .* as impostor"):
+    with pytest.raises(DataError, match="holds one number per line; .* as impostor"):
         load(tmp_path, "0.5\n")
     (tmp_path / "i.txt").write_text("1_1.tif 2_1.tif OK -1e3\n1_1.tif 3_1.tif FAIL 2.0\n")  # FVC
     holds(load(tmp_path, "1_1.tif 1_2.tif OK 0.5\n", impostor=tmp_path / "i.txt"))
