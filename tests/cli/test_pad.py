@@ -46,7 +46,7 @@ def test_document_files_and_plots(listed, tmp_path, capsys):
     ]  # fmt: skip
     text = page.read_text()
     assert "BPCER" in text
-    assert "a mask alone" not in text
+    assert "a mask does not" not in text
     assert (out / "curve.csv").read_text().splitlines()[0].endswith("apcer mask,apcer print")
 
 

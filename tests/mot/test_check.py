@@ -69,7 +69,7 @@ def test_sound_tracks_have_no_finding():
         ("half", "boxes", "error", "another scale, 100.00 % have", "left and width by 2,"),
         ("unit", "boxes", "error", "another scale, 100.00 % have", "left and width by 19"),
         ("corners", "boxes", "error", "right and bottom instead of", "right - left"),
-        ("centres", "boxes", "error", "centres in place of left", "less half of width"),
+        ("centres", "boxes", "error", "centres instead of left", "less half of width"),
         ("away", "boxes", "error", "no box of the result has", "same video"),
         ("late", "frames", "error", "with -1 added to the frames", "add -1"),
         ("far", "frames", "error", "with -500 added to the frames", "add -500"),

@@ -366,7 +366,7 @@ def test_frames_with_and_without_rows():
     assert (int(ds.frames), int(ds.frames_with_rows)) == (3, 3)
     assert float(ds.far) == pytest.approx(2 / 3)
     assert ds.attrs["frames_from"] == "rows"
-    assert "length is not given" in ds.attrs["warnings"]
+    assert "number of frames is not given" in ds.attrs["warnings"]
     ds = be.tracking(truth, result, frames=20)
     assert (int(ds.frames), int(ds.frames_with_rows)) == (20, 3)
     assert (float(ds.far), float(ds.fp_per_frame)) == (2 / 20, 1 / 20)
@@ -469,7 +469,7 @@ def test_sequences_are_summed_up(folders):
     assert float(ds.idf1) == pytest.approx(6 / (6 + 2 + 2))
     assert float(ds.far) == pytest.approx(4 / 13)
     assert ds.target.values.tolist() == ["b/1", "walk/1"]
-    assert "the length of 1 of 2 sequences is not given" in ds.attrs["warnings"]
+    assert "the number of frames of 1 of 2 sequences is not given" in ds.attrs["warnings"]
     assert str(folders[0] / "b" / "seqinfo.ini") in ds.attrs["frames_from"]
     longer = be.tracking(*folders, frames={"walk": 30})
     assert longer.sequence_frames.values.tolist() == [10, 30]

@@ -366,7 +366,7 @@ def test_lists_as_text(tmp_path, sides, text, options, indices):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("2 1\n1 2\n", {}, r"do not show whether .* say first_index=0 or"),
+        ("2 1\n1 2\n", {}, r"do not show whether .* give first_index=0 or"),
         ("0 3\n1 2\n", {}, "outside of 0..2, the first is 3"),
         ("2 0\n1 2\n", {"first_index": 1}, "list 0 holds 0, and the first entry is said to be 1"),
         ("2 0\n1 2\n", {"first_index": 2}, "first_index is 2; expected an integer from 0 to 1"),

@@ -373,7 +373,7 @@ def test_subjects_must_be_known():
     masked = be.Scores(np.ones((3, 3)), mask=mask)
     pairs = be.Scores.from_pairs([0.1, 0.5], [True, False])
     for method in ("subject-bootstrap", "analytic"):
-        with pytest.raises(be.ProtocolError, match='mask alone.*interval="wilson"'):
+        with pytest.raises(be.ProtocolError, match='a mask does not.*interval="wilson"'):
             be.verification(masked, interval=method)
         with pytest.raises(be.ProtocolError, match="subject_a.*subjects= to Scores.from_pairs"):
             be.verification(pairs, interval=method)

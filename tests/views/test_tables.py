@@ -264,7 +264,7 @@ def test_without_operating_points_there_are_rates():
     assert "FAR 0.00 % 1.5 10 3" in lines
     assert "FRR 50.00 % 1.5 2 3" in lines
     assert "FAR 20.00 % 2.0 10 3" in lines
-    assert "FRR 0.00 % 2 2 3" in lines
+    assert "FRR 0.00 % 2.0 2 3" in lines
 
 
 def test_warnings_are_told_once():
