@@ -2,7 +2,7 @@
 
 Nothing here imports ``bioeval``. A pair of templates has one class. The same ordered pair counts
 once, and twice with another score is an error; a-b and b-a are two attempts, or one where the list
-is unordered; a template compared with itself is no attempt.
+is unordered; a template compared with itself is not an attempt.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ INF = math.inf
 def shares(
     values: np.ndarray, probes: Sequence, gallery: Sequence, threshold: float, fuse: bool = False
 ) -> dict[frozenset, float]:
-    """Proportion accepted of the attempts of each pair of people; distances, NaN is no attempt."""
+    """Proportion accepted of the attempts of each pair of people; NaN is not an attempt."""
     accepted: dict[frozenset, int] = {}
     attempts: dict[frozenset, int] = {}
     for i, a in enumerate(probes):

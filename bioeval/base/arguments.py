@@ -95,8 +95,8 @@ def as_float64(name: str, values: Any) -> np.ndarray:
         number, near = each[i], found.reshape(-1)[i].item()
         if near != (number.item() if isinstance(number, np.generic) else number):
             raise DataError(
-                f"{subject(name)}: {number} is no float64 number, in which scores are compared; "
-                f"the nearest one is {near!r}"
+                f"{subject(name)}: {number} is not exact in float64, the type in which scores are "
+                f"compared; the nearest one is {near!r}"
             )
     return found
 

@@ -153,7 +153,7 @@ def renamed(warning: str, naming: Naming) -> str:
 
 
 class RemovedNameError(BioevalError, AttributeError):
-    """A public name that was removed; the message says what does its work."""
+    """A public name that was removed; the message names its replacement."""
 
 
 class DataError(BioevalError, ValueError):

@@ -80,7 +80,7 @@ def _new_name(package: str, name: str, former: Mapping[str, str], public: list[s
 
 
 def without(**former: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Refuse arguments that a function had; `former` says what does the work of each."""
+    """Refuse arguments that a function had; `former` gives the replacement of each."""
 
     def decorated(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)

@@ -90,7 +90,7 @@ class Scalar(Name):
         if at_one := [result for result in ("folds", "repeats") if result in self.results]:
             raise TypeError(
                 f"{self.name} is the best value over all thresholds, but {' and '.join(at_one)} "
-                "have the value at one threshold; declare that as a scalar of its own, without best"
+                "have the value at one threshold; declare a separate scalar without best"
             )
         if not self.name.startswith(f"{self.best}_"):
             raise TypeError(f"the name is {self.name}; expected {self.best}_{self.name}")

@@ -108,8 +108,8 @@ VERIFICATION: dict[str, Name] = {
     "subjects": Name("subjects of the attempts, on either side", "subjects"),
     "genuine_subjects": Name("subjects with a genuine attempt: independent trials", "subjects"),
     "disjoint_pairs": Name(
-        "pairs of subjects of which no two share one, of listed pairs at least so many: "
-        "independent trials of an impostor decision, on which the bound without an error rests",
+        "pairs of subjects without a common subject (for listed pairs, a lower bound): "
+        "independent trials of an impostor decision, the basis of the zero-error bound",
         "pairs",
     ),
     "far_unenrolled": scalars.FAR_UNENROLLED,

@@ -161,7 +161,7 @@ class ThresholdsOption(click.ParamType):
             return [_number(word) for word in value.split(",")]
         except ValueError:
             self.fail(
-                f"{value!r} is no file; expected a number of thresholds (500), comma-separated "
+                f"{value!r} is not a file; expected a number of thresholds (500), comma-separated "
                 "thresholds (0.4,0.5), or a file with one on each line",
                 param,
                 ctx,
@@ -202,5 +202,5 @@ def _threshold_file(path: Path) -> Any:
         except ValueError:
             raise DataError(f"{path}: line {number}: {line!r}; expected one number") from None
     if not numbers:
-        raise DataError(f"{path}: holds nothing but blank lines; expected one threshold on each")
+        raise DataError(f"{path}: is blank; expected one threshold on each line")
     return numbers

@@ -48,7 +48,7 @@ def command(
     columns: str | None,
     **options: Any,
 ) -> None:
-    """Check DATA before an evaluation; each finding says what to do about it.
+    """Check DATA before an evaluation; each finding comes with a remedy.
 
     Checked are the templates of each subject, the layout, labels, copies, sessions, the number of
     subjects for a FAR, failed comparisons, sentinels, distances of 0, symmetry, the kind of scores,

@@ -132,7 +132,7 @@ def executor_from_options(
 
             if kept := finished_blocks(checkpoint):
                 logging.getLogger("bioeval").info(
-                    "%s keeps %s: the same command goes on from there",
+                    "%s keeps %s: the same command continues from there",
                     checkpoint, counted(kept, "finished blocks"),
                 )  # fmt: skip
         raise
@@ -232,11 +232,11 @@ def _connected(scheduler: str) -> Iterator[Any]:
     try:
         client = found.get(timeout=_CONNECT + _ANSWER)
     except queue.Empty:
-        client = TimeoutError("something takes connections there, and says nothing")
+        client = TimeoutError("the server at this address accepts connections but does not answer")
     if isinstance(client, Exception):
         reason = " ".join(str(client).split())
         if not reason or not isinstance(client, (OSError, ValueError, ImportError)):
-            reason = "what answers there is no scheduler of dask"
+            reason = "the server at this address is not a dask scheduler"
         raise EngineError(f"no cluster answers at {scheduler}: {reason}") from client
     with client:
         yield client

@@ -63,7 +63,7 @@ def command(
     existing = [path for path in form.files(place) if path.exists()]
     if existing and not (force or dry_run):
         names = " and ".join(str(path) for path in existing)
-        raise DataError(f"{names} would be replaced; say --force, or another name")
+        raise DataError(f"{names} would be replaced; give --force or another name")
     with Stages() as stages:
         stages(f"reading {data}")
         scores = load(data, **reading, keep_embeddings=keep_embeddings)

@@ -54,8 +54,8 @@ def evaluate_sets(
     files, dev, test, name = (options.pop(x) for x in ("files", "dev", "test", "name"))
     if files:
         raise click.UsageError(
-            f"{files[0]!r} does not say which set it is; give the development and the test set of "
-            "one system as --dev FILE --test FILE, and for another system its own two"
+            f"{files[0]!r} is given without --dev or --test; give --dev FILE --test FILE once for "
+            "each system"
         )
     if not dev or len(dev) != len(test):
         raise click.UsageError(

@@ -1,4 +1,4 @@
-"""The examples of every command, each under a line that says what it does."""
+"""The examples of every command, each under a line with its purpose."""
 
 from __future__ import annotations
 
@@ -358,7 +358,7 @@ bioeval protocols my-protocol.toml --check
 bioeval convert features.mat scores.npz
 # List the formats
 bioeval convert --list
-# Say what another format would lose
+# List what another format would lose
 bioeval convert scores.npz scores.mtx --dry-run
 # Convert embeddings
 bioeval convert features.mat features.safetensors --keep-embeddings
@@ -390,7 +390,7 @@ def _read(text: str) -> dict[str, list[tuple[str, str]]]:
     return found
 
 
-#: For each command, what its examples do and their command lines, the most used first.
+#: For each command, the purposes and command lines of its examples, the most used first.
 EXAMPLES = _read(_TEXT)
 
 

@@ -86,7 +86,9 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
     if train and len(train) != len(systems):
         raise click.UsageError(f"--train is given {len(train)} times for {len(systems)} systems")
     if train and protocol is not None:
-        raise click.UsageError("give --train or --protocol: both say what is learnt from")
+        raise click.UsageError(
+            "give --train or --protocol, not both: each selects the training data"
+        )
     as_json, force = options.pop("as_json"), options.pop("force")
     templates, far_targets = options.pop("templates"), options.pop("far_targets")
     how = {key: options.pop(key) for key in ("method", "normalise")}

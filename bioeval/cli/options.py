@@ -530,7 +530,7 @@ def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None
 
 
 def interval_by_default(scores: Scores, interval: str | None) -> str:
-    """Return the interval that was given, else the one that the scores allow, and say which."""
+    """Return the given interval, or the one that the scores allow, with a note."""
     from bioeval.cli.console import note
     from bioeval.scores.listed_templates import pattern_of_pairs
     from bioeval.tallies.by_subject import knows_people
@@ -540,9 +540,9 @@ def interval_by_default(scores: Scores, interval: str | None) -> str:
     if knows_people(scores):
         return "subject-bootstrap"
     note(
-        "the subjects of the pairs are not known, so the intervals are Wilson's, which take all "
-        "attempts as independent; where names hold the subjects: "
-        f"--subject-from '{pattern_of_pairs(scores)}'"
+        "the subjects of the pairs are not known, so intervals are Wilson's, which assume "
+        "independent attempts; if names contain the subjects, give --subject-from "
+        f"'{pattern_of_pairs(scores)}'"
     )
     return "wilson"
 

@@ -71,7 +71,7 @@ def _check(names: Sequence[str]) -> None:
 
 
 class _Cards:
-    """The cards, one a line; where the terminal is too narrow, each on lines of its own."""
+    """The cards, one per line, or on several lines each in a narrow terminal."""
 
     def __init__(self, cards: list[Any]):
         self.rows = [(card.name, card.layout, card.title) for card in cards]

@@ -212,8 +212,8 @@ def _compared(
     """Return paired comparisons of the best of several systems with each of the others.
 
     The best has the smallest FRR at the FAR that the page opens with. Nothing where the systems
-    cannot be compared, as those that did not make the same attempts: the page says so. With a
-    margin, which is set beforehand, it is the first that is compared, and an error says why not.
+    cannot be compared, as those that have different attempts: the page says so. With a margin,
+    which is set beforehand, it is the first that is compared, and an error says why not.
     """
     from bioeval.base.errors import BioevalError
     from bioeval.evaluation.compare import compare

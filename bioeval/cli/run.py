@@ -127,7 +127,7 @@ def take_experiment(options: dict[str, Any]) -> dict[str, Any]:
     if given["assure"] is not None:
         given["assurance"] = assurance
     elif assurance != "estimated":
-        raise click.UsageError("--guaranteed is of --assure P, which is missing; such as 0.95")
+        raise click.UsageError("--guaranteed needs --assure P, such as --assure 0.95")
     return {name: value for name, value in given.items() if value is not None}
 
 
@@ -149,8 +149,8 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
     if parts and (drawn is None or drawn.by != "experiment"):
         option = f"--{'by' if 'unit' in parts else next(iter(parts)).replace('_', '-')}"
         raise click.UsageError(
-            f"{option} is of an experiment, which protocol {card.name} is not; give --protocol "
-            "course-experiment, or none"
+            f"{option} applies to experiments, and protocol {card.name} is not one; give "
+            "--protocol course-experiment, or none"
         )
     if seeded and drawn is not None:
         parts["seed"] = seed
@@ -210,7 +210,7 @@ def _threshold(target: str) -> Threshold:
 def _require_verification(card: Protocol, option: str) -> Verification:
     if card.verification is None:
         raise click.UsageError(
-            f"{option} of verification, which protocol {card.name} has not; leave it out"
+            f"{option} of verification, and protocol {card.name} has no verification; leave it out"
         )
     return card.verification
 

@@ -51,7 +51,7 @@ def take_out(out: str, force: bool, inputs: tuple[str, ...] = ()) -> Path:
     if any(place.resolve() == Path(x).resolve() for x in inputs):
         raise DataError(f"{place}: is one of the files to read; name another")
     if place.exists() and not force:
-        raise DataError(f"{place} would be replaced; say --force, or another name")
+        raise DataError(f"{place} would be replaced; give --force or another name")
     return place
 
 
@@ -68,7 +68,7 @@ def secret(path: str | None) -> bytes | None:
     if len(found) > MOST_SETTINGS:
         raise DataError(f"{file}: is larger than a secret; expected one line")
     if not found.strip():
-        raise DataError(f"{file}: holds nothing but white space; expected a secret")
+        raise DataError(f"{file}: is blank; expected a secret")
     return found.strip()
 
 

@@ -161,7 +161,9 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
 
     at, claim = options.pop("threshold"), options.pop("claim")
     if at is None or claim is None:
-        raise DataError("--at T and --claim far=X belong together: a threshold, and what it keeps")
+        raise DataError(
+            "--at T and --claim far=X must be given together: a threshold and its claim"
+        )
     if options.pop("task") != "verification":
         raise DataError("--claim is of comparisons; leave out --task open_set")
     for name in ("folds", "repeats", "assure", "target", "extrapolate", "rank_unit"):

@@ -491,7 +491,7 @@ def _fixed_threshold(scores: Scores, threshold: Any, same_data: bool) -> float:
             "optimistic; give data of other people"
         )
         if not same_data:
-            raise DataError(f"{said}, or {Argument('same_data', True)} to look all the same")
+            raise DataError(f"{said}, or {Argument('same_data', True)} to evaluate it nevertheless")
         warnings.warn(said, BioevalWarning, stacklevel=3)
     return require_number("threshold", value)
 

@@ -63,7 +63,7 @@ COMPARISON = {
     "difference_low": Name("lower end of the interval of the difference"),
     "difference_high": Name("upper end of the interval of the difference"),
     "tolerance": Name("half the weight of one attempt: a smaller difference is rounding"),
-    "p_value": Name("two-sided p-value of the difference by itself"),
+    "p_value": Name("two-sided p-value of the difference alone"),
     "p_adjusted": Name("p-value adjusted for the number of measures by Holm's method"),
     "discordant_subjects": Name(
         "disjoint subjects, or sets of subjects, that the systems decide differently, each at its "
@@ -71,7 +71,8 @@ COMPARISON = {
         "subjects",
     ),
     "discordant_at_most": Name(
-        "where no subject is decided differently, upper confidence bound of their proportion"
+        "upper confidence bound of the proportion of subjects that are decided differently, if "
+        "there are none"
     ),
     "better": Name("1 the first system is better, -1 the second, 0 no significant difference"),
     "undecided": Name(
@@ -448,10 +449,10 @@ def _dataset(
         warnings += [f"{name}: {note}" for note in notes]
     if alone := _made_by_one(a, b):
         warnings.append(
-            "the systems did not make the same attempts: one of them alone made "
+            "the systems have different attempts: one of them alone made "
             f"{counted(alone, 'comparisons')} (failed comparisons, or masks or exclusions that "
-            "differ); attempts of each "
-            f"class: {_listed(first.attempts)} and {_listed(second.attempts)}"
+            f"differ); attempts of each class: {_listed(first.attempts)} and "
+            f"{_listed(second.attempts)}"
         )
     attrs: dict[str, str | int | float] = {
         "task": "comparison of two systems",

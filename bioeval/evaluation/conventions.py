@@ -92,7 +92,7 @@ def conventions(
         Over ``reading``, what differs in words: the measure, or all measures of the task, by their
         names; ``difference`` from the base; ``option`` and ``call``, an expression of ``be``,
         ``np`` and ``scores`` that gives the number, or the result that has it; ``also``, readings
-        with the same values, one a line. With `published` also ``distance`` from it, as a
+        with the same values, one per line. With `published` also ``distance`` from it, as a
         fraction, and ``agrees``: ``"rounded"`` or ``"cut"`` to the same digits, else empty;
         readings are then in the order of the distance. Readings without a value come last. The
         attribute ``left_out`` names readings that the data do not support, and what they lack.
@@ -100,8 +100,8 @@ def conventions(
     Raises
     ------
     DataError
-        If the measure is unknown, or `published` is no number from 0 to 1 or 100, has no `measure`
-        or is a float without `digits`.
+        If the measure is unknown, or `published` is not a number from 0 to 1 or 100, has no
+        `measure` or is a float without `digits`.
     CardError, ProtocolError
         If a card is unknown, or the scores do not support it.
 
@@ -124,7 +124,10 @@ def conventions(
     goal = None
     if published is not None:
         if measure is None:
-            raise DataError(f"{Argument('published')} needs {Argument('measure')}: of what is it?")
+            raise DataError(
+                f"{Argument('published')} needs {Argument('measure')}: give the "
+                "measure of the published number"
+            )
         goal = Published.parse(published, digits, unit)
     chosen = None if cards is None else [load(x) for x in require_list("cards", cards)]
     if not task:
@@ -325,7 +328,7 @@ _TEXTS = {
     "difference": Name("value less that of the base"),
     "option": Name("the reading as an option"),
     "call": Name("expression of be, np and scores that gives the number or its result"),
-    "also": Name("readings with the same values, one a line"),
+    "also": Name("readings with the same values, one per line"),
     "distance": Name("distance from the published number, as a fraction"),
     "agrees": Name("how the value agrees with the published digits: rounded, cut, or not"),
 }

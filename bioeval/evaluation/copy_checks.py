@@ -157,7 +157,7 @@ def genuine_copies(
     return Finding(
         "zero-distance", "warning" if fault else "note",
         f"{counted(number, 'genuine comparisons')}{what} {_have(number)} {_of_copy(scores)}",
-        number, where, "copies of one template are no attempts: leave them out",
+        number, where, "leave copies of a template out; they are not attempts",
     )  # fmt: skip
 
 
@@ -177,8 +177,8 @@ def copy_finding(scores: Scores, copies: Copies, of: int, where: str) -> Finding
     return Finding(
         "zero-distance", "error" if copies.proven else "warning",
         f"{number:,} of {counted(of, 'impostor comparisons')} {said}", number, where,
-        "look at these templates: the labels differ, the scores say one person; be.worst_pairs, or "
-        "bioeval run --worst 20, lists the nearest pairs",
+        "inspect these templates: their labels differ, but their scores are those of one person; "
+        "be.worst_pairs, or bioeval run --worst 20, lists the nearest pairs",
     )  # fmt: skip
 
 

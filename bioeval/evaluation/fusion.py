@@ -68,7 +68,7 @@ class Fusion(ScoreTransformer):
         is one: ``"min-max"`` ``(s - min) / (max - min)``, ``"z"`` ``(s - mean) / sd``, ``"tanh"``
         ``0.5 (tanh(0.01 (s - mean) / sd) + 1)``, over the finite scores of all training attempts.
     weights : mapping of str to float, optional
-        For ``"weighted"``: one a system.
+        For ``"weighted"``: one per system.
 
     Attributes
     ----------
@@ -194,8 +194,8 @@ class Fusion(ScoreTransformer):
         systems = require_systems(X)
         if set(systems) != set(names):
             raise DataError(
-                f"the systems are {', '.join(map(repr, systems))}; expected those of the training "
-                f"data, {', '.join(map(repr, names))}"
+                f"the systems are {', '.join(map(repr, systems))}; expected the systems of the "
+                f"training data, {', '.join(map(repr, names))}"
             )
         for name in names:
             kind, trained = systems[name].kind, self._kinds[name]

@@ -163,7 +163,8 @@ class BestMates:
     def __repr__(self) -> str:
         size = len(self.templates)
         return (
-            f"<BestMates of {len(self.probes)} probes, {len(self.parts)} parts, {size} templates>"
+            f"<BestMates of {len(self.probes)} probes, {counted(len(self.parts), 'parts')}, "
+            f"{size} templates>"
         )
 
     @property
@@ -437,7 +438,7 @@ def share_mates(
     probes = CountedProbes.of(scores, key, rows=True)
     if mates.protocol != card.name:
         raise MergeError(
-            f"the mates are those of protocol {mates.protocol}, not of {card.name}; give both "
+            f"the mates were found under protocol {mates.protocol}, not {card.name}; give both "
             "rounds the same"
         )
     if mates.key != probes.key:

@@ -313,8 +313,9 @@ def gallery_size(
     require_values(scores, "a rate against the gallery size")
     if scores.enrolment_times is not None:
         raise ProtocolError(
-            "gallery sizes are of one gallery, but these scores have another one for each probe "
-            "(exclude has not-enrolled); bioeval.over_time gives the sizes and rates over time"
+            "gallery sizes need one gallery, but these scores have a different gallery for each "
+            "probe (exclude has not-enrolled); bioeval.over_time gives the sizes and rates over "
+            "time"
         )
     subjects = len(reader.gallery.subjects)
     chosen = _sizes(sizes, subjects)

@@ -117,8 +117,8 @@ class _Request:
         require_values(scores, "a rate against the number of templates")
         if scores.enrolment_times is not None:
             raise ProtocolError(
-                "templates are drawn from one gallery, but these scores have another one for each "
-                "probe (exclude has not-enrolled); leave not-enrolled out"
+                "templates are drawn from one gallery, but these scores have a different gallery "
+                "for each probe (exclude has not-enrolled); leave not-enrolled out"
             )
         return cls(fusion, drawn, seed_sequence(drawn.random_state))
 
@@ -275,7 +275,7 @@ def gallery_templates(
         "fusion": fusion, "rank_unit": "subject", "ties": ties,
         "sampling": str(drawn.repeats or "exact"), "threshold_rule": str(_rule(threshold)),
         "impostors": role_of(reader.about.layout, impostors, bool(reader.enrolled.all())),
-        "draw": "for each probe anew, uniformly, without replacement, each subject by itself",
+        "draw": "uniformly without replacement, independently for each probe and subject",
     }  # fmt: skip
     found: dict[str, Any] = {
         name: (_DIMS.get(name, ("gallery_templates",)), x) for name, x in variables.items()
@@ -511,7 +511,7 @@ def drawn_verification(
     attrs = about_attrs(reader.about, "verification, multi-template", remarks) | {
         "templates": "multi", "fusion": fusion, "claims": "all", "gallery": drawn.gallery,
         "sampling": str(claims.draws or "exact"),
-        "draw": "for each probe anew, uniformly, without replacement, each subject by itself",
+        "draw": "uniformly without replacement, independently for each probe and subject",
     }  # fmt: skip
     coordinates = {"threshold": to_user(grid, kind), "far_target": far_targets}
     names = {**VERIFICATION, **{k: GALLERY_TEMPLATES[k] for k in ("frr_se", "far_se")}}

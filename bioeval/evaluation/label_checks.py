@@ -78,9 +78,9 @@ def _samples(scores: Scores) -> Finding:
     names = scores.codes.values
     if not genuine:
         if scores.layout == "all-against-all":
-            why = "every subject has one template, so that there is no genuine comparison"
+            why = "every subject has one template: there is no genuine comparison"
         else:
-            why = "no probe's subject is in the gallery, so that there is no genuine comparison"
+            why = "no probe's subject is in the gallery: there is no genuine comparison"
         remedy = "give several templates of each subject"
         if scores.layout != "all-against-all":
             kinds = dict.fromkeys(x.dtype for x in (scores.probe_labels, scores.gallery_labels))
@@ -152,7 +152,7 @@ def _labels(scores: Scores) -> Finding:
     if variants:
         return Finding(
             "labels", "warning",
-            f"{counted(len(variants), 'labels')} in several spellings, which count as several "
+            f"{counted(len(variants), 'labels')} in several spellings, counted as different "
             "subjects", len(variants), listed(variants),
             "if they are the same people, write their labels alike: their genuine pairs are "
             "counted as impostors",
@@ -164,10 +164,10 @@ def _labels(scores: Scores) -> Finding:
     ]
     if odd:
         return Finding(
-            "labels", "warning", "labels that stand for no person are counted as one subject",
+            "labels", "warning", "labels for unknown people are counted as one subject",
             sum(number for _, number in odd), listed(repr(plain(label)) for label, _ in odd),
-            "leave these templates out, mask them, or evaluate by a re-identification card, whose "
-            "junk is removed",
+            "leave these templates out, mask them, or evaluate under a re-identification card, "
+            "which removes junk",
         )  # fmt: skip
     return Finding("labels", "ok", f"{counted(len(present), 'distinct labels')}")
 

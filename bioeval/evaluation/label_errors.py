@@ -109,8 +109,8 @@ def label_error_finding(scores: Scores, medians: np.ndarray) -> Finding:
         f"{'its' if number == 1 else 'their'} own, of {found.judged:,} compared",
         number,
         f"row{'s' * (number > 1)} {listed(rows, 10)}",
-        "look at these templates and correct their labels; be.worst_pairs, or bioeval run --worst "
-        "20, gives the label that each is nearest to",
+        "inspect these templates and correct their labels; be.worst_pairs, or bioeval run "
+        "--worst 20, gives the label that each is nearest to",
     )
 
 

@@ -137,12 +137,12 @@ def morphing(
 
     Notes
     -----
-    Scherhag and others (2017), "Biometric systems under morphing attacks", BIOSIG: MinMax-MMPMR
-    and ProdAvg-MMPMR, with acceptance at the threshold itself. MMPMR grows with the number of
-    attempts, which stands beside. For ``map`` (morphing attack potential, ISO/IEC 20059) the first
-    attempts of each contributor count, as many as the contributor with the fewest has.
-    A probe that a gallery column ``source_1``, ``source_2`` ... names is no attempt against that
-    morph: the name is its metadata column ``template``, or its row.
+    Scherhag and others (2017), "Biometric systems under morphing attacks", BIOSIG: MinMax-MMPMR and
+    ProdAvg-MMPMR, with acceptance at the threshold itself. MMPMR grows with the number of attempts,
+    which stands beside. For ``map`` (morphing attack potential, ISO/IEC 20059) the first attempts
+    of each contributor count, as many as the contributor with the fewest has. A probe that a
+    gallery column ``source_1``, ``source_2`` ... names is not an attempt against that morph: the
+    name is its metadata column ``template``, or its row.
 
     Examples
     --------

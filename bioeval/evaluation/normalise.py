@@ -119,7 +119,7 @@ def normalise(
 
 
 class CohortMoments(NamedTuple):
-    """Mean and standard deviation of cohort scores, one a template."""
+    """Mean and standard deviation of cohort scores, one per template."""
 
     mean: np.ndarray
     sd: np.ndarray
@@ -170,7 +170,7 @@ class CohortSide(NamedTuple):
             i, j = np.argwhere(failed)[0]
             raise DataError(
                 f"{self.what} holds NaN, first at row {row + int(i)}, column {int(columns[j])}; "
-                f"say what a failed comparison means: with {Argument('nan', 'reject')} or "
+                f"choose how to treat failed comparisons: with {Argument('nan', 'reject')} or "
                 f"{Argument('nan', 'exclude')} it is left out of mean and standard deviation"
             )
 

@@ -348,8 +348,8 @@ def over_time(
     stated = [require_integer("ranks", x, low=1) for x in require_list("ranks", ranks)]
     if budget is not None and reid is None:
         raise DataError(
-            f"{Argument('budget')} is of mFR, which needs a card: give {Argument('reid')}, such as "
-            "'gom-market1501', or leave it out"
+            f"{Argument('budget')} is an option of mFR, which needs a card: give "
+            f"{Argument('reid')}, such as 'gom-market1501', or leave it out"
         )
     rule = parse_rule(threshold)
     time = TimeBins.of(given["seen_at"], bins)

@@ -288,7 +288,9 @@ def _chosen(
     if at is None:
         warnings.append(f"no threshold: there is no operating point for {words}")
     elif math.isnan(at):
-        warnings.append("the threshold rejects all, and is no number: some score is infinite")
+        warnings.append(
+            "the threshold rejects all attempts and is infinite, because some scores are"
+        )
     attrs: dict[str, str | int | float] = {"chosen_on": chosen_on, "threshold_rule": rule.name}
     return at, attrs | {"threshold_rule_in_words": words}
 

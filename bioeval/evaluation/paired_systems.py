@@ -89,8 +89,8 @@ def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[str]]
     ):
         if not len(mine):
             raise DataError(
-                f"the systems are not over the same data: none of the {counted(len(names), what)} "
-                f"of {called[0]} is among those of {called[1]}, such as {_example(names)} and "
+                f"the systems have different data: none of the {counted(len(names), what)} of "
+                f"{called[0]} is among those of {called[1]}, such as {_example(names)} and "
                 f"{_example(others)}; expected the same names"
             )
         apart = len(names) - len(mine), len(others) - len(theirs)

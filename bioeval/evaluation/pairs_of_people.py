@@ -26,9 +26,9 @@ from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.verification_job import VerificationJob
 
 OVERLAPPING = (
-    "some people are on both sides and others on one: neither are the pairs of people drawn alike, "
-    "nor is the gallery fixed. Select the people of both sides, or probes of people who are not "
-    "enrolled"
+    "some people are on both sides and others on one, so the pairs of people are not a uniform "
+    "sample, and the gallery is not fixed. Select the people of both sides, or probes of people "
+    "who are not enrolled"
 )
 
 
@@ -206,7 +206,7 @@ class PairShares(AttainableThresholds):
             self.reason = f"there are only {n} people with impostor attempts; at least 3 are needed"
 
     def _of_missing_pairs(self) -> None:
-        """Pairs that are there can be divided into so many sets of disjoint pairs, and one more."""
+        """Existing pairs can be divided into this many sets of disjoint pairs, plus one."""
         self.independent = self.pairs // (int(self._partners.max(initial=0)) + 1)
 
     def closest(self) -> tuple[np.ndarray, ...]:

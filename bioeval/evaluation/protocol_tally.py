@@ -304,8 +304,8 @@ class Tally:
             return self._merged_unchecked(other, parts)
         if self.counted is None or other.counted is None:
             raise MergeError(
-                "a tally read from a file of layout 1 does not say which probes it counted, so "
-                "that some might count twice; count its scores again with be.tally"
+                "a tally file of layout 1 does not list its probes, so some might count twice; "
+                "count its scores again with be.tally"
             )
         counted = self.counted.merge(other.counted)
         if counted.gallery:  # of a matrix
@@ -341,9 +341,9 @@ class Tally:
         mine, theirs = ({*x.name.split(" + ")} - {*x.sites, ""} for x in both)
         if mine and theirs and mine != theirs:
             raise MergeError(
-                f"the systems are called {both[0].name!r} and {both[1].name!r}: counts of two "
-                "systems are those of neither. If both names are of one system, such as those of "
-                f"its files, say {Argument('same_system')}"
+                f"the systems are called {both[0].name!r} and {both[1].name!r}: counts of "
+                "different systems cannot be added. If both names mean one system, give "
+                f"{Argument('same_system')}"
             )
 
     def _joint_sharing(self, other: Tally) -> Sharing | None:

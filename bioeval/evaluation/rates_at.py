@@ -149,8 +149,8 @@ def _chosen(
     """Return the threshold that a rule chooses on all attempts of verification."""
     if protocol is not None or task not in (None, "verification"):
         raise DataError(
-            f"{Argument('threshold', str(rule))} is chosen on attempts of verification; expected a "
-            "number with another task or a protocol, or their result in place of the scores"
+            f"{Argument('threshold', str(rule))} is chosen on attempts of verification; expected "
+            "a number with another task or a protocol, or their result instead of the scores"
         )
     templates, fusion = options.get("templates", "single"), options.get("fusion", "min")
     found = chosen_threshold(BlockReader(scores), rule, templates=templates, fusion=fusion)

@@ -588,7 +588,7 @@ def gom_blocks(found: Found) -> Iterator[Block]:
         "All in per cent except tau_max. MREP and MFR are the areas under mReP and mFR.",
         indented=False,
     )
-    yield Intervals(found, "From, to", ", of each by itself")
+    yield Intervals(found, "From, to", ", for each alone")
     yield Warnings(found)
 
 

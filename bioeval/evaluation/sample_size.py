@@ -184,9 +184,9 @@ def _doubts(tables: list[np.ndarray], components: Components) -> list[str]:
     if not wrong or components.rate >= 1 or not components.total:
         which = "no genuine error" if not wrong else "nothing but genuine errors"
         raise DataError(
-            f"the pilot has {which} at the threshold, which says nothing about their spread; give "
-            f"another {Argument('threshold')}, or {Argument('frr')} and {Argument('icc')} in place "
-            "of the pilot"
+            f"the pilot has {which} at the threshold, so their variation is unknown; give another "
+            f"{Argument('threshold')}, or {Argument('frr')} and {Argument('icc')} instead of the "
+            "pilot"
         )
     if wrong < _FEW:
         return [
@@ -339,7 +339,7 @@ def sample_size(
         if frr is not None or icc is not None or template_icc:
             raise DataError(
                 f"{Argument('frr')}, {Argument('icc')} and {Argument('template_icc')} are assumed "
-                "in place of a pilot; give either"
+                "instead of a pilot; give one or the other"
             )
         basis = of_pilot(pilot, measure, far, threshold, confidence, random_state)
         attrs["threshold"] = basis.threshold
@@ -433,7 +433,7 @@ def blocks(found: Found) -> Iterator[Block]:
     one = {str(k): float(v) for k, v in ds.data_vars.items() if not v.ndim}
     yield Sentence(
         f"{100 * attrs['confidence']:g} % interval of the {measure} by subject, at most "
-        f"{100 * attrs['frr_width']:g} percentage points wide"
+        f"{100 * attrs['frr_width']:g} pp (percentage points) wide"
     )
     yield Sentence(f"with a probability of {100 * attrs['assurance']:g} %")
     pilot = one.get("pilot_subjects")

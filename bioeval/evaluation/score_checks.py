@@ -59,7 +59,10 @@ def ties_finding(sample: np.ndarray) -> Finding:
     top = int(np.argmax(counts))
     where = f"{values[top]:.6g} is {100 * counts[top] / counts.sum():.3g} % of them"
     message += f", {len(values):,} distinct scores"
-    remedy = "ties change ranks and thresholds: say how by `ties` (pessimistic unless you do)"
+    remedy = (
+        "ties change ranks and thresholds: choose their treatment with `ties` (pessimistic "
+        "by default)"
+    )
     if step := lattice_step(values, LEAST_LATTICE):
         message += f" in steps of {step:.6g}"
     elif values[0] >= 0 and lattice_step(values, LEAST_LATTICE, 2):
@@ -81,11 +84,11 @@ _ITSELF, _TELLING_ROWS = 0.95, 12
 _DAMAGED = 0.05
 
 _CUT_OFF_REMEDY = (
-    "scores are cut off there, or failed comparisons have this score: look at some of them"
+    "scores are cut off there, or failed comparisons have this score: inspect some of them"
 )
 _FAILED_REMEDY = (
-    'say what a failed comparison means: `nan="reject"` (an attempt at an infinite distance) or '
-    '`nan="exclude"` (no attempt)'
+    'choose how to treat failed comparisons: `nan="reject"` (as attempts at an infinite '
+    'distance) or `nan="exclude"` (no attempt)'
 )
 
 

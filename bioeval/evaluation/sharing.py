@@ -126,17 +126,18 @@ def disclosed(
         f"templates ({about.gallery_templates:,}) and subjects ({about.gallery_subjects:,})"
     ]
     if sharing is None or sharing.salted:
-        who = "who has the salt" if sharing else "who has the key"
+        who = "anyone with the salt" if sharing else "anyone with the key"
         if probes is not None and probes.key == DigestKey.parse(None).hexadecimal("key", ""):
-            who = "since the key is bioeval's own, which is public, anybody"
+            who = "since the key of bioeval is public, anyone"
         lines.append(
             f"a digest of each subject of the probes{' and of each probe' if probes else ''}: "
-            f"{who} can try names against them, and equal ones can be found"
+            f"{who} can test names against the digests, and equal digests show equal subjects"
         )
         if probes is not None and probes.scores is not None:
             lines.append(
-                "a digest of all scores of each probe, and one of its label and metadata: "
-                f"{who} can try whole rows of scores against them, and equal ones can be found"
+                f"a digest of all scores of each probe, and one of its label and metadata: {who} "
+                "can test whole rows of scores against the digests, and equal digests show equal "
+                "rows"
             )
     if sharing is None:
         lines.append("a digest of all labels, and the name of the system")
@@ -146,8 +147,8 @@ def disclosed(
     if sharing is not None and sharing.min_count > 1:
         lines.append(
             f"no count of a bin is from 1 to {sharing.min_count - 1}: thresholds and ranks were "
-            "left out, between which rates are known as bounds only; differences with another "
-            "shared tally of the same data may tell more"
+            "left out, and rates between them are bounds only; differences from another shared "
+            "tally of the same data may disclose more"
         )
     if sharing is not None and np.isfinite(sharing.epsilon):
         lines.append(

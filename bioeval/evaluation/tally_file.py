@@ -226,7 +226,7 @@ def _wrong_sharing(shared: Any) -> str:
     right = type(shared) is Sharing and isinstance(shared.salted, bool)
     right = right and _whole(shared.min_count) and _whole(shared.attempts_per_person)
     right = right and isinstance(shared.epsilon, float) and shared.epsilon > 0
-    return "" if right else "what is said of its sharing is damaged"
+    return "" if right else "its record of sharing is damaged"
 
 
 # The tallies that each task may have.
@@ -457,7 +457,7 @@ def _retrieval(tally: ReidTally) -> str:
     if not all(isinstance(getattr(tally, name), str) for name in words):
         return "the convention it was counted with is damaged"
     if not _array(tally.enrolled, "b") or not _counts(tally.removed_entries):
-        return "what is known of its queries is damaged"
+        return "its record of queries is damaged"
     queries = len(tally.enrolled)
     if len(tally.removed_entries) != queries:
         return "its lists differ in length"
@@ -496,7 +496,7 @@ def _within_thresholds(tally: GomTally) -> str:
     if not all(isinstance(x, str) for x in words) or not all(isinstance(x, float) for x in ends):
         return "the convention it was counted with is damaged"
     if not _array(tally.enrolled, "b") or not _counts(tally.removed_entries):
-        return "what is known of its queries is damaged"
+        return "its record of queries is damaged"
     queries = len(tally.enrolled)
     if not _retrieved(tally):
         return "the numbers of retrieved entries are not a table over increasing thresholds"

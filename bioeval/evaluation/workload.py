@@ -235,8 +235,8 @@ def workload(
     if gallery_size is not None:
         if found.names != _VERIFICATION:
             raise ProtocolError(
-                f"{Argument('gallery_size')} is of rates of verification; FPIR is of its own "
-                "gallery already (be.gallery_size says how it grows)"
+                f"{Argument('gallery_size')} applies to rates of verification; FPIR already "
+                "includes its gallery (be.gallery_size shows how it grows)"
             )
         size = require_integer("gallery_size", gallery_size, low=1)
         found = replace(found, names=_WATCH_LIST, size=size)
@@ -339,8 +339,8 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
         or not ("templates" in ds.attrs or open_set)
     ):
         raise DataError(
-            "rates is no result of be.verification or be.open_set; expected their far and frr over "
-            "threshold"
+            "rates is not a result of be.verification or be.open_set; expected their far and frr "
+            "over threshold"
         )
     names = _WATCH_LIST if open_set else _VERIFICATION
     known = ds.attrs.get("confidence")
@@ -365,7 +365,7 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
         if not len(at):
             raise DataError(
                 f"{Argument('threshold')} is {threshold!r}, which is not among the "
-                f"{ds.sizes['threshold']} of the results; evaluate at it: "
+                f"{ds.sizes['threshold']} of the results; evaluate at this threshold: "
                 f"be.verification(scores, thresholds=[{threshold!r}], interval=...)"
             )
         values = [

@@ -132,7 +132,7 @@ def _columns(block: Block, row: np.ndarray, position: np.ndarray) -> np.ndarray:
     return np.broadcast_to(block.columns, block.values.shape)[row, position]
 
 
-_ONCE = "each pair of templates once, in its worse direction"
+_ONCE = "each pair of templates is listed once, in its worse direction"
 _RULE = (
     "every score between templates of the two subjects is nearer than every genuine score within "
     "either, and each has a genuine score"
@@ -183,11 +183,11 @@ def worst_pairs(
 
     Notes
     -----
-    Ties are in order of row, then column. Comparisons that are no attempts (a template with itself,
-    masked, excluded, NaN under ``nan="exclude"``) are left out; failed ones under ``nan="reject"``
-    are at an infinite distance. Where the same templates are on both sides (all-against-all), each
-    pair of templates is listed once, symmetric or not: in its worse direction, or the first of two
-    equal ones. The attribute ``pairs`` says so.
+    Ties are in order of row, then column. Comparisons that are not attempts (a template with
+    itself, masked, excluded, NaN under ``nan="exclude"``) are left out; failed ones under
+    ``nan="reject"`` are at an infinite distance. Where the same templates are on both sides
+    (all-against-all), each pair of templates is listed once, symmetric or not: in its worse
+    direction, or the first of two equal ones. The attribute ``pairs`` says so.
 
     Label errors: `label_error` marks an impostor pair if every score between templates of its two
     subjects, in both directions, is strictly nearer than every genuine score within either of the

@@ -223,7 +223,9 @@ def zoo(
     )  # fmt: skip
     tests, warnings = _tests(tally, permutations, seed)
     if math.isnan(at):
-        warnings.append("the threshold rejects all, and is no number: some score is infinite")
+        warnings.append(
+            "the threshold rejects all attempts and is infinite, because some scores are"
+        )
     ds = zoo_dataset(tally, proportion, tests, warnings)
     ds.attrs |= {
         "templates": templates,

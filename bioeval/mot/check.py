@@ -172,13 +172,13 @@ class _Look:
         if (corners[:, 2:] > 0).mean() > MOST:
             corners[:, 2:] = np.maximum(corners[:, 2:], 0)
             yield self._read(
-                corners, "right and bottom in place of width and height",
+                corners, "right and bottom instead of width and height",
                 "write width and height: right - left and bottom - top",
             )  # fmt: skip
         centres = box.copy()
         centres[:, :2] -= box[:, 2:] / 2
         yield self._read(
-            centres, "centres in place of left and top",
+            centres, "centres instead of left and top",
             "write left and top: the centre less half of width and height",
         )  # fmt: skip
         wide, high = (
@@ -246,13 +246,13 @@ def _boxes(looks: Sequence[_Look]) -> Finding:
             len(wrong), listed([x for one, _ in wrong for x in one.of(["all boxes"])]), best.remedy,
         )  # fmt: skip
     if not any(len(x.result) for x in looks):
-        remedy = "look whether the tracker wrote its file"
+        remedy = "check whether the tracker wrote its file"
         return Finding("boxes", "error", "the result has no box", 1, "", remedy)
     if not found:
         return Finding(
             "boxes", "error", f"no box of the result has {least} with a box of a target",
             sum(len(x.result) for x in looks), "",
-            "look whether both sides are of the same video, size of image and columns",
+            "check whether both sides have the same video, image size and columns",
         )  # fmt: skip
     return Finding("boxes", "ok", said)
 
@@ -272,7 +272,7 @@ def _frames(looks: Sequence[_Look]) -> Finding:
             return Finding(
                 "frames", severity,
                 f"with {shift:+d} added to the frames of the result the mean overlap is "
-                f"{overlap:.3f} in place of {look.overlap:.3f}",
+                f"{overlap:.3f} instead of {look.overlap:.3f}",
                 1, listed(look.of(["all frames"])),
                 f"add {shift:+d} to the frames of the result: frames are numbered from 1",
             )  # fmt: skip
@@ -311,8 +311,7 @@ def _identities(looks: Sequence[_Look]) -> Finding:
         f"{len(strangers):,} of {counted(number, 'identities')} never overlap a target (IoU of "
         f"{looks[0].iou:g} or more){also}",
         len(strangers), f"identity {listed(strangers)}",
-        "look at some of their boxes; of detections that are no targets, raise the detector's "
-        "threshold",
+        "inspect some of their boxes; raise the detector's threshold if detections are not targets",
     )  # fmt: skip
 
 
@@ -358,5 +357,5 @@ def _duplicates(scenes: Sequence[Scene]) -> Finding:
     return Finding(
         "duplicates", "error", f"{counted(again, 'boxes')} of the result have an id that another "
         "box of their frame has",
-        again, listed(places), "give every track of a frame an id of its own",
+        again, listed(places), "give every track in a frame a different id",
     )  # fmt: skip

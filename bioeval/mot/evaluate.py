@@ -126,7 +126,9 @@ def _of_all(
     if unknown:
         some = f" of {len(unknown)} of {len(scenes)} sequences"
         of = "" if len(unknown) == len(scenes) else some
-        notes.append(f"the length{of} is not given: far and fp_per_frame are per frame with rows")
+        notes.append(
+            f"the number of frames{of} is not given: far and fp_per_frame are per frame with rows"
+        )
     elif counts["frames"] > counts["frames_with_rows"]:
         empty = counts["frames"] - counts["frames_with_rows"]
         notes.append(f"{empty} of {counts['frames']} frames have no rows")

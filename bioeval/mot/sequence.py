@@ -106,8 +106,8 @@ def _check_twice(rows: Rows, key: np.ndarray, order: np.ndarray, duplicates: str
         return []
     if duplicates == "accept":
         return [
-            f"{len(again)} boxes of the result have an id that another box of their frame has; "
-            "each is a box of its own"
+            f"{len(again)} boxes of the result share an id with another box of their frame; each "
+            "counts as a separate box"
         ]
     i = min(again, key=lambda i: (rows.place[order[i]], rows.line[order[i]]))
     row, before = order[i], order[i - 1]

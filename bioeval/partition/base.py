@@ -72,7 +72,7 @@ class Parameters:
         for name, changes in inner.items():
             nested = params.get(name, getattr(self, name))
             if not isinstance(nested, Parameters):
-                raise DataError(f"{name} is {nested!r}, which has no parameters of its own")
+                raise DataError(f"{name} is {nested!r}, which has no parameters")
             params[name] = type(nested)(**nested.get_params(deep=False)).set_params(**changes)
         changed = type(self)(**{**self.get_params(deep=False), **params})
         self.__dict__.update(changed.__dict__)

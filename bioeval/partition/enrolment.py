@@ -101,12 +101,12 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             shuffling.as_size(who, "n_gallery", n_gallery)
         elif enrol is None:
             raise DataError(
-                f"{who}: neither n_gallery nor enrol is given; say how many templates of each "
-                "subject are enrolled (n_gallery=1) or which (enrol={'session': 1})"
+                f"{who}: neither n_gallery nor enrol is given; give the number of templates of "
+                "each subject to enrol (n_gallery=1) or which (enrol={'session': 1})"
             )
         elif quality is not None:
             raise DataError(
-                f"{who}: quality is given without n_gallery; say how many of the best to enrol"
+                f"{who}: quality is given without n_gallery; give the number of templates to enrol"
             )
         if quality is not None and not isinstance(quality, str):
             raise DataError(
@@ -245,8 +245,8 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             found = f"{candidates[one]} and {who.counts[one] - candidates[one]}"
         raise DataError(
             f"{samples.who}: {len(few)} of {len(who)} subjects have too few templates "
-            f"({who.show(few)}): each needs {need}, the first one has {found}. Say what "
-            f"becomes of them: {Argument('too_few', 'enrol')}, 'probe' or 'drop'"
+            f"({who.show(few)}): each needs {need}, the first one has {found}. Choose their "
+            f"treatment: {Argument('too_few', 'enrol')}, 'probe' or 'drop'"
         )
 
 

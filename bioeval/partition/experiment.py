@@ -146,9 +146,9 @@ class Experiment(Division[ExperimentParts]):
             size = getattr(self, name)
             if not _absent(size) and self._galleries is None:
                 raise DataError(
-                    f"{who}: {Argument(name)} is {size!r} without {Argument('gallery_templates')}; "
-                    "say how many templates of each subject are enrolled: "
-                    f"{Argument('gallery_templates', 2)}"
+                    f"{who}: {Argument(name)} is {size!r} without "
+                    f"{Argument('gallery_templates')}; give the number of templates of each "
+                    f"subject to enrol: {Argument('gallery_templates', 2)}"
                 )
         if self._share is not None and enrolled is not None:
             raise DataError(
@@ -174,7 +174,7 @@ class Experiment(Division[ExperimentParts]):
             if given is not None and not self.chooses:
                 raise DataError(
                     f"{who}: {Argument(name)} is {given!r} without {Argument('train')} or "
-                    f"{Argument('validation')}; say how large these parts are, such as "
+                    f"{Argument('validation')}; give the sizes of these parts, such as "
                     f"{Argument('train', 0.5)}"
                 )
 
@@ -242,8 +242,8 @@ class Experiment(Division[ExperimentParts]):
         if isinstance(given, Mapping) and [*given] == ["quality"] and not samples.has("quality"):
             raise DataError(
                 f"{samples.who}: {Argument('gallery_templates')} is {given!r} without a number, "
-                "and there is no metadata column 'quality'; say how many of the best templates "
-                f"are enrolled: {{'quality': {given['quality']!r}, 'number': 2}}"
+                "and there is no metadata column 'quality'; give the number of templates to "
+                f"enrol: {{'quality': {given['quality']!r}, 'number': 2}}"
             )
         for repeat, (train, validation, test) in enumerate(self._parts(samples, seed)):
             chosen, share = validation if len(validation) else train, self._share

@@ -28,7 +28,7 @@ class _Given(Splitter[TrainTest]):
         if len(order) < 2 and (untested < 0 or not order):
             raise DataError(
                 f"{who}: {name} has {len(order)} folds to test; expected at least 2, or one and "
-                "-1 for what is never tested"
+                "-1 for samples that are never tested"
             )
         number = np.full(len(labels), -1, dtype=np.int64)
         number[order] = np.arange(len(order))

@@ -235,8 +235,8 @@ class SplitInput:
             both = np.append(column.codes[differs[0]], out[subject])
             raise DataError(
                 f"{self.who}: the subject {who.show(subject)} has several values in "
-                f"meta[{stratify!r}], {column.show(both)}; subjects can be stratified only by "
-                "what is the same in all their samples"
+                f"meta[{stratify!r}], {column.show(both)}; stratification needs a value that is "
+                "the same in all samples of a subject"
             )
         return out
 

@@ -126,8 +126,8 @@ class Partition(Section):
 
     doc = (
         "The folds. A training pair has both templates in the training part, a test pair both in "
-        "the test part; pairs of one and the other are used by neither. Of a list of pairs that is "
-        "divided by subject, both subjects."
+        "the test part; pairs across both parts are not used. For a list of pairs that is "
+        "divided by subject, the same holds for both subjects."
     )
     by: str = card_field("how the data are divided", choices=PARTITIONS)
     folds: int = card_field(
@@ -147,9 +147,9 @@ class Partition(Section):
         default=0.5,
     )
     stratify: str | None = card_field(
-        "a metadata column of subjects, whose values every fold gets in the same proportion; with "
-        "an experiment the training part, where numbers are divided at their quartiles and a "
-        "subject may have several",
+        "a metadata column of subjects whose values have the same proportions in every fold; "
+        "with an experiment, in the training part, where numbers are divided at their quartiles "
+        "and a subject may have several values",
         layouts=SEARCHABLE,
         default=None,
     )
@@ -177,20 +177,20 @@ class Partition(Section):
         "with an experiment: the test subjects that are not enrolled, all of whose templates probe",
     )
     enrolled: Size | None = _of_experiment(
-        "with an experiment, in place of 'unenrolled': the test subjects that are enrolled, of "
-        "those with templates enough; all templates of all others probe",
+        "with an experiment, instead of 'unenrolled': the number of test subjects to enrol, "
+        "among those with enough templates; all templates of the others are probes",
     )
     probe_templates: int | None = _of_experiment(
-        "with an experiment: at most so many other templates of an enrolled subject probe, drawn "
-        "at random (left out: all of them)",
+        "with an experiment: largest number of other templates of an enrolled subject that are "
+        "probes, drawn at random (by default all)",
         interval=NumberRange(1),
     )
     unit: str = card_field(
         "with an experiment: what training, validation and test divide",
         choices={
             "subject": "subjects: those tested are new",
-            "sample": "templates of each subject: train and validation are of these, and FRR and "
-            "FAR are given for subjects who are seen in training and for others beside each other",
+            "sample": "templates of each subject: train and validation count these; FRR and FAR "
+            "are given for subjects seen in training and for other subjects",
         },
         layouts=(SQUARE,),
         default="subject",
@@ -235,8 +235,9 @@ class Galleries(Section):
     """The ``[galleries]`` section."""
 
     doc = (
-        "Several galleries in one set of scores. All probes search each of them by itself, at its "
-        "own thresholds, and rates are averaged over the galleries; attempts are never pooled."
+        "Several galleries in one set of scores. All probes search each gallery separately, at "
+        "its own thresholds, and rates are averaged over the galleries; attempts are never "
+        "pooled."
     )
     layouts = (RECTANGULAR,)
 
@@ -248,8 +249,8 @@ class Claims(Section):
     """The ``[claims]`` section."""
 
     doc = (
-        "Claims of verification drawn at random, in place of all. Probes of subjects who are not "
-        "enrolled claim as many, and are counted apart."
+        "Claims of verification drawn at random, instead of all. Probes of subjects that are not "
+        "enrolled make as many claims, and are counted separately."
     )
     layouts = SEARCHABLE
 
@@ -299,8 +300,8 @@ class Threshold(Section):
             "cost": "the least prior c_miss FRR + (1 - prior) c_fa FAR, of 'cost'; of equals the "
             "strictest",
             "fixed": "given: 'value', the same in all folds",
-            "none": "none is chosen: operating points of each test part by itself, with an "
-            "experiment that has no other part",
+            "none": "no threshold is chosen: operating points of each test part, for an "
+            "experiment without another part",
         },
         default="eer",
     )
@@ -324,7 +325,7 @@ class Threshold(Section):
     )
     assure: float | None = card_field(
         "of verification with rule = far: the confidence with which a second, stricter threshold "
-        "keeps this FAR in people like those of the training part",
+        "keeps this FAR for new people from the same population",
         interval=NumberRange(0, 1, low_open=True, high_open=True),
         default=None,
     )
@@ -484,13 +485,13 @@ class Protocol:
     title: str = card_field("the title, for headings")
     summary: str = card_field("the protocol in a few plain sentences")
     layout: str = card_field(
-        "what is compared with what",
+        "the layout of the scores: which templates are compared",
         choices={layout: Choice(doc) for layout, doc in LAYOUTS.items()},
     )
     exclude: tuple[str, ...] = card_field(
-        "what is not compared, beside what the scores leave out: pairs of one subject that agree "
-        "in a metadata column, as session; not-enrolled, templates that are not enrolled when the "
-        "probe is seen",
+        "further comparisons to leave out: pairs of one subject with the same value in a "
+        "metadata column, such as session; not-enrolled: templates that are not enrolled when "
+        "the probe is seen",
         distinct=True,
         may_be_empty=True,
         layouts=SEARCHABLE,
@@ -511,10 +512,10 @@ class Protocol:
     thresholds: Thresholds = Thresholds()
     report: Report = Report()
     not_said: tuple[str, ...] = card_field(
-        "what the card leaves open, one sentence each", default=(), may_be_empty=True
+        "points that the card leaves open, one sentence each", default=(), may_be_empty=True
     )
     not_expressed: tuple[str, ...] = card_field(
-        "what the protocol's source fixes and this card cannot say, one sentence each",
+        "rules of the protocol's source that a card cannot state, one sentence each",
         default=(),
         may_be_empty=True,
     )
@@ -539,7 +540,7 @@ class Protocol:
         return self.partition is not None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the protocol as plain dictionaries, for JSON and the like."""
+        """Return the protocol as plain dictionaries, as for JSON."""
         plain = {name: dict(section) for name, section in self.sections.items()}
         return {
             "name": self.name,

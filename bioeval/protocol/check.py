@@ -124,10 +124,10 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
         problems.add((), f"the card has no task; expected at least one of {_brackets(legal)}")
     _check_pairs(values, problems)
     if "claims" in data and "verification" not in data:
-        problems.add(("claims",), "[claims] is of [verification], which the card has not")
+        problems.add(("claims",), "[claims] needs [verification], and the card has no such section")
     for name in ("verification", "partition"):
         if "attacks" in data and name not in data:
-            problems.add(("attacks",), f"[attacks] goes with [{name}], which the card has not")
+            problems.add(("attacks",), f"[attacks] needs [{name}], and the card has no such section")
     if "attacks" in data and "claims" in data:
         problems.add(("attacks",), "[attacks] does not go with [claims]")
     attempts = values.get("verification", {}).get("attempts")
@@ -475,5 +475,7 @@ def _unmet(head: Mapping[str, Any], file: str) -> list[str]:
             "ongoing evaluation"
         )
     if not head.get("not_said"):
-        found.append("not_said is empty; expected what the card leaves open, one sentence each")
+        found.append(
+            "not_said is empty; expected a sentence for each point that the card leaves open"
+        )
     return found

@@ -38,14 +38,14 @@ def explain(protocol: Protocol, width: int = WIDTH, say: Say = lambda text, task
     blocks = [title, wrap(protocol.summary), head]
     blocks += [_task(task, layout, wrapped(name)) for name, task in protocol.tasks.items()]
     rule = (
-        "Each rate divides by the attempts of its own class, never by all attempts. A rate whose "
-        "class had no attempt is NaN, and its attempts say 0."
+        "Each rate divides by the attempts of its own class, never by all attempts. A rate "
+        "without attempts is NaN, and its number of attempts is 0."
     )
     blocks.append(wrap(rule))
     for section in protocol.sections.values():
         if not isinstance(section, Task | Source):
             blocks.append([*wrap(section.doc), *_fields(section, layout, wrap)])
-    beyond = "What the source fixes beyond this card, to be done when the data are prepared:"
+    beyond = "Rules of the source beyond this card, for the preparation of the data:"
     for lead, texts in (
         ("What this card does not say:", protocol.not_said),
         (beyond, protocol.not_expressed),

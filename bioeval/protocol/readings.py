@@ -139,7 +139,7 @@ class Readings:
         return f"be.Scores(scores.values, scores.probe_labels, {listed})"
 
     def _data_departures(self) -> Iterator[tuple[str, str, str]]:
-        """Yield what is compared with what, changed in one point: words, option, expression."""
+        """Yield departures in the data, each in words, as an option and as an expression."""
         scores = self.scores
         if scores.kind != "order":
             turned = "distance" if larger_is_closer(scores.kind) else "similarity"
@@ -187,10 +187,10 @@ class Readings:
         if not pairs:
             if first != "single":
                 option = 'templates="single"'
-                found.append(Reading("one attempt a template", option, call(made=f"{option}, ")))
+                found.append(Reading("one attempt per template", option, call(made=f"{option}, ")))
             for fusion in FUSED:
                 if first != "multi" or fusion != task.fusion:
-                    words = f"one attempt a subject, by the {FUSED[fusion]} of its templates"
+                    words = f"one attempt per subject, by the {FUSED[fusion]} of its templates"
                     option = f'templates="multi", fusion="{fusion}"'
                     found.append(Reading(words, option, call(made=f"{option}, ")))
         if scores.layout == "all-against-all" and scores.labelled and not scores.has_mask:

@@ -124,9 +124,9 @@ def _of_flags(
     meant: dict[str, Any] = {}
     shot, other, first = (flags[name] for name in _FLAGS)
     if (shot is not None or first is not None) and "cmc" in given:
-        raise DataError("cmc is given beside a flag that says the same; give one of them")
+        raise DataError("cmc and a flag set the same rule; give one of them")
     if other is not None and "removed" in given:
-        raise DataError("removed is given beside separate_camera_set; give one of them")
+        raise DataError("removed and separate_camera_set set the same rule; give one of them")
     single = found.cmc == "single-gallery-shot" if shot is None else shot
     if single and shot is not None:
         meant["cmc"] = "single-gallery-shot"

@@ -22,7 +22,7 @@ _FUSIONS = {
     "max": "the farthest of the subject's templates decides (for similarities, the lowest)",
     "median": "the median over the subject's templates",
     "kth:K": "the K-th closest of the subject's templates decides; a subject with fewer than K "
-    "usable templates is no attempt",
+    "usable templates is not an attempt",
 }
 
 TIES = {
@@ -54,7 +54,7 @@ _SINGLE = Choice(
         },
         PAIRS: {
             "An attempt": "every pair of the list",
-            "Genuine": "a pair that the list says is genuine. TG = their number",
+            "Genuine": "a pair that the list marks as genuine. TG = their number",
             "Impostor": "every other pair. TI = their number",
         },
     },
@@ -199,8 +199,9 @@ class OpenSet(Identification):
             "nearest mate, its rank that mate's place among all candidates. TG = enrolled probes "
             "with at least one usable mate",
             "Impostor": "a probe whose subject is not in the gallery of the trial: 'impostors' "
-            "below says which probes. Its score is the distance of the nearest template of another "
-            "subject. TI = such probes with at least one usable template of another subject",
+            "below selects the probes. Its score is the distance of the nearest "
+            "template of another subject. TI = such probes with at least one usable "
+            "template of another subject",
         },
     }
     rates = {
@@ -242,13 +243,13 @@ class ClosedSet(Identification):
         SQUARE: {
             "An attempt": "each template is searched against all others. TA = probes with a mate",
             "Genuine": "every probe. One whose subject has no other template has no mate; "
-            "'unmated' below says how it is treated",
+            "'unmated' below sets its treatment",
             "Impostor": "none: there is no threshold to pass",
         },
         RECTANGULAR: {
             "An attempt": "each probe is searched in the gallery. TA = probes with a mate",
-            "Genuine": "every probe, since all are promised to be enrolled; 'unmated' below says "
-            "how one that is not is treated",
+            "Genuine": "every probe, since all are promised to be enrolled; 'unmated' below sets "
+            "the treatment of the others",
             "Impostor": "none: there is no threshold to pass",
         },
     }
@@ -262,8 +263,9 @@ class ClosedSet(Identification):
     unmated: str = card_field(
         "what to do with a probe that has no mate in the gallery",
         choices={
-            "auto": "a probe without a mate is left out and counted in all-against-all, and an "
-            "error in probe-against-gallery, whose closed set promises enrolment",
+            "auto": "a probe without a mate is left out and counted in all-against-all; in "
+            "probe-against-gallery it is an error, since closed-set probes must be "
+            "enrolled",
             "raise": "a probe without a mate is an error",
             "skip": "a probe without a mate is left out and counted",
         },
@@ -272,8 +274,8 @@ class ClosedSet(Identification):
 
 
 _NO_IMPOSTOR = (
-    "none: there is no threshold to pass. Entries of other identities that are left, distractors "
-    "included, are wrong entries of the list"
+    "none: there is no threshold to pass. Remaining entries of other identities, including "
+    "distractors, are wrong entries of the list"
 )
 
 
@@ -307,8 +309,8 @@ class Retrieval(Task):
         may_be_empty=True,
     )
     distractor_ids: tuple[int, ...] = card_field(
-        "identities that mark distractors, which stay as wrong entries, beside those of the names "
-        "of images (`names_of`); a query of one is searched like any other, with a warning",
+        "identities of distractors, which stay as wrong entries, in addition to those from image "
+        "names (`names_of`); a query of a distractor is searched like any other, with a warning",
         distinct=True,
         default=(),
         may_be_empty=True,
@@ -328,14 +330,16 @@ class Reid(Retrieval):
             "An attempt": "each template is a query, against all the others that the convention "
             "leaves it",
             "Genuine": "a query with at least one match left: another template of its identity "
-            "that is not removed. Every mean is over such queries, unless 'unmatched' says zero",
+            "that is not removed. Every mean is over these queries, unless "
+            "'unmatched' is zero",
             "Impostor": _NO_IMPOSTOR,
         },
         RECTANGULAR: {
             "An attempt": "each query (row) searches the gallery entries that the convention "
             "leaves it",
             "Genuine": "a query with at least one match left: a gallery entry of its identity "
-            "that is not removed. Every mean is over such queries, unless 'unmatched' says zero",
+            "that is not removed. Every mean is over these queries, unless "
+            "'unmatched' is zero",
             "Impostor": _NO_IMPOSTOR,
         },
     }
@@ -345,7 +349,7 @@ class Reid(Retrieval):
         "mINP": "the mean over the queries of matches / rank of the last match",
     }
     removed_for_ap: str = card_field(
-        "the same for average precision and INP, where a program has another list for them",
+        "the same for average precision and INP, if a program uses another list for them",
         choices={
             "as-above": "the same list as that of the CMC",
             "same-id-same-camera": "average precision and INP are over the list without the "
@@ -355,7 +359,7 @@ class Reid(Retrieval):
         default="as-above",
     )
     cmc: str = card_field(
-        "what the CMC counts",
+        "matches that the CMC counts",
         choices={
             "first-match": "the first match of a query, at its rank",
             "allshots": "each of the h matches of a query, with 1/h, at its rank among non-matches",
@@ -391,7 +395,7 @@ class Reid(Retrieval):
         default=None,
     )
     rank_k_over: str = card_field(
-        "what the average precision of a cut list is divided by",
+        "divisor of the average precision of a cut list",
         choices={
             "positives": "all matches in the query's gallery, within the cut or not",
             "smaller": "the smaller one of that number and the length of the cut",
@@ -412,16 +416,17 @@ class Gom(Retrieval):
     """The ``[gom]`` section; ``docs/reid.md`` explains its measures."""
 
     doc = (
-        "GOM (1:N with a threshold): each query retrieves what is within the threshold; are its "
-        "matches among it, ranked first, and nothing else?"
+        "GOM (1:N with a threshold): each query retrieves the entries within the threshold; are "
+        "all its matches retrieved, ranked first, and nothing else?"
     )
     says = {
         layout: {
             "An attempt": f"{query} searches the gallery entries that are left for it, and "
             "retrieves those within the threshold",
             "Genuine": "a query with at least one match left. mRP, mVP and mReP are over these",
-            "Impostor": "a query whose identity is not in the gallery. mFR is over these; a query "
-            "whose every match is removed is neither, and is counted",
+            "Impostor": "a query whose identity is not in the gallery. mFR is over these "
+            "queries; a query whose matches are all removed is in neither set, and "
+            "is counted separately",
         }
         for layout, query in (
             (SQUARE, "each template, against all the others,"),
@@ -455,8 +460,8 @@ class Gom(Retrieval):
         choices={
             "paper": "VP counts all that is retrieved, means are over the queries with a match, "
             "and removed entries are not in the list",
-            "reference": "VP counts what is retrieved up to the last match, means are over all "
-            "queries, and removed entries stay in the list at distance 1",
+            "reference": "VP counts entries up to the last match, means are over all queries, "
+            "and removed entries stay in the list at distance 1",
         },
         default="paper",
     )

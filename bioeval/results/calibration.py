@@ -158,8 +158,8 @@ def calibration_dataset(
     attrs: dict[str, Any] = about_attrs(counts.about, "calibration", _warnings(counts, found))
     attrs |= {**options, "cost_miss": costs[0], "cost_false_accept": costs[1]}
     attrs["definition"] = (
-        "Cllr: Bruemmer and du Preez 2006; the minima are those of any monotone map, or of any "
-        "threshold, chosen on the same data (optimistic)"
+        "Cllr: Bruemmer and du Preez 2006; the minima are over monotone maps or thresholds on "
+        "the same data (optimistic)"
     )
     return build(found, CALIBRATION, coordinates, attrs)
 

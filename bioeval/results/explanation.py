@@ -28,7 +28,7 @@ class Entry:
     score : float or None
         In the units of the scores; None where it is never read.
     role : str
-        ``"genuine"``, ``"impostor"`` or ``"left out"``, which is no attempt.
+        ``"genuine"``, ``"impostor"`` or ``"left out"``, which is not an attempt.
     reason : str
         Why it is left out, why it adds nothing, or what it adds.
     accepted : bool or None

@@ -103,7 +103,7 @@ def with_failures(
             {k: _added(x, fta, fte) if k in known else x.copy() for k, x in nodes.items()}
         )
     if not isinstance(ds, xr.Dataset) or not _is_verification(ds):
-        raise DataError("ds is no result of be.verification; expected its far and frr")
+        raise DataError("ds is not a result of be.verification; expected its far and frr")
     return _added(ds, fta, fte)
 
 

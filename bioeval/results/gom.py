@@ -44,7 +44,7 @@ GOM = {
     "cmc": REID["cmc"],
     "queries": Name("queries that mRP, mVP and mReP are over", "queries"),
     "open_queries": Name("queries not in the gallery, that mFR is over", "queries"),
-    "skipped": Name("queries whose every match is removed: in neither", "queries"),
+    "skipped": Name("queries whose matches are all removed, in neither set", "queries"),
     "removed": REID["removed"],
     "rp": Name("ranking precision; NaN without a match"),
     "vp": Name("verification precision; NaN without a match"),
@@ -264,7 +264,7 @@ def gom_from_curves(
 
 def _curve(name: str, values: Any, length: int | None = None) -> np.ndarray:
     """Return a curve of proportions as float64."""
-    expected = "a list of proportions" if length is None else f"{length} numbers, one a threshold"
+    expected = "a list of proportions" if length is None else f"{length} numbers, one per threshold"
     try:
         found = np.asarray(values)
     except ValueError as error:
@@ -340,7 +340,7 @@ def missing_warnings(found: np.ndarray, absent: np.ndarray, variant: str) -> lis
     said = []
     lost = int((~found & ~absent).sum())
     if lost and variant == "paper":
-        said.append(f"{lost} queries whose every match is removed are in neither set of queries")
+        said.append(f"{lost} queries have only removed matches and are in neither set of queries")
     if not found.any():
         said.append("no query has a match: mRP, mVP and mReP are not defined (NaN)")
     if not absent.any():

@@ -199,7 +199,7 @@ def drawn_attrs(drawn: Drawn) -> dict[str, str | int | float]:
         "fusion": "min" if drawn.size > 1 else "none",
         "gallery": drawn.gallery,
         "sampling": str(drawn.repeats) if drawn.repeats else "exact",
-        "draw": "for each probe anew, uniformly, without replacement, each subject by itself",
+        "draw": "uniformly without replacement, independently for each probe and subject",
     }
 
 

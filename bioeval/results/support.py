@@ -64,9 +64,9 @@ def support_warnings(
         if not supported(x, attempts, 1):
             why = "fewer attempts than 1 / FAR: the same as at FAR = 0"
         elif not supported(x, attempts):
-            why = f"{attempts_for(RULE_OF_3, x):,} are needed, rule of 3"
+            why = f"{attempts_for(RULE_OF_3, x):,} needed: rule of 3"
         else:
-            why = f"about {attempts * x:.2g} false accepts expected, fewer than 30"
+            why = f"about {attempts * x:.2g} false accepts expected, 30 needed: rule of 30"
         found.append(f"FAR {per_cent(x)} ({why})")
     if not found:
         return []

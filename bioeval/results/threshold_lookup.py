@@ -30,7 +30,7 @@ REJECTED_WITH_THRESHOLD = ("frr", "grr")
 #: Variables that :func:`bioeval.at` adds to those of a task.
 AT = {
     "threshold_used": Name("threshold of the results whose rates are given", "score"),
-    "threshold_next": Name("next threshold of the results, which accepts more", "score"),
+    "threshold_next": Name("next looser threshold of the results", "score"),
     **{
         f"{rate}_{end}": Name(f"{which} bound of {rate} at the threshold")
         for rate in (*ACCEPTED_WITH_THRESHOLD, *REJECTED_WITH_THRESHOLD)
@@ -112,7 +112,7 @@ def threshold_of(dataset: xr.Dataset, rule: Rule) -> float:
         if rule.name == "far":
             found = at_far.values[targets == rule.values[0]]
     if not np.isfinite(found).any():
-        wrong = f"{Argument('threshold', str(rule))} is no operating point of these results; "
+        wrong = f"{Argument('threshold', str(rule))} is not an operating point of these results; "
         if rule.name == "far":
             raise DataError(wrong + other_targets(rule.values[0], targets.tolist()))
         listed = "".join(f", far={x:g}" for x in targets.tolist())
@@ -125,7 +125,7 @@ def threshold_of(dataset: xr.Dataset, rule: Rule) -> float:
 
 
 def other_targets(target: float, there: list[float]) -> str:
-    """Return the FAR targets of a result that are nearest to one it has not, and what to do."""
+    """Return the FAR targets of a result nearest to a missing one, and the remedy."""
     sides = (
         max((x for x in there if x < target), default=None),
         min((x for x in there if x > target), default=None),
@@ -196,7 +196,7 @@ def rates_of_tree_at(tree: xr.DataTree, threshold: np.ndarray | Rule) -> xr.Data
     if len(scales) > 1 and not isinstance(threshold, Rule):
         raise ProtocolError(
             "thresholds of GOM are distances scaled to 0 ... 1, those of other tasks are scores: "
-            "look them up one by one, such as in tree['gom']"
+            "look them up in one result, such as tree['gom']"
         )
     found = {}
     for path, ds in curves.items():

@@ -166,8 +166,8 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
     else:
         warnings.append(
             "operating points need a second pass over the scores (be.refine_tally), or scores "
-            "that are kept for them where they are counted (`points`); EER and AUC lie within the "
-            "bounds eer_at_least..eer_at_most and auc_at_least..auc_at_most"
+            "kept during counting (`points`); EER and AUC lie within the bounds "
+            "eer_at_least..eer_at_most and auc_at_least..auc_at_most"
         )
     attrs = about_attrs(tally.about, f"verification, {tally.templates}-template", warnings)
     attrs |= {"templates": tally.templates, "fusion": tally.fusion, "claims": tally.claims}

@@ -19,8 +19,7 @@ def as_array(values: Any, what: str) -> np.ndarray:
     """Return `values` as an array of real numbers."""
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(
-            f"{what} is a masked array; give its data and say with mask= what to leave out "
-            "(0 ignore, 1 impostor, 2 genuine)"
+            f"{what} is a masked array; give its data, and mask= (0 ignore, 1 impostor, 2 genuine)"
         )
     try:
         array = np.asarray(values)
@@ -42,7 +41,7 @@ def wrong_dtype(what: str, array: np.ndarray) -> DataError:
             float(value)
         except (TypeError, ValueError):
             shown = str(value) if isinstance(value, str) else value
-            return DataError(f"{wrong}. {cut(repr(shown), 80)} at {list(place)} is no number")
+            return DataError(f"{wrong}. {cut(repr(shown), 80)} at {list(place)} is not a number")
     return DataError(f"{wrong}. They are numbers as text or objects: give values.astype(float)")
 
 

@@ -136,8 +136,8 @@ def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
     require_subjects(attacks, "a vulnerability")
     if attacks.probe_ids is attacks.gallery_ids:
         raise DataError(
-            f"{Argument('attacks')} is all-against-all: attack presentations are no gallery. Give "
-            "the gallery labels of the scores"
+            f"{Argument('attacks')} is all-against-all: attack presentations cannot be the "
+            "gallery. Give the gallery labels of the scores"
         )
     mine, theirs = scores.gallery_labels, attacks.gallery_labels
     if len(mine) != len(theirs):
@@ -150,7 +150,7 @@ def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
         j = int(np.argmax(other))
         raise DataError(
             f"{counted(int(other.sum()), 'gallery labels')} of {Argument('attacks')} differ from "
-            f"those of the scores, the first is column {j}: {plain(theirs[j])!r} in place of "
+            f"those of the scores, the first is column {j}: {plain(theirs[j])!r} instead of "
             f"{plain(mine[j])!r}; expected the same gallery"
         )
 

@@ -1,8 +1,8 @@
 """Scores as blocks of rows that the kernels can count.
 
-A block is C-contiguous, in float32 or float64 (whichever holds the values exactly), in
-distances, NaN where there is no attempt, with the gallery's subjects side by side. Where the
-matrix already is all that, a block is a view of it and nothing is copied.
+A block is C-contiguous, in float32 or float64 (whichever holds the values exactly), in distances,
+NaN where there is no attempt, with the gallery's subjects side by side. Where the matrix
+already is all that, a block is a view of it and nothing is copied.
 """
 
 from __future__ import annotations
@@ -443,8 +443,8 @@ class BlockReader:
             count += int(failed.sum())
         assert first is not None  # the caller has seen one
         raise DataError(
-            f"the scores hold {count} NaN, the first at row {first[0]}, column {first[1]}; say "
-            f"what a failed comparison means: {Argument('nan', 'reject')} (an attempt at an "
+            f"the scores hold {count} NaN, the first at row {first[0]}, column {first[1]}; choose "
+            f"how to treat failed comparisons: {Argument('nan', 'reject')} (as attempts at an "
             f"infinite distance) or {Argument('nan', 'exclude')} (no attempt)"
         )
 
@@ -517,7 +517,7 @@ def as_row(values: np.ndarray, kind: str, nan: str) -> np.ndarray:
     if nan == "raise":
         raise DataError(
             f"the scores hold {int(failed.sum())} NaN, the first at position "
-            f"{int(np.argmax(failed))}; say what a failed comparison means: "
+            f"{int(np.argmax(failed))}; choose how to treat failed comparisons: "
             f"{Argument('nan', 'reject')} or {Argument('nan', 'exclude')}"
         )
     return np.where(failed, row.dtype.type(np.inf), row)

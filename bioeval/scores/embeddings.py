@@ -56,7 +56,7 @@ _TILE_ROWS, _TILE_COLUMNS = 64, 192
 
 
 def as_embeddings(values: Any, what: str) -> np.ndarray:
-    """Return embeddings as a 2-D real array, one row a template."""
+    """Return embeddings as a 2-D real array, one row per template."""
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(f"{what} is a masked array; fill it (NaN marks a failed template)")
     array = require_array(what, values)
@@ -225,7 +225,7 @@ class EmbeddingSource:
 
     @contextmanager
     def keeping(self, room: int) -> Iterator[None]:
-        """Keep tiles in so many bytes for the rows below, while rows are read in order."""
+        """Keep tiles within a number of bytes for the next rows, while rows are read in order."""
         before, self._room = self._room, room
         try:
             yield

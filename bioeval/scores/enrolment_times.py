@@ -52,7 +52,7 @@ def as_times(column: np.ndarray, what: str) -> np.ndarray:
         if value is None:
             _refuse(column, row, what)
         if dated and there[row] and not dates[row]:
-            _refuse(column, row, what, "a number beside dates")
+            _refuse(column, row, what, "a number among dates")
     if dated:
         plain_dates = [x if t else np.datetime64("NaT") for x, t in zip(read, there, strict=True)]
         return np.array(plain_dates, dtype="datetime64[us]")
@@ -60,7 +60,7 @@ def as_times(column: np.ndarray, what: str) -> np.ndarray:
         return np.array(read, dtype=np.int64)
     for row, value in enumerate(read):
         if isinstance(value, int) and float(value) != value:  # beside a fraction or none at all
-            _refuse(column, row, what, "which cannot be held exactly beside fractions")
+            _refuse(column, row, what, "which cannot be exact in a column with fractions")
     return np.array(read, dtype=np.float64)
 
 
@@ -238,7 +238,7 @@ def _joined(columns: list[np.ndarray]) -> np.ndarray:
         for x in columns:
             if x.dtype.kind == "i" and (x.astype(np.float64).astype(np.int64) != x).any():
                 raise DataError(
-                    "times beyond 2**53 stand beside fractions, with which they cannot be compared "
-                    "exactly; give them all as whole numbers, or as dates"
+                    "times beyond 2**53 cannot be compared exactly with fractions; give all "
+                    "times as whole numbers, or as dates"
                 )
     return joined

@@ -52,7 +52,7 @@ class GrowingColumn:
             self._file.flush()
         except OSError as error:
             raise DataError(
-                f"what is read is kept in a temporary file in {tempfile.gettempdir()}, which "
+                f"the data are kept in a temporary file in {tempfile.gettempdir()}, which "
                 f"failed: {error.strerror or error}; name a folder with room in TMPDIR"
             ) from error
         self._written, self._waiting = len(self), 0

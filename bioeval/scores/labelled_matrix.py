@@ -160,7 +160,7 @@ class LabelledMatrix:
                     f"{nearest_name(str(name), [*known, NOT_ENROLLED])}"
                 )
         if names and not self.labelled:
-            raise DataError("exclude needs labels: a mask alone does not say who is who")
+            raise DataError("exclude needs labels; a mask does not identify subjects")
         return tuple(dict.fromkeys(names))
 
     def _init_square(self, probe_labels: Any, gallery_meta: Any) -> None:

@@ -183,7 +183,7 @@ def as_meta(meta: Mapping[str, Any] | None, length: int, what: str) -> dict[str,
         array = one_dimensional(column, f"{what}[{name!r}]")
         if len(array) != length:
             raise DataError(
-                f"{what}[{name!r}] has {len(array)} values; expected {length}, one a template"
+                f"{what}[{name!r}] has {len(array)} values; expected {length}, one per template"
             )
         columns[str(name)] = array
     return columns

@@ -1,7 +1,7 @@
 """Lists that name the templates of both sides: contradictory and repeated pairs.
 
 A pair has one class, whatever its order. The same ordered pair counts once, and a comparison of a
-template with itself is no attempt; both are so in a matrix, too.
+template with itself is not an attempt; both are so in a matrix, too.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class ListedTemplates:
             )
         if not found.keep.any():
             raise DataError(
-                "every pair compares a template with itself, which is no attempt; say "
+                "every pair compares a template with itself, which is not an attempt; give "
                 f"{Argument('keep', 'self')} to count them"
             )
         notes += _notes_on_orders(found, found.distinct - own, rules)
@@ -303,9 +303,9 @@ class ListedTemplates:
         if impostors:
             number = len(impostors)
             raise DataError(
-                f"{counted(number, 'impostor pairs')} compare{'s' * (number == 1)} a template with "
-                f"itself ({_first(number, self.where, impostors[:_EXAMPLES])}); correct the list, "
-                "or give templates names of their own"
+                f"{counted(number, 'impostor pairs')} compare{'s' * (number == 1)} a template "
+                f"with itself ({_first(number, self.where, impostors[:_EXAMPLES])}); correct the "
+                "list, or give each template its own name"
             )
         return len(templates)
 
@@ -322,7 +322,7 @@ class ListedTemplates:
                     f"{said} both genuine and impostor: {self._examples(trouble)}; correct the "
                     "list, in which each pair of templates has one class"
                 )
-            advice = f"say {Argument('keep', 'repeated')} if these are attempts of their own"
+            advice = f"give {Argument('keep', 'repeated')} if these are separate attempts"
             if rules.unordered:
                 advice = f"leave out {Argument('unordered')}, so that a-b and b-a are two attempts"
             raise DataError(

@@ -210,7 +210,7 @@ class Scores(LabelledMatrix):
         keep: str | Sequence[str] = (),
         unordered: bool = False,
     ) -> PairScores:
-        """Take fixed trials: one score a pair, and whether the pair is genuine.
+        """Take fixed trials: one score per pair, and whether the pair is genuine.
 
         Parameters
         ----------
@@ -337,8 +337,8 @@ def require_scores(scores: Any, what: str = "scores") -> None:
     """Raise :class:`DataError` unless these are :class:`Scores`."""
     if not isinstance(scores, Scores):
         raise DataError(
-            f"{what} is {type(scores).__name__}; expected bioeval.Scores, which says what the "
-            "values are: bioeval.Scores(values, probe_labels, gallery_labels)"
+            f"{what} is {type(scores).__name__}; expected bioeval.Scores(values, ...), which "
+            "states the kind of the values: bioeval.Scores(values, probe_labels, gallery_labels)"
         )
 
 

@@ -1,4 +1,4 @@
-"""Fixed trials: one score a pair, listed."""
+"""Fixed trials: one score per pair, listed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from bioeval.scores.matrix import Scores
 
 
 class PairScores(Scores):
-    """Fixed trials: one score a pair; see :meth:`Scores.from_pairs`.
+    """Fixed trials: one score per pair; see :meth:`Scores.from_pairs`.
 
     Attributes
     ----------
@@ -71,11 +71,11 @@ class PairScores(Scores):
         self.kind, self.nan, self.name = kind, nan, name
         array = as_array(scores, "scores")
         if array.ndim != 1 or len(array) == 0:
-            raise DataError(f"scores has shape {array.shape}; expected one score a pair")
+            raise DataError(f"scores has shape {array.shape}; expected one score per pair")
         flags = require_array("genuine", genuine)
         if flags.shape != array.shape:
             raise DataError(
-                f"genuine has shape {flags.shape}; expected {array.shape}, one value a pair"
+                f"genuine has shape {flags.shape}; expected {array.shape}, one value per pair"
             )
         known = flags.dtype == bool
         if not known and (flags.dtype.kind not in "biuf" or not np.isin(flags, (0, 1)).all()):
@@ -90,7 +90,7 @@ class PairScores(Scores):
         self.pair_folds = None if folds is None else as_labels(folds, "folds")
         if self.pair_folds is not None and len(self.pair_folds) != len(array):
             raise DataError(
-                f"folds has {len(self.pair_folds)} values; expected {len(array)}, one a pair"
+                f"folds has {len(self.pair_folds)} values; expected {len(array)}, one per pair"
             )
 
     @property

@@ -56,9 +56,9 @@ def average_embeddings(
             row = int(np.argmax(differ))
             raise DataError(
                 f"{len(np.unique(template[differ]))} {side} templates hold embeddings of several "
-                f"subjects; {names[0]} {columns[names[0]][row]!r} has {column[row]!r} in row {row} "
-                f"and {column[first][template[row]]!r} in row {first[template[row]]}; expected one "
-                "subject a template"
+                f"subjects; {names[0]} {columns[names[0]][row]!r} has {column[row]!r} in row "
+                f"{row} and {column[first][template[row]]!r} in row {first[template[row]]}; "
+                "expected one subject per template"
             )
     return found[order], shared
 

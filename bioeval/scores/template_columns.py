@@ -96,7 +96,7 @@ def _values(given: Any, what: str, length: int) -> np.ndarray:
     values = one_dimensional(given, str(Argument(what)))
     if len(values) != length:
         raise DataError(
-            f"{Argument(what)} has {len(values)} values; expected {length}, one a template"
+            f"{Argument(what)} has {len(values)} values; expected {length}, one per template"
         )
     return values
 
@@ -109,9 +109,9 @@ def _require_known(values: np.ndarray, what: str, given: Any, side: str) -> None
     if missing.any():
         column = f" of the column {given!r}" if isinstance(given, str) else ""
         raise DataError(
-            f"{Argument(what)}: {counted(int(missing.sum()), 'missing values')}{column} (None, NaN "
-            f"or empty), the first that of {side} {int(np.argmax(missing))}; leave those "
-            "templates out, or give them a value of their own"
+            f"{Argument(what)}: {counted(int(missing.sum()), 'missing values')}{column} (None, "
+            f"NaN or empty), the first that of {side} {int(np.argmax(missing))}; leave those "
+            "templates out, or give them a separate value"
         )
 
 

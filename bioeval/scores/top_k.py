@@ -94,7 +94,7 @@ class TopKScores(Scores):
         if np.ndim(probe_labels) == 1 and len(probe_labels) != q:
             raise DataError(
                 f"{Argument('probe_labels')} has {len(probe_labels)} labels for {q} lists; "
-                "expected one a query"
+                "expected one per query"
             )
         self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), q)
         self.distances = None if distances is None else self._as_distances(distances)

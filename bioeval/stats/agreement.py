@@ -37,7 +37,7 @@ def rank_agreement(
     Parameters
     ----------
     measures : mapping of str to array_like, shape (n,)
-        Values of each measure, one a system. NaN leaves the system out of this measure.
+        Values of each measure, one per system. NaN leaves the system out of this measure.
     ratings : array_like, shape (n,)
         The rating of each system, in the same order; larger is better. NaN leaves it out.
     confidence : float
@@ -114,7 +114,7 @@ def _values(name: str, given: Any) -> np.ndarray:
     if values.ndim != 1 or np.isinf(values).any():
         raise DataError(
             f"{name} has shape {values.shape}{' and infinite values' * (values.ndim == 1)}; "
-            "expected a list of finite numbers, one a system, NaN where there is none"
+            "expected a list of finite numbers, one per system, NaN if there is none"
         )
     return values
 

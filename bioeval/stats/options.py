@@ -146,7 +146,7 @@ class IntervalOptions:
 
     @property
     def for_new_people(self) -> IntervalOptions:
-        """The same confidence level, for people none of whom is in the data."""
+        """The same confidence level, for new people that are not in the data."""
         return replace(self, method=JACKKNIFE, about="new people")
 
     @property

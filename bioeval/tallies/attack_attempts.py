@@ -109,8 +109,8 @@ def _distances(attacks: Scores, templates: str, fusion: str) -> tuple[np.ndarray
         raise DataError(
             f"of the attack rows against their targets, {counted(int(failed.sum()), 'scores')} "
             f"failed (NaN), the first at row {int(attacks.base_rows(row[i : i + 1])[0])}, column "
-            f"{int(attacks.base_columns(column[i : i + 1])[0])}; say what a failed comparison "
-            f"means: {Argument('nan', 'reject')} (an attempt at an infinite distance) or "
+            f"{int(attacks.base_columns(column[i : i + 1])[0])}; choose how to treat failed "
+            f"comparisons: {Argument('nan', 'reject')} (as attempts at an infinite distance) or "
             f"{Argument('nan', 'exclude')} (no attempt)"
         )
     if attacks.nan == "reject":

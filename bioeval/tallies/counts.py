@@ -180,7 +180,7 @@ class VerificationTally:
         """
         require_alike(self, other, ("templates", "fusion", "claims", "requested", "attempts"))
         if (self.given is None) != (other.given is None):
-            raise MergeError("one tally has thresholds of its own, the other the default grid")
+            raise MergeError("one tally has its own thresholds, the other the default grid")
         return replace(
             self,
             about=self.about.merge(other.about),

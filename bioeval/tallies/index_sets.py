@@ -367,7 +367,7 @@ class _Points:
         return np.where(places == -2, np.nan, at)
 
     def _quotient(self, counts: np.ndarray, attempts: np.ndarray) -> np.ndarray:
-        """Return rates, NaN where there are not attempts of both classes; or of the first lists."""
+        """Return rates, NaN where there are no attempts of both classes; or of the first lists."""
         defined = self.defined[: len(counts)]
         attempts = np.where(defined, attempts, 1).reshape(-1, *[1] * (counts.ndim - 1))
         defined = defined.reshape(attempts.shape)

@@ -28,7 +28,7 @@ def check_max_rank(max_rank: int | None, gallery: int | None = None) -> None:
     if gallery is not None and max_rank > max(gallery, MOST_RANKS):
         raise DataError(
             f"{Argument('max_rank')} is {max_rank}; expected at most {max(gallery, MOST_RANKS)}: "
-            f"the gallery has {gallery} templates, and a curve stays as it is beyond"
+            f"the gallery has {gallery} templates, and a curve is constant beyond"
         )
 
 

@@ -310,7 +310,7 @@ def _parse_claims(
     labels = as_labels(subjects, "claims")
     if len(labels) != len(probes):
         raise DataError(
-            f"claims has {len(labels)} subjects for {len(probes)} probes; expected one a probe"
+            f"claims has {len(labels)} subjects for {len(probes)} probes; expected one per probe"
         )
     wrong = (probes < 0) | (probes >= m)
     if wrong.any():

@@ -27,7 +27,7 @@ def once(found: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
             continue
         del shown[f"{path.removesuffix('single')}multi"]
         parts = str(single.attrs.get("task", "")).replace("single", "single- and multi", 1)
-        shown[path] = single.assign_attrs(task=f"{parts} (one template a subject)")
+        shown[path] = single.assign_attrs(task=f"{parts} (one template per subject)")
     return shown
 
 

@@ -81,7 +81,8 @@ def _literals(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r"([\\*_|`])", r"\\\1", text)
+    plain = re.sub(r"([\\*_|`])", r"\\\1", text)
+    return re.sub(r"(?<![\w`-])(--[a-z][a-z-]*)", r"``\1``", plain)  # else a dash
 
 
 def names(of_module: str) -> list[tuple[str, str]]:

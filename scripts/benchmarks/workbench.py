@@ -86,7 +86,7 @@ class Workbench:
 
     @cached_property
     def excluding(self) -> Scores:
-        """The scores with one comparison in a thousand failed, which are no attempts."""
+        """The scores with one comparison in a thousand failed, which are not attempts."""
         values = self.grouped.values.copy()
         values.ravel()[::1_009] = np.nan
         return Scores(values, self.grouped.labels, nan="exclude")

@@ -27,7 +27,7 @@ def test_the_sentence_comes_first_and_is_in_json(files, capsys):
     assert main([*STUDY, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["assured_sentence"] in shown
-    assert shown.index("Install") < shown.index("These data alone would allow")
+    assert shown.index("Install") < shown.index("Without assurance")
     assert found["assured_far_high"] <= 0.1 < found["assured_far_high"] * 1.5
     assert f"Install {found['assured_threshold']:.6g}. With 95 % confidence" in shown
     study = be.study_threshold(be.load("a.npz"), "far=10%", assure=0.95, repeats=1)
@@ -66,8 +66,8 @@ def test_a_claim_is_shown_refuted_or_open(files, capsys):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--claim", "far=1%"], "--at T and --claim far=X belong together"),
-        (["--at", "3"], "--at T and --claim far=X belong together"),
+        (["--claim", "far=1%"], "--at T and --claim far=X must be given together"),
+        (["--at", "3"], "--at T and --claim far=X must be given together"),
         (["--at", "3", "--claim", "eer"], "--claim is eer; expected far=X or frr=X"),
         (["--target", "eer", "--assure", "0.95"], "--target is eer; what can be assured is a FAR"),
         (["--assure", "1"], "--assure"),

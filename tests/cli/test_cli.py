@@ -146,7 +146,7 @@ def test_help_imports_no_numpy():
         (["run", "scores.npz", "--max-rank", "0"], "--max-rank"),
         (["run", "scores.npz", "--meta", "camera"], "'camera'; expected name=KEY"),
         (["run", "scores.npz", "--meta", "a=b", "--meta", "a=c"], "'a' is given twice"),
-        (["run", "scores.npz", "--thresholds", "many"], "'many' is no file; expected a number"),
+        (["run", "scores.npz", "--thresholds", "many"], "'many' is not a file; expected a number"),
         (["run", "scores.npz", "--far", "x"], "'x'; expected a number"),
         (["run", "scores.npz", "--far", "2"], "error: --far is "),
         (["run", "scores.npz", "--max-rank", "x"], "'x' is not a valid integer range"),
@@ -699,13 +699,13 @@ def test_order_alone_says_what_is_left_out(scores, capsys):
     out = " ".join(capsys.readouterr().out.split())
     assert "Left out single-template verification, multi-template verification and open set" in out
     assert run("run", scores, "--kind", "order", "--json") == 0
-    assert "no thresholds across rows" in json.loads(capsys.readouterr().out)["left_out"]
+    assert "no common thresholds" in json.loads(capsys.readouterr().out)["left_out"]
 
 
 def test_scores_of_the_wrong_kind_are_the_first_thing_said(tmp_path, capsys):
     values = be.simulate(4, 3, random_state=3).values
     be.save(be.Scores(-values, np.repeat(np.arange(4), 3)), tmp_path / "x.npz")
-    advice = "distance is probably the wrong kind: --kind similarity reads them the other way round"
+    advice = "distance is probably the wrong kind: --kind similarity reverses them"
     assert run("run", "x.npz") == 0
     out = " ".join(capsys.readouterr().out.split())
     assert out.startswith("Warning: distances; EER about 100 %: worse than chance")
@@ -734,7 +734,7 @@ def test_labels_in_another_order_are_what_check_says(tmp_path, capsys, scale):
     said = f"{found.message}; {found.remedy}"
     assert run("run", "x.npz") == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert out.startswith(f"Warning: {said}") and "likely the wrong kind" not in out
+    assert out.startswith(f"Warning: {said}") and "probably the wrong kind" not in out
     assert run("run", "x.npz", "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["warnings"][0]["message"] == said
@@ -980,8 +980,8 @@ def test_the_whole_experiment_in_one_command(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--train", 0.5, "--protocol", "course-kfold"], "--train is of an experiment"),
-        (["--by", "sample", "--protocol", "course-kfold"], "--by is of an experiment"),
+        (["--train", 0.5, "--protocol", "course-kfold"], "--train applies to experiments"),
+        (["--by", "sample", "--protocol", "course-kfold"], "--by applies to experiments"),
         (["--unseen", 0.3], "--unseen is 0.3, but a division by subject tests new subjects"),
         (["--unseen", 0.3], "give --by sample with it"),
         (["--by", "sample", "--unseen", 9], "--unseen is 9, which is 9 subjects: only"),

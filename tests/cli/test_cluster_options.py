@@ -65,7 +65,10 @@ def test_a_scheduler_file_that_is_none(file, tmp_path, capsys, name, text, said)
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [(b"", "takes connections there, and says nothing"), (b"HTTP/1.1 400", "is no scheduler of")],
+    [
+        (b"", "accepts connections but does not answer"),
+        (b"HTTP/1.1 400", "is not a dask scheduler"),
+    ],
 )
 def test_what_is_no_scheduler_is_not_waited_for(file, monkeypatch, capsys, words, said):
     optional_import("distributed")
@@ -187,7 +190,7 @@ def test_what_a_checkpoint_keeps_is_said_at_an_early_end(
 
     monkeypatch.setattr(Pass, "keep", ended)
     assert main(["run", file, "--checkpoint", str(folder)]) == code
-    said = f"bioeval: {folder} keeps 1 finished block: the same command goes on from there\n"
+    said = f"bioeval: {folder} keeps 1 finished block: the same command continues from there\n"
     assert said in capsys.readouterr().err
 
 

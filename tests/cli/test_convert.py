@@ -137,7 +137,7 @@ def test_what_is_there_stays_unless_forced(here, capsys):
     (here / "c.gallery.csv").write_bytes(b"precious")
     before = files(here)
     assert main(["convert", "a.npz", "b.npz"]) == 2
-    assert "b.npz would be replaced; say --force" in capsys.readouterr().err
+    assert "b.npz would be replaced; give --force" in capsys.readouterr().err
     assert main(["convert", "a.npz", "c.npy"]) == 2
     assert "c.gallery.csv would be replaced" in capsys.readouterr().err
     assert files(here) == before
@@ -157,7 +157,7 @@ def test_what_is_there_stays_unless_forced(here, capsys):
         (["a.npz", "b.npx"], "Did you mean '.npz'"),
         (["a.npz", "nowhere/b.npz"], "there is no folder"),
         (["none.npz", "b.npz"], "no such file"),
-        (["p.npz", "b.npy"], "a list of pairs is no matrix"),
+        (["p.npz", "b.npy"], "a list of pairs is not a matrix"),
         (["odd.npz", "b.csv"], "probe label 0 is '', which CSV would not give back"),
         (["oddp.npz", "b.csv"], "subject_b 1 is ' c', which CSV would not give back"),
         (["a.npz"], "expected DATA and OUT, or --list"),
@@ -192,7 +192,7 @@ def test_scores_without_subjects_have_intervals_of_wilson(tmp_path, capsys):
     (tmp_path / "s.txt").write_text("\n".join(rows))
     given = [str(tmp_path / "s.txt"), "--kind", "similarity"]
     assert main(["workload", *given, "--people", "10", "--impostors", "0.1", "--far", "0.1"]) == 0
-    assert "the intervals are Wilson's" in capsys.readouterr().err
+    assert "intervals are Wilson's" in capsys.readouterr().err
     assert main(["report", *given, "--folds", "0", "--out", str(tmp_path / "r.html")]) == 0
-    assert "the intervals are Wilson's" in capsys.readouterr().err
+    assert "intervals are Wilson's" in capsys.readouterr().err
     assert (tmp_path / "r.html").exists()

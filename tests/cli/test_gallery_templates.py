@@ -35,8 +35,8 @@ def test_command_prints_a_table_and_json(file, scores, capsys):
     ds = be.gallery_templates(scores, [1, 3, 5], far_targets=[0.1, 0.01])
     assert errors == ""
     said = " ".join(text.split())
-    assert f"One threshold, {float(ds.threshold_used):.6g}: with more templates FRR falls" in said
-    assert "that of the EER with 1 template of each subject" in said
+    assert f"One threshold, {float(ds.threshold_used):.6g}: more templates lower FRR" in said
+    assert "threshold of the EER with 1 template per subject" in said
     for one in (ds.sel(gallery_templates=n) for n in (1, 3, 5)):
         frr, far = float(one.frr_at_threshold), float(one.far_at_threshold)
         assert f"{100 * frr:.2f} % {100 * far:.2f} %" in said
@@ -56,7 +56,7 @@ def test_other_fusions_and_words(file, scores, capsys):
     assert main([*given, "--threshold", "far=0.01"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "FRR falls" not in said and "FMR <= 10 %" in said
-    assert "that of far=0.01 with 1 template" in said
+    assert "threshold of far=0.01 with 1 template" in said
     drawn = ["gallery-templates", file, "--templates", "2", "--sampling", "5", "--seed", "1"]
     assert main(drawn) == 0
     assert "means over 5 galleries drawn for each probe" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""A square matrix of one template a subject on each side: genuine on the diagonal."""
+"""A square matrix of one template per subject on each side: genuine on the diagonal."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_document_files_and_plots(listed, tmp_path, capsys):
     ]  # fmt: skip
     text = page.read_text()
     assert "BPCER" in text
-    assert "a mask alone" not in text
+    assert "a mask does not" not in text
     assert (out / "curve.csv").read_text().splitlines()[0].endswith("apcer mask,apcer print")
 
 
@@ -100,7 +100,7 @@ def test_lists_as_they_are_written(text, attack, tmp_path):
         ("score,attack\n1,\n2,mask\n", ["--scores", "scor"], "no column 'scor'"),
         ("score,attack\nx,\n2,mask\n", [], "line 2: the score is 'x'"),
         ("score,attack\n1\n2,mask\n", [], "line 2: 1 cells; expected 2"),
-        ("score,name\n1,x\n2,y\n", [], "does not say which presentations are attacks"),
+        ("score,name\n1,x\n2,y\n", [], "does not mark attack presentations"),
         ("distance,attack\n1,\n2,mask\n", ["--kind", "similarity"], "expected one kind"),
         ("score,attack\n1,\n2,mask\n", ["--confidence", "0.9"], "needs --interval"),
         ("score,attack\n1,\n2,mask\n3,Mask\n", [], "differ in case or spaces alone"),

@@ -178,7 +178,7 @@ def test_sharing(folder, tmp_path, capsys):
     tally = be.Tally.load(out)
     assert tally.shared.salted and found["discloses"] == tally.disclosed()
     assert main([*map(str, given), "--fold"]) == 2
-    assert "would be replaced; say --force" in capsys.readouterr().err
+    assert "would be replaced; give --force" in capsys.readouterr().err
     small = document(capsys, *given, "--fold", "--max-rank", "3", "--force")
     assert any("counts between 11 thresholds" in line for line in small["discloses"])
     shown = document(capsys, "merge", out)["tasks"]["open_set"]

@@ -243,7 +243,7 @@ def test_too_few_people_are_told_how_many_are_needed():
     found = be.study_threshold(unequal(), "far=0.01", assure=0.95, assurance="guaranteed", **STUDY)
     assert math.isnan(found.assured_threshold)
     assert math.isnan(found.frr_price)
-    assert "with 598 or more" in found.attrs["assured_reason"]
+    assert "needs 598 or more" in found.attrs["assured_reason"]
     assert found.people_needed == 598
 
 
@@ -251,11 +251,11 @@ def test_a_claim_on_the_data_of_the_threshold_is_refused():
     scores = unequal(1, people=30)
     other = be.Scores(scores.values + 0.1, scores.probe_labels)  # the same people, another day
     study = be.study_threshold(scores, "far=0.3", assure=0.9, **STUDY)
-    with pytest.raises(be.DataError, match="chosen on these very data"):
+    with pytest.raises(be.DataError, match="chosen on these same data"):
         be.check_claim(scores, study, far=0.3)
-    with pytest.raises(be.DataError, match="chosen on these very data"):
+    with pytest.raises(be.DataError, match="chosen on these same data"):
         be.check_claim(scores, study.assured_threshold, far=0.3)
-    with pytest.warns(be.BioevalWarning, match="chosen on these very data"):
+    with pytest.warns(be.BioevalWarning, match="chosen on these same data"):
         be.check_claim(scores, study, far=0.3, same_data=True)
     assert be.check_claim(other, study, far=0.9).threshold == study.assured_threshold
 
@@ -308,7 +308,7 @@ def test_a_target_is_a_far_above_0_and_below_1(target):
 def test_the_estimated_rule_names_the_people_that_the_guaranteed_one_needs(confidence, people):
     found = be.study_threshold(unequal(), "far=0.01", assure=confidence, **STUDY)
     assert math.isnan(found.assured_threshold)
-    assert f"with {people:,} or more the guaranteed rule" in found.attrs["assured_reason"]
+    assert f"the guaranteed rule needs {people:,} or more" in found.attrs["assured_reason"]
     assert "there are 12 people" in found.attrs["assured_reason"]
     assert found.people_needed == people
     assert found.attrs["assured_sentence"].startswith("No threshold can be promised: ")

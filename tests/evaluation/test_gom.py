@@ -470,7 +470,7 @@ def test_the_figure_holds_the_curves():
 @pytest.mark.parametrize(
     ("probes", "drawn", "why"),
     [
-        (range(24), "mReP", "every query's identity is in the gallery: mFR is not defined"),
+        (range(24), "mReP", "the identity of every query is in the gallery: mFR is not defined"),
         (range(24, 36), "mFR", "no query has a match: mReP is not defined"),
     ],
 )
@@ -494,7 +494,7 @@ def test_what_is_not_defined_is_not_drawn(files, capsys, tmp_path):
     be.save(probes, tmp_path / "known.npz")
     known = str(tmp_path / "known.npz")
     assert main(["gom", known, "--plots", "--out", "g"]) == 0
-    why = "every query's identity is in the gallery: FAR is not defined"
+    why = "the identity of every query is in the gallery: FAR is not defined"
     said = capsys.readouterr().err
     assert f"dir-far is not drawn: {why}" in said and f"dir-far-log is not drawn: {why}" in said
     drawn = {path.name for path in Path("g").glob("*.png")}

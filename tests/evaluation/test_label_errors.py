@@ -181,7 +181,7 @@ def test_table_document_files_and_page(tmp_path, capsys):
     assert main(["run", str(tmp_path / "s.npz"), "--worst", "2", "--out", str(out),
                  "--report", str(page), "--images", "file"]) == 0  # fmt: skip
     said = capsys.readouterr().out
-    assert "Templates nearer to another label than to their own" in said
+    assert "Templates nearer to another subject than to their own" in said
     assert "p0 (file 17.png)" in said
     document = json.loads((out / "summary.json").read_text())
     expected = {"suspect_templates": 17, "suspect_labels": "p0", "nearest_labels": "p4"}

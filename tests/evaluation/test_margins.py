@@ -152,7 +152,7 @@ def test_the_command_says_the_same(systems, command, capsys):
     assert found.equivalent.any() and not found.equivalent.all()
     assert main([*command, "--margin", "0.05", "--out", "here", "--report", "here.html"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "equivalent within 5 pp" in shown and "by intervals of 90 %" in shown
+    assert "equivalent within 5 pp" in shown and "from 90 %" in shown
     document = json.loads(Path("here/summary.json").read_text(encoding="utf-8"))
     with open("here/comparison.csv", encoding="utf-8", newline="") as file:
         table = list(csv.DictReader(file))

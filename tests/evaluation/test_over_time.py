@@ -274,7 +274,9 @@ def test_the_command_with_re_identification(tmp_path, capsys):
     assert main(args) == 0
     assert re.search(r"mAP.*mReP.*mFR", capsys.readouterr().out, re.S)
     assert main([*args[:4], "--budget", "7"]) == 2
-    assert "--budget is of mFR, which needs a card: give --reid" in capsys.readouterr().err
+    assert (
+        "--budget is an option of mFR, which needs a card: give --reid" in capsys.readouterr().err
+    )
 
 
 def test_ageing_by_hand():

@@ -495,7 +495,7 @@ def test_errors_say_what_is_wrong():
         (
             lambda: be.reid(scores, "viper", cmc="allshots", first_match_break=True),
             be.DataError,
-            "cmc is given beside a flag",
+            "cmc and a flag set",
         ),
         (
             lambda: be.reid(scores, "viper", separate_camera_set=1),

@@ -221,7 +221,7 @@ def test_what_is_refused():
         (None, {**stated, "measure": "eer"}, "needs a pilot"),
         (None, {**stated, "threshold": 1.0}, "threshold needs a pilot"),
         (None, {**stated, "assurance": 0.2}, "assurance is 0.2"),
-        (scores, stated, "assumed in place of a pilot"),
+        (scores, stated, "assumed instead of a pilot"),
         (scores, {"threshold": 1e9}, "no genuine error at the threshold"),
         (scores, {"threshold": -1.0}, "nothing but genuine errors"),
         (scores, {"measure": "eer", "templates": 4}, "cannot be varied"),

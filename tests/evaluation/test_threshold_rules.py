@@ -169,7 +169,7 @@ def test_a_result_has_the_points_that_it_holds():
         match=r"far=0\.5. is no operating point .* the nearest is far=0\.1; evaluate with",
     ):
         be.at(ds, "far=0.5")
-    with pytest.raises(be.DataError, match="accuracy.* is no operating point of these results"):
+    with pytest.raises(be.DataError, match="accuracy.* is not an operating point of these results"):
         be.at(ds, "accuracy")
     with pytest.raises(be.DataError, match="chosen on attempts of verification; expected a number"):
         be.at(scores, "eer", task="open_set")
@@ -183,7 +183,7 @@ def test_a_workload_is_at_a_point_of_its_result():
         assert be.workload(ds, threshold=rule, **given).identical(at_far)
     at_eer = be.workload(ds, threshold=float(ds.eer_threshold), **given)
     assert be.workload(ds, threshold="EER", **given).identical(at_eer)
-    with pytest.raises(be.DataError, match=r"frr=0\.1. is no operating point of these results"):
+    with pytest.raises(be.DataError, match=r"frr=0\.1. is not an operating point of these results"):
         be.workload(ds, threshold="frr=10%", **given)
 
 

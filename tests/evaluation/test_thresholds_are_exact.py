@@ -265,7 +265,10 @@ def test_a_threshold_that_float64_does_not_hold_is_refused(given):
     scores = Data("int64", "similarity").scores
     if isinstance(given, np.longdouble) and given == float(given):
         pytest.skip("long doubles are float64 here")
-    message = "thresholds?: .* is no float64 number, in which scores are compared; the nearest one"
+    message = (
+        "thresholds?: .* is not exact in float64, the type in which scores are compared; "
+        "the nearest one"
+    )
     calls = [lambda: be.zoo(scores, threshold=given), lambda: be.ageing(scores, threshold=given)]
     if not isinstance(given, Fraction):  # which arrays do not take
         calls += [

@@ -90,7 +90,7 @@ def test_a_watch_list_is_so_many_independent_comparisons(far, size):
     given = {"fpir": float(ds.rate[0]), "fnir": 0.1}
     same = be.workload(given, people_per_day=10, impostor_share=0.9, days=1)
     np.testing.assert_array_equal(same.count_high, ds.count_high)
-    with pytest.raises(ProtocolError, match="FPIR is of its own gallery"):
+    with pytest.raises(ProtocolError, match="FPIR already includes its gallery"):
         be.workload(given, people_per_day=10, impostor_share=0.9, gallery_size=size)
 
 
@@ -142,7 +142,7 @@ def test_what_is_refused():
         (ds, {"threshold": 1.234}, "not among the"),
         (ds, {"far_target": 0.5}, r"the nearest is far=0.1; evaluate with far_targets=\[0.5\]"),
         (ds, {"far_target": 0.1, "confidence": 0.9}, "the intervals of the results have 0.95"),
-        (be.closed_set(be.simulate(10, 3)), {}, "no result of be.verification or be.open_set"),
+        (be.closed_set(be.simulate(10, 3)), {}, "not a result of be.verification or be.open_set"),
         (be.verification(be.Scores([[0, 1], [1, 0]], ["a", "a"]), thresholds=[1.0]), {},
          "the FAR at threshold 1 is not defined"),
     ):  # fmt: skip

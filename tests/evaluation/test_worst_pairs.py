@@ -127,7 +127,7 @@ def test_saved_and_read_again(tmp_path):
 
 
 def test_exclusions():
-    """Excluded pairs are no attempts, neither listed nor part of the rule of label errors."""
+    """Excluded pairs are not attempts, neither listed nor part of the rule of label errors."""
     scores = mislabelled().excluding("session")
     ds = be.worst_pairs(scores, 9)
     assert ds.row[ds.comparison == "genuine"].values.tolist() == [4]

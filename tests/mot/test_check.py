@@ -68,14 +68,14 @@ def test_sound_tracks_have_no_finding():
     [
         ("half", "boxes", "error", "another scale, 100.00 % have", "left and width by 2,"),
         ("unit", "boxes", "error", "another scale, 100.00 % have", "left and width by 19"),
-        ("corners", "boxes", "error", "right and bottom in place of", "right - left"),
-        ("centres", "boxes", "error", "centres in place of left", "less half of width"),
+        ("corners", "boxes", "error", "right and bottom instead of", "right - left"),
+        ("centres", "boxes", "error", "centres instead of left", "less half of width"),
         ("away", "boxes", "error", "no box of the result has", "same video"),
         ("late", "frames", "error", "with -1 added to the frames", "add -1"),
         ("far", "frames", "error", "with -500 added to the frames", "add -500"),
         ("thirds", "frames", "error", "27 of 40 frames", "every frame"),
         ("detections", "tracks", "error", "every id is used once", "id of the track"),
-        ("twice", "duplicates", "error", "3 boxes of the result", "an id of its own"),
+        ("twice", "duplicates", "error", "3 boxes of the result", "a different id"),
         ("strangers", "identities", "warning", "5 of 10 identities never overlap", "detector"),
     ],
 )

@@ -349,7 +349,7 @@ def test_an_id_twice_in_a_frame():
     ds = be.tracking(TRUTH, twice, duplicates="accept")
     assert (int(ds.tp), int(ds.fp), int(ds.fn)) == (2, 1, 1)
     assert (int(ds.idtp), int(ds.idfp), int(ds.idfn)) == (2, 1, 1)
-    assert "1 boxes of the result have an id that another box" in ds.attrs["warnings"]
+    assert "1 boxes of the result share an id with another box" in ds.attrs["warnings"]
     with pytest.raises(be.DataError, match="truth: row 2: duplicate id 1"):
         be.tracking(twice, TRUTH, duplicates="accept")
 
@@ -366,7 +366,7 @@ def test_frames_with_and_without_rows():
     assert (int(ds.frames), int(ds.frames_with_rows)) == (3, 3)
     assert float(ds.far) == pytest.approx(2 / 3)
     assert ds.attrs["frames_from"] == "rows"
-    assert "length is not given" in ds.attrs["warnings"]
+    assert "number of frames is not given" in ds.attrs["warnings"]
     ds = be.tracking(truth, result, frames=20)
     assert (int(ds.frames), int(ds.frames_with_rows)) == (20, 3)
     assert (float(ds.far), float(ds.fp_per_frame)) == (2 / 20, 1 / 20)
@@ -469,7 +469,7 @@ def test_sequences_are_summed_up(folders):
     assert float(ds.idf1) == pytest.approx(6 / (6 + 2 + 2))
     assert float(ds.far) == pytest.approx(4 / 13)
     assert ds.target.values.tolist() == ["b/1", "walk/1"]
-    assert "the length of 1 of 2 sequences is not given" in ds.attrs["warnings"]
+    assert "the number of frames of 1 of 2 sequences is not given" in ds.attrs["warnings"]
     assert str(folders[0] / "b" / "seqinfo.ini") in ds.attrs["frames_from"]
     longer = be.tracking(*folders, frames={"walk": 30})
     assert longer.sequence_frames.values.tolist() == [10, 30]

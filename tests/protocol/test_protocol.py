@@ -665,7 +665,7 @@ def test_an_explanation_has_all_that_matters(name):
     assert card.source["text"] in text
     for said in (*card.not_said, *card.not_expressed):
         assert words(said) in text
-    assert ("What the source fixes beyond this card" in text) == bool(card.not_expressed)
+    assert ("Rules of the source beyond this card" in text) == bool(card.not_expressed)
     for task in card.tasks:
         assert SECTIONS[task].doc in text
         for rate, formula in SECTIONS[task].rates.items():

@@ -75,7 +75,7 @@ def test_what_is_refused():
         be.with_failures(be.with_failures(ds, fta=0.1), fta=0.1)
     with pytest.raises(ProtocolError, match="transactions of several"):
         be.with_failures(be.verification(scores, attempts="visit"), fta=0.1)
-    with pytest.raises(DataError, match=r"no result of be\.verification"):
+    with pytest.raises(DataError, match=r"not a result of be\.verification"):
         be.with_failures(be.open_set(scores), fta=0.1)
     with pytest.raises(DataError, match="need results of verification"):
         be.with_failures(xr.DataTree(be.closed_set(scores)), fta=0.1)

@@ -311,7 +311,7 @@ def same(a: be.TopKScores, b: be.TopKScores) -> None:
 def test_npz_keeps_lists(tmp_path, lists):
     be.save(lists, tmp_path / "x.npz")
     same(be.load(tmp_path / "x.npz"), lists)
-    with pytest.raises(DataError, match="top-K lists are no matrix; save them as .npz"):
+    with pytest.raises(DataError, match="top-K lists are not a matrix; save them as .npz"):
         be.save(lists, tmp_path / "x.npy")
 
 
@@ -366,11 +366,11 @@ def test_lists_as_text(tmp_path, sides, text, options, indices):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("2 1\n1 2\n", {}, r"do not show whether .* say first_index=0 or"),
+        ("2 1\n1 2\n", {}, r"do not show whether .* give first_index=0 or"),
         ("0 3\n1 2\n", {}, "outside of 0..2, the first is 3"),
         ("2 0\n1 2\n", {"first_index": 1}, "list 0 holds 0, and the first entry is said to be 1"),
         ("2 0\n1 2\n", {"first_index": 2}, "first_index is 2; expected an integer from 0 to 1"),
-        ("2 0\n", {}, "2 labels for 1 lists, one a query"),
+        ("2 0\n", {}, "2 labels for 1 lists, one per query"),
         ("2 0\n\n1 2\n", {}, "line 2: is blank"),
         ("2 0\n1 x\n", {}, "line 2: expected whole numbers"),
         ("0.5 0.1 0.2\n0.5 0.1 0.3\n", {}, "line 1: expected whole.*matrix of scores must be"),

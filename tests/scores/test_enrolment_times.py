@@ -188,7 +188,7 @@ def test_a_subject_that_is_not_enrolled_yet_makes_no_mated_search():
     assert found.fa.values.tolist() == [0, 2]
     assert found.dir.sel(rank=1).values.tolist() == [1, 1]
     assert found.attrs["impostors"] == "unenrolled"
-    assert "1 to 2 are enrolled" in found.attrs["warnings"]
+    assert "enrolled at its time: 1 to 2 of 2" in found.attrs["warnings"]
     single = be.verification(scores, thresholds=[1, 5])
     assert (single.genuine_attempts, single.impostor_attempts) == (2, 4)
     with pytest.raises(ProtocolError, match="2 of 4 probes"):
@@ -242,7 +242,7 @@ def test_the_command_line_and_a_card(tmp_path, capsys):
     scores = be.Scores(np.arange(16.0).reshape(4, 4), [0, 0, 1, 1], probe_meta=meta)
     be.save(scores, tmp_path / "x.npz")
     assert main(["run", str(tmp_path / "x.npz"), "--exclude", "not-enrolled"]) == 0
-    assert "galleries over time" in capsys.readouterr().out
+    assert "enrolled at its time" in " ".join(capsys.readouterr().out.split())
     card = tmp_path / "over-time.toml"
     card.write_text(CARD)
     tree = be.evaluate(scores, str(card))
@@ -263,7 +263,7 @@ def test_the_command_line_and_a_card(tmp_path, capsys):
         ({"enrolled_at": ["2020-01-01", "01.02.2020"]}, r"enrolled_at'\]: row 1 is '01.02.2020'"),
         ({"enrolled_at": ["2020-01-01", "2020-02-30"]}, r"row 1 is '2020-02-30'"),
         ({"enrolled_at": ["2020-01-01T10:00Z", "2020-02-03"]}, r"row 0 is .*without a time zone"),
-        ({"enrolled_at": ["2020-01-01", "7"]}, r"row 1 is '7'; a number beside dates"),
+        ({"enrolled_at": ["2020-01-01", "7"]}, r"row 1 is '7'; a number among dates"),
         ({"enrolled_at": [1, True]}, r"row 1 is True"),
         ({"enrolled_at": [False, True]}, r"has dtype bool"),
         ({"enrolled_at": [1, 2], "seen_at": ["2020-01-01"] * 2}, "enrolled_at numbers; expected"),

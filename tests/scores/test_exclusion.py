@@ -95,8 +95,11 @@ def test_failed_comparisons_that_are_left_out_do_not_matter():
 def test_the_note_goes_when_sessions_are_excluded():
     meta = {"session": [1, 2, 1, 2]}
     scores = be.Scores(np.arange(16.0).reshape(4, 4), [0, 0, 1, 1], probe_meta=meta)
-    assert "several sessions" in be.closed_set(scores).attrs["warnings"]
-    assert "several sessions" not in be.closed_set(scores.excluding("session")).attrs["warnings"]
+    assert "pairs of the same session" in be.closed_set(scores).attrs["warnings"]
+    assert (
+        "pairs of the same session"
+        not in be.closed_set(scores.excluding("session")).attrs["warnings"]
+    )
 
 
 def test_a_view_goes_on_excluding():
@@ -163,7 +166,7 @@ def test_the_command_line_excludes(tmp_path, capsys):
     assert main(["run", str(tmp_path / "x.npz")]) == 0
     assert "--exclude session" in " ".join(capsys.readouterr().out.split())
     assert main(["run", str(tmp_path / "x.npz"), "--exclude", "session", "--json"]) == 0
-    assert "several sessions" not in capsys.readouterr().out
+    assert "pairs of the same session" not in capsys.readouterr().out
     assert main(["run", str(tmp_path / "x.npz"), "--exclude", "sesion"]) == 2
     assert "Did you mean 'session'?" in capsys.readouterr().err
 

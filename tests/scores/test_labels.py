@@ -210,7 +210,7 @@ def test_metadata_columns():
     assert as_meta(None, 5, "meta") == {}
     assert as_meta({"group": [None, 1.5]}, 2, "meta")["group"].tolist() == [None, 1.5]
     for wrong, match in (
-        ({"camera": [1]}, r"meta\['camera'\] has 1 values; expected 2, one a template"),
+        ({"camera": [1]}, r"meta\['camera'\] has 1 values; expected 2, one per template"),
         ({"camera": "ab"}, r"meta\['camera'\] is str"),
         ({"camera": np.zeros((2, 1))}, r"meta\['camera'\] has shape \(2, 1\)"),
         ([1, 2], "meta is list; expected a mapping"),

@@ -106,7 +106,7 @@ def test_numbers_of_pairs_in_errors():
     assert "'a' and 'd' (pairs 2 and 7) and others; correct the list" in said
     said = fails(np.arange(10.0), [True] * 10, many)
     assert "5 pairs are listed more than once with different scores: 'a' and 'b' (pairs 0" in said
-    assert "(pairs 0 and 5: 0.0 and 5.0)" in said and 'say keep="repeated"' in said
+    assert "(pairs 0 and 5: 0.0 and 5.0)" in said and 'give keep="repeated"' in said
     said = fails([1.0, 2.0], [1, 1], [("a", "b"), ("b", "a")], unordered=True)
     assert "leave out unordered, so that a-b and b-a are two attempts" in said
     said = fails([1.0, 2.0], [1, 0], [("a", "b"), ("c", "c")])

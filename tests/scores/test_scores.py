@@ -624,9 +624,9 @@ def test_a_mask_alone_says_what_is_genuine():
     closed = be.closed_set(scores)
     assert closed.cms_count.values.tolist() == [1, 2, 2]
     for options in ({"templates": "multi"}, {"claims": [0, 1]}):
-        with pytest.raises(be.ProtocolError, match="a mask alone does not say"):
+        with pytest.raises(be.ProtocolError, match="a mask does not give"):
             be.verification(scores, **options)
-    with pytest.raises(be.ProtocolError, match="a mask alone does not say"):
+    with pytest.raises(be.ProtocolError, match="a mask does not give"):
         be.closed_set(scores, rank_unit="subject")
 
 
@@ -816,8 +816,8 @@ def test_pairs_support_verification_alone():
 @pytest.mark.parametrize(
     ("scores", "genuine", "options", "match"),
     [
-        ([], [], {}, "expected one score a pair"),
-        ([[0.1, 0.2]], [[1, 0]], {}, r"shape \(1, 2\); expected one score a pair"),
+        ([], [], {}, "expected one score per pair"),
+        ([[0.1, 0.2]], [[1, 0]], {}, r"shape \(1, 2\); expected one score per pair"),
         ([0.1, 0.2], [1], {}, r"genuine has shape \(1,\); expected \(2,\)"),
         ([0.1, 0.2], [1, 2], {}, "values other than 0 and 1"),
         ([0.1, 0.2], [1, NAN], {}, "values other than 0 and 1"),

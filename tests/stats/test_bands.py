@@ -144,7 +144,7 @@ def test_plots_draw_both_parts_and_say_which(scores):
             shown = plot(data)
             texts = " ".join(x.get_text() for x in shown.ax_.texts) + shown.ax_.get_title("left")
             said = " ".join(texts.split())
-            assert ("along the whole curve at once" in said) == together
+            assert ("simultaneous along the curve" in said) == together
             assert bool(shown.pointwise_) <= together
             assert shown.bands_
     assert "FRR" in be.plot.error_rates(band).pointwise_
@@ -157,9 +157,9 @@ def test_the_command_has_bands(scores, tmp_path, monkeypatch, capsys):
     be.save(scores, "s.npz")
     given = ["run", "s.npz", "--replicates", "200", "--band", "simultaneous", "--max-rank", "5"]
     assert main([*given, "--interval", "subject-bootstrap", "--report", "page.html"]) == 0
-    assert "along curves simultaneous" in " ".join(capsys.readouterr().out.split())
+    assert "simultaneous along curves" in " ".join(capsys.readouterr().out.split())
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "along the whole curve at once" in page and 'class="band apart' in page
+    assert "simultaneous along the curve" in page and 'class="band apart' in page
     assert main([given[0], given[1], "--band", "simultaneous"]) == 2
     assert "--band simultaneous needs" in capsys.readouterr().err
 

@@ -308,6 +308,6 @@ def test_a_mask_alone_has_no_people():
     mask = np.array([[0, 2, 1, 1], [2, 0, 1, 1], [1, 1, 0, 2], [1, 1, 2, 0]])
     scores = be.Scores(np.arange(16.0).reshape(4, 4), mask=mask)
     for task in (be.open_set, be.closed_set, be.evaluate):
-        with pytest.raises(be.ProtocolError, match="mask alone"):
+        with pytest.raises(be.ProtocolError, match="a mask does not"):
             task(scores, interval="subject-bootstrap")
     assert "cms_low" in be.closed_set(scores, interval="wilson")

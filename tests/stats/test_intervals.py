@@ -373,7 +373,7 @@ def test_subjects_must_be_known():
     masked = be.Scores(np.ones((3, 3)), mask=mask)
     pairs = be.Scores.from_pairs([0.1, 0.5], [True, False])
     for method in ("subject-bootstrap", "analytic"):
-        with pytest.raises(be.ProtocolError, match='mask alone.*interval="wilson"'):
+        with pytest.raises(be.ProtocolError, match='a mask does not.*interval="wilson"'):
             be.verification(masked, interval=method)
         with pytest.raises(be.ProtocolError, match="subject_a.*subjects= to Scores.from_pairs"):
             be.verification(pairs, interval=method)
@@ -489,7 +489,7 @@ def test_plots_draw_bands_where_there_are_intervals(scores):
         display = draw(with_them[node].to_dataset())
         assert list(display.bands_) == names
         shown = " ".join(text.get_text() for text in display.ax_.texts).replace("\n", " ")
-        assert "bands: 95 % at each threshold or rank by itself, wilson" in shown
+        assert "bands: 95 % at each threshold or rank alone, wilson" in shown
         bare = draw(without[node].to_dataset())
         assert bare.bands_ == {} and all(c.low is None for c in bare.curves.values())
     for draw in (be.plot.roc, be.plot.dir_far):

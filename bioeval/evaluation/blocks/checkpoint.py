@@ -307,7 +307,7 @@ class Checkpoint:
             return
         if any(self.folder.iterdir()):
             raise CheckpointError(
-                f"{self.folder}: is no checkpoint, and not empty; give a new folder"
+                f"{self.folder}: is neither a checkpoint nor empty; give a new folder"
             )
         body = {**manifest, "checksum": _checksum(manifest)}
         write_file(path, json.dumps(body, indent=1).encode())
@@ -375,7 +375,7 @@ class Pass:
             try:
                 part, digest = read_part(path)
                 if part.rows != ((low, high),):
-                    raise DamagedPartError(f"{path}: holds other rows than its name says")
+                    raise DamagedPartError(f"{path}: holds other rows than its name states")
             except DamagedPartError as error:
                 _LOG.warning("%s: rows %d to %d are counted again", error, low, high)
                 self.missing = sorted([*self.missing, (low, high)])

@@ -212,8 +212,8 @@ class ClusterExecutor:
         self._looked = time.monotonic()
         for address in sorted(self._workers.keys() - found.keys()):
             _LOG.warning(
-                "worker %s ended: what was under way there is counted again elsewhere; workers "
-                "left: %d", address, len(found),
+                "worker %s ended: its unfinished blocks are counted again by other workers; "
+                "workers left: %d", address, len(found),
             )  # fmt: skip
         self._workers = found
         if found:
@@ -232,13 +232,13 @@ def _failed(where: str, error: BaseException) -> EngineError:
 
 def _lost(how: str) -> EngineError:
     return EngineError(
-        f"the scheduler of the cluster {how}: the evaluation cannot go on. Start it again "
-        f"({Argument('checkpoint')} keeps what is done)"
+        f"the scheduler of the cluster {how}: the evaluation cannot continue. Start it again "
+        f"({Argument('checkpoint')} keeps finished work)"
     )
 
 
 def require_distributed() -> None:
-    """Raise an error that says what to install, where dask.distributed is missing."""
+    """Raise an error that names the package to install, if dask.distributed is missing."""
     try:
         import distributed  # noqa: F401
     except ImportError:

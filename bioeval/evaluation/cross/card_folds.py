@@ -90,8 +90,8 @@ def evaluate_folds(
     assurance = Assurance.parse(threshold.assure, threshold.assurance, rule)
     if assurance is not None and card.verification is None:
         raise ProtocolError(
-            f"{Argument('assure')} is for the FAR of verification, which protocol {card.name} has "
-            "not; leave it out"
+            f"{Argument('assure')} is for the FAR of verification, and protocol {card.name} has "
+            "no verification; leave it out"
         )
     make = partial(
         FoldOptions,

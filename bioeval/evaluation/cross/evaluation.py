@@ -442,8 +442,8 @@ def _check_choice(splitter: Any, options: FoldOptions) -> None:
     if options.task != "closed_set" and options.rule == NO_RULE:
         if options.far_targets is None or options.interval in BOOTSTRAPS:
             raise ProtocolError(
-                "without a threshold there are only the operating points of each test part by "
-                f"itself: give {Argument('far_targets')}, and {Argument('interval', 'quantile')}"
+                "without a threshold there are only the operating points of each test part: give "
+                f"{Argument('far_targets')}, and {Argument('interval', 'quantile')}"
             )
         return
     needs = options.task != "closed_set" and options.rule.name != "fixed"

@@ -400,13 +400,14 @@ def _warnings(
         if missing:
             said.append(
                 f"{name.upper()} is not defined in {missing} of {number} {unit}s, which are left "
-                "out of its mean: no attempt of its class, or none to choose a threshold on"
+                "out of its mean: no attempt of its class, or no attempts to choose a threshold "
+                "on"
             )
         if options.interval == "nadeau-bengio" and _all_alike(values[there]):
             value = int(np.nanmax(values[there]))
             said.append(
-                f"{name.upper()} is {value} in every {unit}: the spread between {unit}s is 0 and "
-                "says nothing, so there is no interval" + ("" if closed else BOUND)
+                f"{name.upper()} is {value} in every {unit}: the spread between {unit}s is 0, so "
+                "there is no interval" + ("" if closed else BOUND)
             )
     if number == 1:
         said.append(f"there is one {unit} only: no interval and no standard deviation")

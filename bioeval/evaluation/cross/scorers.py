@@ -117,7 +117,7 @@ def _require_subjects(y: np.ndarray, classes: Sequence[Any]) -> None:
         )
     if len(labels) == len(y):
         raise DataError(
-            f"y has a label of its own for each of {counted(len(y), 'samples')}; expected the "
+            f"y has a different label for each of {counted(len(y), 'samples')}; expected the "
             "subject of each sample, with several samples of a subject"
         )
 

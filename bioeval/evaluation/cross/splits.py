@@ -383,8 +383,8 @@ def require_square(scores: Scores) -> None:
         what = "a list of pairs" if pairs else "these scores"
         raise ProtocolError(
             f"Experiment divides one set of templates into gallery and probes, but {what} "
-            f"({scores.layout}) come divided; give all templates against all, or take "
-            "SubjectShuffleSplit, which divides the subjects of what there is"
+            f"({scores.layout}) are already divided; give all templates against all, or use "
+            "SubjectShuffleSplit, which divides their subjects"
         )
 
 

@@ -136,18 +136,18 @@ def study_threshold(
     Returns
     -------
     xarray.Dataset
-        ``threshold``, and ``optimistic_far``, ``optimistic_frr`` on the data it was chosen on,
-        and ``optimistic_hter``, with ``optimistic_far_low`` ... ``optimistic_hter_high``: the
-        rates of other subjects of the same population at this very threshold, by the subject
-        bootstrap (NaN where the subjects are not known). Expected with new subjects: ``far_mean``,
-        ``far_sd``, ``far_pooled``, ``far_low``, ``far_high``, ``far_folds``, and the same of
-        ``frr`` and ``hter``. Each fold: ``fold_threshold``, ``fold_far``, ``fold_frr`` over
-        ``repeat, fold``. How far the data reach: ``impostor_pairs`` (impostor attempts, each pair
-        of a symmetric matrix once; also as ``independent_impostors``), ``subjects`` and
-        ``disjoint_pairs`` (pairs of subjects of which no two share one, on which the bound
-        without an error rests) and, with a FAR target, ``impostors_for_3``, ``impostors_for_30``
-        (impostor pairs that the rules of 3 and 30 require), ``more_for_3``, ``more_for_30`` (the
-        number of these still missing), ``subjects_for_3``, ``subjects_for_30``.
+        ``threshold``, and ``optimistic_far``, ``optimistic_frr`` on the data it was chosen on, and
+        ``optimistic_hter``, with ``optimistic_far_low`` ... ``optimistic_hter_high``: the rates of
+        other subjects of the same population at this very threshold, by the subject bootstrap (NaN
+        where the subjects are not known). Expected with new subjects: ``far_mean``, ``far_sd``,
+        ``far_pooled``, ``far_low``, ``far_high``, ``far_folds``, and the same of ``frr`` and
+        ``hter``. Each fold: ``fold_threshold``, ``fold_far``, ``fold_frr`` over ``repeat, fold``.
+        FAR that the data support: ``impostor_pairs`` (impostor attempts, each pair of a symmetric
+        matrix once; also as ``independent_impostors``), ``subjects`` and ``disjoint_pairs`` (pairs
+        of subjects of which no two share one, on which the bound without an error rests) and, with
+        a FAR target, ``impostors_for_3``, ``impostors_for_30`` (impostor pairs that the rules of 3
+        and 30 require), ``more_for_3``, ``more_for_30`` (the number of these still missing),
+        ``subjects_for_3``, ``subjects_for_30``.
 
         Of open set, ``impostor_pairs`` are the searches by people who are not enrolled, in number
         ``unenrolled_people``, and there are no ``disjoint_pairs``.
@@ -251,9 +251,9 @@ def study_threshold(
     attrs["optimistic_interval"] = "by resampling subjects, at the threshold to install"
     attrs["replicates"] = interval.replicates
     attrs["rules_count"] = (
-        "impostor_pairs, which share subjects; only disjoint_pairs are independent"
+        "impostor_pairs share subjects; only disjoint_pairs are independent"
         if task == "verification"
-        else "searches, of which several are of one person; only unenrolled_people are independent"
+        else "searches, several per person; only unenrolled_people are independent"
     )
     bound = '; the column "by subject" has a bound' if by_subject else ""
     said = str(crossed.attrs["warnings"]).replace(BOUND, bound).split("\n")
@@ -358,8 +358,7 @@ def _check_folds(scores: Scores, given: dict[str, tuple[Any, int]]) -> None:
         require_integer(name, number, low=least, high=MOST_DRAWS)
         if are_pairs(scores) and scores.pair_folds is not None:
             raise DataError(
-                f"{Argument(name)} is {number}, but these pairs have folds of their own, which are "
-                "used; leave it out"
+                f"{Argument(name)} is {number}, but these pairs define folds; leave it out"
             )
 
 
@@ -404,9 +403,9 @@ def _by_subject(
         return {}, []
     if not knows_people(scores):
         return {}, [
-            "the subjects of the pairs are not given, so there is no interval by subject; where "
-            "the names of templates hold them: "
-            f"--subject-from '{pattern_of_pairs(scores)}'"
+            "the subjects of the pairs are not given, so there is no interval by subject; if "
+            "template names contain the subjects, give --subject-from "
+            f"'{pattern_of_pairs(scores)}'"
         ]
     pooled = PooledRates(scores.subjects.tolist(), interval)
     with threads_for(scores):

@@ -18,7 +18,7 @@ class Candidate:
     """An entry of a list: a template, or a subject with its templates.
 
     `column` is the template that ties of stable order go by, and `decides` the one that is shown;
-    `distance` is None where it is no attempt.
+    `distance` is None where it is not an attempt.
     """
 
     column: int

@@ -38,11 +38,11 @@ class Cell:
     own : bool
         Whether it is genuine: of the probe's subject, or so by the mask.
     distance : float or None
-        Smaller is closer; None where it is no attempt.
+        Smaller is closer; None where it is not an attempt.
     score : float or None
         As given; None where it is never read.
     why : str
-        Why it is no attempt, or that it failed.
+        Why it is not an attempt, or that it failed.
     """
 
     column: int

@@ -62,7 +62,7 @@ def explain_verification(
         found.append(_counted(entry, times, enrolled))
     rule = _RULES[job.templates]
     if not row.scores.labelled:
-        rule = "each comparison is one attempt: genuine or impostor as the mask says"
+        rule = "each comparison is one attempt: genuine or impostor according to the mask"
     if claimed is not None:
         rule = "only claims are attempts: " + (
             "a claim meets all templates of the claimed subject, fused into one score"
@@ -422,7 +422,7 @@ class RowExplainer:
             elif not isinstance(job, IdentificationJob):
                 notes.append(
                     f"{TITLES[node]} is not explained: its counts are means over galleries of one "
-                    "template a subject"
+                    "template per subject"
                 )
             elif self.claim is None:
                 search = SearchedRow(self.cells, i, job, options, threshold)
@@ -468,7 +468,7 @@ class RowExplainer:
     def _require_verification(self) -> None:
         if not any(isinstance(job, VerificationJob) for job in self.jobs.values()):
             raise ProtocolError(
-                f"{Argument('claim')} is of verification, which protocol {self.card.name} has not"
+                f"{Argument('claim')} needs verification, and protocol {self.card.name} has none"
             )
         known = {str(label): label for label in self.scores.codes.values.tolist()}
         if self.scores.labelled and isinstance(self.claim, str):
@@ -540,8 +540,8 @@ def _require_explainable(card: Protocol) -> None:
     if card.has_folds:
         usual = for_layout(card.layout).name
         why = (
-            "has folds, each with a threshold and templates of its own; explain the row under "
-            f"{usual}, with {Argument('threshold')} as a number"
+            f"has folds with different thresholds and templates; explain the row under {usual}, "
+            f"with {Argument('threshold')} as a number"
         )
     elif card.verification is not None and card.verification.attempts is not None:
         why = "joins several probes to one attempt (verification.attempts), which has no row"

@@ -65,18 +65,16 @@ def load(
     Parameters
     ----------
     path
-        Or an address, as ``https://...`` or ``s3://...``: ``docs/large-data.md``.
-        ``.npz``: scores, a list of pairs, or embeddings, with labels and metadata.
-        ``.npy``: a matrix of scores, memory-mapped, with its labels beside it in ``x.labels.csv``,
-        or in ``x.probe.csv`` and ``x.gallery.csv``.
-        With `metric` or `gallery_embeddings`: embeddings, one a row.
-        Text, also compressed: a list of pairs with a score on each line; see ``docs/formats.md``.
-        ``.mat``: MATLAB 5 to 7.3, with the arrays of a .npz file, or ``query_f``,
-        ``query_label``, ``query_cam``, ``gallery_f``, ``gallery_label`` and ``gallery_cam``.
-        Text with `probe_labels` and `gallery_labels`: top-K lists, one query a line.
-        HDF5, zarr and safetensors stores, Parquet, Arrow, JSON lines and BEE matrices:
-        ``docs/formats.md``. A table of pandas, polars or Arrow: a list of pairs by the names of its
-        columns, or a matrix.
+        Or an address, as ``https://...`` or ``s3://...``: ``docs/large-data.md``. ``.npz``: scores,
+        a list of pairs, or embeddings, with labels and metadata. ``.npy``: a matrix of scores,
+        memory-mapped, with its labels beside it in ``x.labels.csv``, or in ``x.probe.csv`` and
+        ``x.gallery.csv``. With `metric` or `gallery_embeddings`: embeddings, one per row. Text,
+        also compressed: a list of pairs with a score on each line; see ``docs/formats.md``.
+        ``.mat``: MATLAB 5 to 7.3, with the arrays of a .npz file, or ``query_f``, ``query_label``,
+        ``query_cam``, ``gallery_f``, ``gallery_label`` and ``gallery_cam``. Text with
+        `probe_labels` and `gallery_labels`: top-K lists, one query per line. HDF5, zarr and
+        safetensors stores, Parquet, Arrow, JSON lines and BEE matrices: ``docs/formats.md``. A
+        table of pandas, polars or Arrow: a list of pairs by the names of its columns, or a matrix.
     scores_key, genuine_key, embeddings_key, gallery_embeddings_key, mask_key
         Names of arrays in a .npz file of another layout (columns, in a CSV list of pairs).
     gallery_embeddings

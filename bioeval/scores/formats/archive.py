@@ -135,7 +135,9 @@ class Archive(Arrays):
                 rest = file.read(1)  # the checksum is verified at the end
             require_text(array)
         if rest:
-            raise DataError(f"{self.path}: the array {key!r} is followed by more than it says")
+            raise DataError(
+                f"{self.path}: the array {key!r} is followed by more data than declared"
+            )
         return array
 
     def mapped(self, key: str) -> tuple[Any, FileCheck | None]:
@@ -167,7 +169,7 @@ class Archive(Arrays):
                 raise ValueError("its two headers differ")
             before = file.tell() - start
         if before + prod(header.shape) * header.dtype.itemsize != member.file_size:
-            raise ValueError("it does not end where its header says")
+            raise ValueError("its length differs from its header")
         return np.memmap(self.path, np.uint8, "r", start, (member.file_size,)), before
 
     def _pieces(self, key: str) -> Iterator[bytes]:
@@ -186,7 +188,7 @@ class Archive(Arrays):
                 left -= len(piece)
                 yield piece
             if file.read(1):
-                raise ValueError("it is followed by more than it says")
+                raise ValueError("it is followed by more data than declared")
 
 
 def _size_at_most(member: zipfile.ZipInfo, file_size: int) -> int:
@@ -242,7 +244,7 @@ def require_text(array: np.ndarray) -> None:
     codes = np.ascontiguousarray(array).reshape(-1).view(array.dtype.str[0] + "u4")
     wrong = codes[(codes >= _CODE_POINTS) | ((codes >= 0xD800) & (codes < 0xE000))]
     if len(wrong):
-        raise ValueError(f"it holds the code point {int(wrong[0]):#x}, which is no character")
+        raise ValueError(f"it holds the code point {int(wrong[0]):#x}, which is not a character")
 
 
 def write_npy(

@@ -58,7 +58,7 @@ def read_lfw_pairs(path: str | Path) -> NamedPairs:
     if not folds * each or len(pairs) != 2 * folds * each:
         raise DataError(
             f"{place}: has {len(pairs):,} pairs; expected {folds} x 2 x {each} = "
-            f"{2 * folds * each:,}, as its first line says"
+            f"{2 * folds * each:,}, from its first line"
         )
     images = []
     same = np.arange(len(pairs)) // each % 2 == 0
@@ -96,7 +96,7 @@ def scores_in_order(path: Path, values: np.ndarray, kind: str, options: ReadOpti
     if values.shape != (len(listed.images),):
         raise DataError(
             f"{path}: has {counted(values.size, 'scores')}, and {listed.path.name} lists "
-            f"{counted(len(listed.images), 'pairs')}; expected one score a pair, in their order"
+            f"{counted(len(listed.images), 'pairs')}; expected one score per pair, in their order"
         )
     names = [[f"{who} {number}" for who, number in pair] for pair in listed.images]
     pairs = Scores.from_pairs(
@@ -191,7 +191,7 @@ def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
     if len(shape) != 2:
         raise DataError(
             f"{file.path}: {key!r} has shape {shape}; expected a matrix (probes, gallery), or one "
-            "score a pair"
+            "score per pair"
         )
     return _read_matrix(named, key)
 
@@ -354,9 +354,9 @@ def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
         return pairs
     if genuine is None:
         raise DataError(
-            f"{file.path}: {key!r} is a list of {file.headers[key].shape[0]} scores but nothing "
-            f"says which are genuine; name the array of 0 and 1 with {say('genuine_key')}. It "
-            f"holds: {file.listing()}"
+            f"{file.path}: {key!r} is a list of {file.headers[key].shape[0]} scores without "
+            f"classes; name the array of 0 and 1 with {say('genuine_key')}. It holds: "
+            f"{file.listing()}"
         )
     pairs = Scores.from_pairs(
         file.read(key),
@@ -424,7 +424,7 @@ def _pairs_to_evaluate(
     if not sides.square:
         raise DataError(
             f"{file.path}: {say('pairs')} needs the same templates on both sides, but this file "
-            "has a gallery of its own"
+            "has a separate gallery"
         )
     listed = read_lfw_pairs(options.pairs)
     if IMAGE_NUMBER not in meta or meta[IMAGE_NUMBER].dtype.kind not in "iu":
@@ -482,7 +482,7 @@ def _read_pairs(
         row = int(np.argmax(wrong))
         raise DataError(
             f"{what}: the last column of pair {row} is {int(same[row])}; expected 1 for the same "
-            "subject and 0 for two (the last column says so where there are more than two)"
+            "subject and 0 for two subjects"
         )
     return a, b, same.astype(bool)
 
@@ -518,7 +518,7 @@ def _read_embeddings(named: NamedArrays) -> Scores:
         shape = file.headers[name].shape
         if len(shape) != 2:
             raise DataError(
-                f"{file.path}: {name!r} has shape {shape}; expected one embedding a row"
+                f"{file.path}: {name!r} has shape {shape}; expected one embedding per row"
             )
     m = file.headers[key].shape[0]
     n = file.headers[other].shape[0] if other else m

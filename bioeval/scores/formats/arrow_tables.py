@@ -137,7 +137,7 @@ class ArrowTable:
             return column.to_numpy(zero_copy_only=False)
         if types.is_nested(column.type):
             raise DataError(
-                f"{self._path}: {name} is of type {column.type}; expected one value a row"
+                f"{self._path}: {name} is of type {column.type}; expected one value per row"
             )
         column = column.dictionary_encode()
         codes = column.indices.to_numpy(zero_copy_only=False)

@@ -89,9 +89,9 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         both, rows, columns = _sigsets(path, lists)
         if not (both or rows):
             raise DataError(
-                f"{path}: has no labels; give {say('mask')}, a file that says which cells are "
-                f"genuine, or {say('probe_labels')} and {say('gallery_labels')}, which may be the "
-                f"sigset files {' and '.join(map(repr, lists))} that its first lines name"
+                f"{path}: has no labels; give {say('mask')}, a file that marks genuine cells, or "
+                f"{say('probe_labels')} and {say('gallery_labels')}, which may be the sigset "
+                f"files {' and '.join(map(repr, lists))} that its first lines name"
             )
         options = replace(options, labels=both, probe_labels=rows, gallery_labels=columns)
     probe, gallery = (
@@ -192,7 +192,7 @@ def _mask_of(path: Path) -> Path:
 
 
 def _losses(scores: Scores) -> list[str]:
-    lost = ["labels and metadata are left out: the mask says which cells are genuine"]
+    lost = ["labels and metadata are left out: only the mask marks genuine cells"]
     if scores.dtype != np.float32:
         lost.append(f"{scores.dtype} scores are rounded to float32")
     if scores.nan != "raise":
@@ -209,7 +209,7 @@ FORMAT = Format(
     looks="a BEE matrix",
     expected="a .mtx matrix",
     recognised_by="its first four lines",
-    cannot_hold="labels (its mask says which cells are genuine), metadata, float64",
+    cannot_hold="labels (its mask marks genuine cells), metadata, float64",
     recognise=_recognise,
     read=_read,
     options=("mask", "labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan"),

@@ -1,9 +1,9 @@
 """Similarities of the NIST Biometric Scores Set, release 1 (BSSR1), in the folders as shipped.
 
 ``sims/dos/face/C`` has one text file for each user, under the name of the user's signature: a line
-with the address of the publisher, a line with the number of scores, then one score a line, for each
-enrollee. ``users.xml`` (rows) and ``enrollees.xml`` (columns) in ``sets/dos``, or below it in the
-folder of the finger, say whose the signatures are.
+with the address of the publisher, a line with the number of scores, then one score per line, for
+each enrollee. ``users.xml`` (rows) and ``enrollees.xml`` (columns) in ``sets/dos``, or below it in
+the folder of the finger, say whose the signatures are.
 """
 
 from __future__ import annotations

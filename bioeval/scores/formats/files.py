@@ -73,7 +73,7 @@ def optional(module: str, path: Path, what: str, extra: str = "formats") -> Any:
 
 
 def existing_file(path: str | os.PathLike[str], what: str = "a file") -> Path:
-    """Return `path` if it is a file that is not empty; else raise an error that says what it is."""
+    """Return `path` if it is a file that is not empty; else raise an error that describes it."""
     path = require_path("path", path)
     if path.is_dir():
         if what == "a file" and (is_zarr(path) or shipments(path)):
@@ -215,9 +215,9 @@ def text_array(cells: list[str], where: str) -> np.ndarray:
     longest = max(map(len, cells), default=0)
     if longest * len(cells) > MOST_TEXT:
         raise DataError(
-            f"{where}: the longest of {len(cells):,} values has {longest:,} characters, beside "
-            f"which all of them would take more than {MOST_TEXT >> 20} Mi characters; expected "
-            "shorter values"
+            f"{where}: the longest of {len(cells):,} values has {longest:,} characters, so that "
+            f"all of them would need more than {MOST_TEXT >> 20} Mi characters; expected shorter "
+            "values"
         )
     return np.array(cells, dtype=str)
 

@@ -63,8 +63,8 @@ def read_side(
     pattern = looks_like(first)
     if pattern is not None:
         raise DataError(
-            f"{path}: its labels are names of images in the form of {pattern}, each a label of its "
-            f"own; say {say('names_of', pattern)} to read the identities"
+            f"{path}: its labels are names of images in the form of {pattern}, each a different "
+            f"label; give {say('names_of', pattern)} to read the identities"
         )
     return labels
 

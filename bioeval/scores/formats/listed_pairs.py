@@ -68,7 +68,7 @@ def as_matrix(
         else genuine
     )
     if truth is None:
-        raise DataError(f"{path}: does not say which pairs are genuine")
+        raise DataError(f"{path}: does not mark genuine pairs")
     matrix[cells] = values
     mask[cells] = np.where(truth, GENUINE, IMPOSTOR)
     written = int((mask != IGNORE).sum())
@@ -168,7 +168,7 @@ def _kind(path: Path, layout: PairLayout, options: ReadOptions) -> str:
     """Return the kind of the scores, from the file's declaration or the option."""
     if layout.kind is None and options.kind is None:
         raise DataError(
-            f"{path}: does not say whether its scores are distances or similarities; say "
+            f"{path}: does not state whether its scores are distances or similarities; give "
             f"{say('kind', 'distance')} or {say('kind', 'similarity')}, or name the column "
             f"distance or similarity{misspelt(layout.names)}"
         )
@@ -225,10 +225,10 @@ def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: st
         if getattr(options, option) is not None:
             raise DataError(f"{say(option)} has no meaning with {say('pairs')}; leave it out")
     known = "names its templates" if layout.templates or layout.subjects else ""
-    known = known or ("says which pairs are genuine" if layout.genuine is not None else "")
+    known = known or ("marks genuine pairs" if layout.genuine is not None else "")
     if known:
         raise DataError(
-            f"{table.path}: {known}; {say('pairs')} needs one score a line, in the order of its "
+            f"{table.path}: {known}; {say('pairs')} needs one score per line, in the order of its "
             f"pairs; leave out {say('pairs')}, or write the scores alone"
         )
     return scores_in_order(table.path, table.numbers[layout.score or 0], kind, options)
@@ -238,7 +238,7 @@ def _rules(options: ReadOptions) -> ListRules:
     """Return the rules for lines of a list that are not attempts of their own."""
     if options.session_from is not None and options.as_ != "matrix":
         raise DataError(
-            f"{say('session_from')} gives metadata, which a list of pairs has not; give "
+            f"{say('session_from')} needs metadata, which a list of pairs does not have; give "
             f"{say('as_', 'matrix')}, too, or leave the pairs of one session out of the list"
         )
     if options.as_ == "matrix" and options.keep:
@@ -319,7 +319,7 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
             both = _all_names(table, layout)
             pattern = subject_pattern(both) if both else None
             raise DataError(
-                f"{path}: does not say which pairs are genuine; give the list of trials as "
+                f"{path}: does not mark genuine pairs; give the list of trials as "
                 f"{say('trials')}, or the part of a name that is its subject as "
                 f"{say('subject_from', pattern)}{misspelt(layout.names)}"
             )
@@ -333,7 +333,7 @@ def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> JoinedT
         raise DataError(f"{path}: has no names of templates, by which {say('trials')} are found")
     if layout.genuine is not None:
         raise DataError(
-            f"{path}: {layout.names[layout.genuine]} says which pairs are genuine; leave out "
+            f"{path}: {layout.names[layout.genuine]} marks genuine pairs; leave out "
             f"{say('trials')}, or name the columns in a first line"
         )
     assert options.trials is not None
@@ -482,7 +482,7 @@ def _owners(table: Columns, column: TextColumn, subjects: TextColumn) -> np.ndar
         raise DataError(
             f"{table.at(row)}: the template {column.values[code]!r} is of the subject "
             f"{subjects.values[subjects.codes[row]]!r}, and on line {table.line(first)} of "
-            f"{subjects.values[whose[code]]!r}; a matrix needs templates with names of their own"
+            f"{subjects.values[whose[code]]!r}; a matrix needs a different name for each template"
         )
     who = np.empty(len(column.values), dtype=object)
     who[:] = [subjects.values[code] for code in whose]

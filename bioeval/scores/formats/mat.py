@@ -439,8 +439,8 @@ def _class_of(item: Any) -> str:
 def _recognise(found: Found) -> bool:
     if found.suffix == ".mat" and found.content == "an unknown binary file":
         raise DataError(
-            f"{found.path}: is no MATLAB file of version 5 to 7.3 (that of save -v4 is not read); "
-            "write it with save -v7"
+            f"{found.path}: is not a MATLAB file of version 5 to 7.3 (that of save -v4 is not "
+            "read); write it with save -v7"
         )
     # HDF5 named .mat is a 7.3 file of another program than MATLAB.
     return found.content == "mat" or found.content == HDF5 and found.suffix == ".mat"
@@ -498,7 +498,7 @@ class _MatWriter:
         """Add a whole array; text as rows of characters."""
         array = np.asarray(array)
         if array.dtype.kind not in "biufU" or array.dtype.itemsize > 8 and array.dtype.kind == "f":
-            raise DataError(f"{self._path}: {key!r} is {array.dtype}, which MATLAB has not")
+            raise DataError(f"{self._path}: {key!r} is {array.dtype}, which MATLAB does not have")
         if array.nbytes >= _MOST_BYTES:
             raise DataError(
                 f"{self._path}: {key!r} takes {array.nbytes:,} bytes, and a MATLAB 5 file holds "
@@ -514,8 +514,8 @@ class _MatWriter:
     def _check_text(self, key: str, array: np.ndarray) -> None:
         if array.ndim > 1:
             raise DataError(
-                f"{self._path}: {key!r} is text in {array.ndim} dimensions, which MATLAB has not; "
-                "save it as .h5"
+                f"{self._path}: {key!r} is text in {array.ndim} dimensions, which MATLAB does not "
+                "have; save it as .h5"
             )
         if any(word != word.rstrip(" \0") for word in array.reshape(-1).tolist()):
             raise DataError(

@@ -120,8 +120,8 @@ def read_template_pairs(listed: MediaList, options: ReadOptions) -> TemplatePair
         genuine = truth_of(table.text[layout.genuine], table, layout.names[layout.genuine])
     elif "subject" not in listed.columns:
         raise DataError(
-            f"{options.trials}: does not say which pairs are genuine, and {listed.path} has no "
-            f"subjects; expected 1 or 0 after the two templates, or {say('labels')} with subject_id"
+            f"{options.trials}: does not mark genuine pairs, and {listed.path} has no subjects; "
+            f"expected 1 or 0 after the two templates, or {say('labels')} with subject_id"
         )
     return TemplatePairs(a, b, genuine)
 

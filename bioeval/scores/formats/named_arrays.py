@@ -139,7 +139,7 @@ class NamedArrays:
             elif not foreign:
                 raise DataError(
                     f"{self.file.path}: the metadata {key!r} have shape {header.shape}; expected "
-                    f"({count},), one a template"
+                    f"({count},), one per template"
                 )
         if not (sides.square and (self.options.labels or self.options.probe_labels)):
             for name, key in self.options.meta.items():

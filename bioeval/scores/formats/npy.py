@@ -1,6 +1,6 @@
 """Matrices of scores, and embeddings, as .npy files with their labels in CSV files beside them.
 
-A file of embeddings has one row a template; the gallery's embeddings are another file. Arrays are
+A file of embeddings has one row per template; the gallery's embeddings are another file. Arrays are
 memory-mapped.
 """
 
@@ -180,7 +180,7 @@ def _read_in_order(path: Path, values: np.ndarray, options: ReadOptions) -> Scor
         values = values.reshape(-1)
     if values.ndim != 1 and not (values.ndim == 2 and options.labels):
         raise DataError(
-            f"{path}: has shape {values.shape}; expected one score a trial, or a matrix of "
+            f"{path}: has shape {values.shape}; expected one score per trial, or a matrix of "
             f"templates with a table of their subjects as {say('labels')}"
         )
     kind = _require_kind(path, options)
@@ -196,7 +196,7 @@ def _read_in_order(path: Path, values: np.ndarray, options: ReadOptions) -> Scor
 def _require_kind(path: Path, options: ReadOptions) -> str:
     if options.kind is None:
         raise DataError(
-            f"{path}: does not say whether its scores are distances or similarities; say "
+            f"{path}: does not state whether its scores are distances or similarities; give "
             f"{say('kind', 'distance')} or {say('kind', 'similarity')}"
         )
     return options.kind
@@ -317,9 +317,9 @@ def _read_embeddings(path: Path, values: Any, options: ReadOptions) -> Scores:
 def _write(scores: Scores, path: Path) -> None:
     """Write ``x.npy`` with its CSV files; all of them are replaced, or none."""
     if are_pairs(scores):
-        raise DataError(f"{path}: a list of pairs is no matrix; save it as .npz")
+        raise DataError(f"{path}: a list of pairs is not a matrix; save it as .npz")
     if isinstance(scores, TopKScores):
-        raise DataError(f"{path}: top-K lists are no matrix; save them as .npz")
+        raise DataError(f"{path}: top-K lists are not a matrix; save them as .npz")
     square = is_square(scores)
     if not square and np.isin(scores.probe_ids, scores.gallery_ids).any():
         raise DataError(

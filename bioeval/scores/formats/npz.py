@@ -102,7 +102,7 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
             if f"{side}_{name}" in RESERVED:
                 raise DataError(
                     f"the metadata {name!r} cannot be saved as {side}_{name}, which the layout "
-                    "has for itself; rename it"
+                    "reserves; rename it"
                 )
             arrays[f"{side}_{name}"] = column
     # Without labels, a mask of equal sides is taken for a square one.

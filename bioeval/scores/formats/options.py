@@ -27,7 +27,7 @@ from bioeval.scores.listed_templates import ListRules
 MISSING = ("raise", "skip")
 
 #: What is said of scores whose kind neither the file nor an option says.
-KIND_ASSUMED = "taken as distances: the file does not say what its scores are"
+KIND_ASSUMED = "taken as distances: the file does not state the kind of its scores"
 
 #: What a list of pairs is read as.
 READ_AS = ("pairs", "matrix")
@@ -194,7 +194,7 @@ def _check_pattern(name: str, pattern: str, example: str) -> None:
     try:
         groups = re.compile(pattern).groups
     except re.error as error:
-        raise DataError(f"{say(name, pattern)} is no regular expression: {error}") from None
+        raise DataError(f"{say(name, pattern)} is not a regular expression: {error}") from None
     if groups != 1:
         what = name.removesuffix("_from")
         raise DataError(

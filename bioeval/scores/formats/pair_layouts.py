@@ -230,7 +230,7 @@ def labelled(shape: Shape, options: ReadOptions) -> PairLayout | None:
     if not truths or len(words) > 1 or shape.columns > _MOST_COLUMNS:
         return None
     if not words and len(truths) > 1:
-        so = "could say which pairs are genuine"
+        so = "could mark genuine pairs"
         raise two_readings(shape, [i + 1 for i in truths], "only 0 and 1", so)
     genuine = words[0] if words else truths[0]
     score = _score_column(shape, [i for i in numbers if i != genuine])
@@ -283,7 +283,7 @@ def keyed(shape: Shape, options: ReadOptions) -> PairLayout | None:
 
 
 def only_scores(shape: Shape, options: ReadOptions) -> PairLayout | None:
-    """Return the layout of one score a line, all genuine; impostor scores are in another file."""
+    """Return the layout of one score per line, all genuine; impostor scores are in another file."""
     if shape.columns != 1 or not _kept(shape, like_number):
         return None
     return PairLayout(names=["score"], score=0)
@@ -303,8 +303,8 @@ def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
         for i in range(2):
             if {"2"} < {row[i] for row in shape.cells if len(row) == 2} <= {"1", "2"}:
                 raise DataError(
-                    f"{shape.path}: column {i + 1} holds 1 and 2, which do not say which is "
-                    "genuine; write 1 and 0, or genuine and impostor"
+                    f"{shape.path}: column {i + 1} holds 1 and 2; expected 1 and 0, or genuine "
+                    "and impostor"
                 )
     if layout is None or layout.header or layout.score is None:
         return layout
@@ -316,7 +316,7 @@ def find_layout(shape: Shape, options: ReadOptions) -> PairLayout | None:
         names = ", ".join(map(repr, shape.cells[0]))
         raise DataError(
             f"{shape.path}: line {shape.skipped + 1}: the columns {names} have no name that is "
-            f"known; say {say('scores_key', shape.cells[0][layout.score])} and "
+            f"known; give {say('scores_key', shape.cells[0][layout.score])} and "
             f"{say('genuine_key')}, or call them score and genuine"
         )
     return layout
@@ -332,22 +332,22 @@ def trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
         truths, numbers = _truths(shape), _kept(shape, like_number)
         truths = [i for i in truths if i not in numbers] or truths
         if len(truths) > 1:
-            so = "could say which pairs are genuine"
+            so = "could mark genuine pairs"
             raise two_readings(shape, [i + 1 for i in truths], "words such as target, 1 or 0", so)
         fractions = [i for i in numbers if any(_fraction(row[i]) for row in _rows(shape))]
         if shape.columns > _MOST_COLUMNS or not truths and (shape.columns != 2 or fractions):
             raise DataError(
-                f"{shape.path}: is no list of trials; expected two names and a word such as target "
-                "or nontarget, 1 or 0, on each line, or the names of genuine pairs alone "
+                f"{shape.path}: is not a list of trials; expected two names and a word such as "
+                "target or nontarget, 1 or 0, on each line, or the names of genuine pairs alone "
                 f"(impostor scores are {say('impostor')})"
             )
         names = [f"column {i}" for i in range(1, shape.columns + 1)]
         return PairLayout(names=names, genuine=truths[0] if truths else None)
     if layout.genuine is None and shape.columns > 2:
         raise DataError(
-            f"{shape.path}: no column says which trials are genuine; its columns are "
-            f"{', '.join(map(repr, layout.names))}, expected one called genuine, target or "
-            f"label, or another that {say('genuine_key')} names"
+            f"{shape.path}: no column marks genuine trials; its columns are "
+            f"{', '.join(map(repr, layout.names))}, expected one called genuine, target or label, "
+            f"or another that {say('genuine_key')} names"
         )
     return layout
 

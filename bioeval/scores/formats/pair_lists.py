@@ -126,7 +126,7 @@ def _read_shape(path: Path, shape: Shape, options: ReadOptions) -> Scores:
 
 
 def _wide(shape: Shape, options: ReadOptions) -> tuple[list[int], list[int]]:
-    """Return the columns of scores and of metadata of a matrix; none where it is no matrix."""
+    """Return the columns of scores and of metadata of a matrix; none if it is not a matrix."""
     names, *rows = shape.cells
     rows = [row for row in rows if len(row) == len(names)]
     if not rows or not is_wide(names, options):
@@ -142,7 +142,7 @@ def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
     if np.isin(table.numbers[score], (0, 1, -1)).all():
         columns.append(score)
     if columns:
-        so = "could say which pairs are genuine, or be as bob's lists have it"
+        so = "could mark genuine pairs, or have the layout of bob's lists"
         raise two_readings(shape, [i + 1 for i in sorted(columns)], "only 0 and 1", so)
     claimed, real = (table.text[i] for i in layout.subjects or (0, 0))
     attacks = all(is_attack(value.partition("/")[0]) for value in real.values)
@@ -160,13 +160,13 @@ def _two_files(
     """Read genuine scores and, from a second file, impostor scores or trials in order."""
     if layout.genuine is not None:
         raise DataError(
-            f"{shape.path}: {layout.names[layout.genuine]} says which pairs are genuine; leave out "
+            f"{shape.path}: {layout.names[layout.genuine]} marks genuine pairs; leave out "
             f"{say('impostor')}"
         )
     if options.impostor is None and options.trials is None:
         raise DataError(
-            f"{shape.path}: holds one number a line; if these are genuine scores, give the file of "
-            f"the impostor scores as {say('impostor')}; if they are in the order of a list of "
+            f"{shape.path}: holds one number per line; if these are genuine scores, give the file "
+            f"of the impostor scores as {say('impostor')}; if they are in the order of a list of "
             f"trials, give that as {say('trials')}"
         )
     if options.impostor is None:

@@ -158,9 +158,7 @@ def pair_losses(scores: Scores) -> list[str]:
         if names:
             lost.append(f"the metadata {', '.join(names)} are left out")
     if scores.kind == "order":
-        lost.append(
-            'a list of pairs does not say that these are orders: read it with `kind="order"`'
-        )
+        lost.append('a list of pairs does not record the kind order: read it with `kind="order"`')
     if scores.nan != "raise":
         lost.append(
             "what a failed comparison means is not said in a list: read it with "

@@ -162,8 +162,8 @@ def _species(
     attack = next((names.index(x) for x in SPECIES_NAMES if x in names), None)
     if attack is None and not truth:
         raise DataError(
-            f"{path}: does not say which presentations are attacks; expected a column 'attack' "
-            "with the species of each attack, or one of class words such as bonafide and spoof"
+            f"{path}: does not mark attack presentations; expected a column 'attack' with the "
+            "species of each attack, or one of class words such as bonafide and spoof"
         )
     if not truth:
         words = columns[attack] if attack is not None else []

@@ -103,7 +103,7 @@ class _Store(Arrays):
         return self.read(key), None
 
     def transpose(self, options: ReadOptions) -> tuple[str, ...]:
-        """Transpose matrices whose dimensions say so, and return a note on the scores.
+        """Transpose matrices whose dimensions are named in reverse, and return a note.
 
         A dimension is known by the labels along it, else by its name.
         """
@@ -449,7 +449,9 @@ def _write_safetensors(scores: Scores, path: Path) -> None:
     write_arrays(scores, out, path)
     for key, array in out.tensors.items():
         if array.dtype.str[1:].replace("b1", "?") not in {*_SAFETENSORS.values(), "?"}:
-            raise DataError(f"{path}: {key!r} is {array.dtype}, which a safetensors file has not")
+            raise DataError(
+                f"{path}: {key!r} is {array.dtype}, which a safetensors file cannot hold"
+            )
     with replacing(path) as part:
         numpy.save_file(out.tensors, part, metadata=out.words)
 

@@ -31,7 +31,7 @@ def _read(path: Path, options: ReadOptions) -> TopKScores:
         for side in ("probe", "gallery")
     }
     lists = _parse(path)
-    sides["probe"].expect(len(lists), "lists, one a query")
+    sides["probe"].expect(len(lists), "lists, one per query")
     return TopKScores(
         from_zero(lists, len(sides["gallery"].label), options.first_index, f"{path}", guess=True),
         sides["probe"].label,
@@ -65,8 +65,8 @@ def _parse(path: Path) -> np.ndarray:
     longest = max(map(len, rows))
     if len(rows) * longest > MOST_TEXT:
         raise DataError(
-            f"{path}: one of its {len(rows):,} lists has {longest:,} entries, beside which all of "
-            f"them would take more than {MOST_TEXT >> 20} Mi entries; expected shorter lists"
+            f"{path}: one of its {len(rows):,} lists has {longest:,} entries, so that all of them "
+            f"would need more than {MOST_TEXT >> 20} Mi entries; expected shorter lists"
         )
     lists = np.full((len(rows), longest), -1, dtype=np.int64)
     for row, entries in enumerate(rows):
@@ -94,7 +94,7 @@ def from_zero(
         if guess and not (from_0 or from_1):
             raise DataError(
                 f"{where}: the numbers {int(listed.min())} to {int(listed.max())} of {size} "
-                "gallery entries do not show whether the first entry is 0 or 1; say "
+                "gallery entries do not show whether the first entry is 0 or 1; give "
                 f"{say('first_index', 0)} or {say('first_index', 1)}"
             )
         first_index = int(guess and from_1 and not from_0)
@@ -106,7 +106,7 @@ def from_zero(
 
 FORMAT = Format(
     name="top-k text",
-    holds="top-K lists, one query a line; labels of both sides are given as files",
+    holds="top-K lists, one query per line; labels of both sides are given as files",
     looks="text",
     expected="a text file, which is read as top-K lists",
     recognised_by="`--probe-labels` and `--gallery-labels`",

@@ -47,7 +47,7 @@ def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
         row, cell = int(np.argmax(column.codes == code)), column.values[code]
         more = ""
         if cell == "2" and "1" in column.values:
-            more = "; 1 and 2 do not say which is genuine"
+            more = "; 1 and 2 do not mark genuine pairs"
         raise DataError(
             f"{table.at(row)}: {name} is {cell!r}; expected one of 1, true, genuine, target, "
             f"match, 0, false, impostor, nontarget, nonmatch{more}"
@@ -129,7 +129,7 @@ def _columns_of_keys(
             first = column.values[0]
             raise DataError(
                 f"{trials.path}: has none of the names that {table.path.name} scores, such as "
-                f"{first!r}; expected trials of the same files, with names spelled the same"
+                f"{first!r}; expected trials of the same files, with the same spelling of names"
             )
         chosen.append(best)
     return tuple(chosen)
@@ -250,8 +250,8 @@ def truth_in_order(path: Path, count: int, options: ReadOptions) -> np.ndarray:
     flags = truth_of(table.text[layout.genuine], table, name)
     if len(flags) != count:
         raise DataError(
-            f"{path}: has {count:,} scores without names, and {trials.name} {len(flags):,} trials; "
-            "expected one score a trial, in their order"
+            f"{path}: has {count:,} scores without names, and {trials.name} {len(flags):,} "
+            "trials; expected one score per trial, in their order"
         )
     return flags
 

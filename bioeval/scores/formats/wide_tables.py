@@ -79,8 +79,8 @@ def wide_scores(
         )
     if options.kind is None:
         raise DataError(
-            f"{path}: is a matrix, and does not say whether its scores are distances or "
-            f"similarities; say {say('kind', 'distance')} or {say('kind', 'similarity')}"
+            f"{path}: is a matrix, and does not state whether its scores are distances or "
+            f"similarities; give {say('kind', 'distance')} or {say('kind', 'similarity')}"
         )
     square_named, names = names[0].casefold() == _ROW_NAMES[0], names[1:]
     sides = [np.array(side, dtype=str) for side in (labels, names)]
@@ -226,7 +226,7 @@ def wide_losses(scores: Scores, kept: tuple[str, ...]) -> list[str]:
         lost.append(f"the metadata {', '.join(names)} are left out")
     if scores.dtype.name not in kept:
         lost.append(f"{scores.dtype} scores become float64")
-    lost.append(f'a table does not say what its scores are: read it with `kind="{scores.kind}"`')
+    lost.append(f'a table does not record the kind of scores: read it with `kind="{scores.kind}"`')
     if scores.nan != "raise":
         lost.append(
             f'what a failed comparison means is not said: read it with `nan="{scores.nan}"`'

@@ -312,6 +312,6 @@ def _within(value: Any, people: int) -> np.ndarray:
         raise DataError(f"{Argument('within')} is {value!r}; expected numbers in [0, {MOST_SD:g}]")
     if array.ndim == 1 and len(array) != people:
         raise DataError(
-            f"{Argument('within')} has {len(array)} values; expected 1, or {people}, one a person"
+            f"{Argument('within')} has {len(array)} values; expected 1, or {people}, one per person"
         )
     return np.broadcast_to(array, (people,))

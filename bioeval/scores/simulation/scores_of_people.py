@@ -185,7 +185,7 @@ def simulate(
     for name, value in foreign.items():
         if value is not None:
             raise DataError(
-                f"{Argument(name)} is {value!r}, which model {model!r} has not; {other!r} has"
+                f"{Argument(name)} is {value!r}, an option of model {other!r}, not of {model!r}"
             )
     rows = None
     if attacks is None and presentations is not None:

@@ -26,7 +26,7 @@ CELLS = 1 << 21
 
 
 def are_few(reader: BlockReader, size: int) -> bool:
-    """Whether no subject has more than `MOST_CHOICES` choices of so many templates."""
+    """Whether no subject has more than `MOST_CHOICES` choices of this many templates."""
     counts = np.unique(np.diff(reader.gallery.starts)).tolist()
     return all(math.comb(n, min(size, n)) <= MOST_CHOICES for n in counts)
 

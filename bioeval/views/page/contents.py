@@ -107,7 +107,7 @@ def _lists(explained: RowExplanation, name: str) -> Iterator[PageTable]:
         zip(lists_of(explained), lists_of(explained, shorten=False), strict=True), start=1
     ):
         shortened = any(line.number > 1 for line in shown.lines)
-        note = ["What decides is shown, the rest is counted."] if shortened else []
+        note = ["Decisive entries are shown; the others are counted."] if shortened else []
         yield replace(_list(shown, explained, f"{name}-{k}", note), folds=False)
         if shortened and len(whole.lines) <= MOST_ENTRIES:
             table = _list(whole, explained, f"{name}-{k}-whole", [])
@@ -210,7 +210,7 @@ def _taken_out(
 
 
 def _chosen_rates(state: LiveState, drawing: Drawing) -> list[tuple[str, int, Number]]:
-    """Return the rates that stand beside the picture of one system, with their colours."""
+    """Return the rates beside the picture of one system, with their colours."""
     if drawing.several or state.leader is None:
         return []
     found = next((x for x in state.rows() if x[0] is state.leader), None)

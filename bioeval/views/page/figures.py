@@ -165,10 +165,12 @@ _Y = (HEIGHT - BOTTOM, TOP)
 
 _BOUNDED = ("roc", "error_rates", "dir_far", "cmc")
 _TOGETHER = (
-    "The band holds along the whole curve at once; where it is dashed, at each threshold or rank "
-    "by itself."
+    "The band is simultaneous along the curve; its dashed parts hold at each threshold or rank "
+    "alone."
 )
-_BAND = "Where no error was seen the band is the bound by the number of people, and may be wide."
+_BAND = (
+    "Where there are no errors, the band is the bound from the number of people and may be wide."
+)
 
 #: Colours of the two classes, and of the rates of their errors.
 GENUINE, IMPOSTOR = 0, 1

@@ -193,7 +193,7 @@ class LiveState:
         return self.leader is not None and part.group == self.leader.group
 
     def shares_units(self, part: LivePart) -> bool:
-        """Return whether a part can be at the leader's threshold, if that is asked for."""
+        """Return whether a part can use the threshold of the leader on request."""
         return self.leader is not None and part.part.units == self.leader.part.units
 
     def thresholds(self) -> dict[tuple[str, str], float]:

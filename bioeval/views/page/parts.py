@@ -87,7 +87,7 @@ def parts_of(results: Any, name: str = "") -> list[PageItem]:
     """Return the datasets of a result: a Dataset, a DataTree, or a mapping of system to either."""
     found = [replace(part, place=i) for i, part in enumerate(_found(results, name))]
     if not found:
-        raise DataError("the results hold no dataset; expected what a function of bioeval returned")
+        raise DataError("the results hold no dataset; expected the result of a function of bioeval")
     seen: set[tuple[str, str]] = set()
     for part in found:
         key = part.system, part.task

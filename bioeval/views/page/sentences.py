@@ -86,7 +86,7 @@ def _has_rates(live: LivePart) -> bool:
 
 
 def _of_system(own: list, at: dict, state: LiveState) -> Iterator[Sentence]:
-    """Say what a system does at its threshold, or at its rank."""
+    """Describe a system at its threshold, or at its rank."""
     live, threshold, row = _moving(own, at)
     if live is None:
         return
@@ -175,7 +175,7 @@ def _opened(state: LiveState, chosen_on: str) -> Sentence:
     rule = chosen.rule or "that of the equal error rate"
     if chosen.target is not None:
         rule = f"the loosest with FAR at most {per_cent(chosen.target)}"
-    where = "on these same data: the rates there are optimistic."
+    where = "on these data, so the rates are optimistic."
     where = f"on {chosen_on}." if chosen_on else where
     if chosen.exact == chosen.threshold:
         return [*said, f"is {rule}, chosen {where}"]
@@ -195,7 +195,7 @@ def _on_new_people(study: PageItem | None) -> Sentence:
     """Return the sentence on rates with new people, from folds of subjects, or unknown."""
     if study is None:
         return [
-            "What to expect of new people was not estimated here: ",
+            "Rates for new people were not estimated: ",
             Text("bioeval threshold", code=True),
             " chooses the threshold on some of the people and tests it on the others.",
         ]
@@ -206,7 +206,7 @@ def _on_new_people(study: PageItem | None) -> Sentence:
         folds += f" of {ds.attrs.get('templates', 'single')}-template verification"
     begin = "On new people, "
     if "assured_sentence" in ds.attrs:
-        begin = "The threshold that these data alone would allow: on new people, "
+        begin = "The threshold without assurance: on new people, "
     said: Sentence = [begin, _mean(study, "far"), " of impostor attempts are accepted"]
     said += _between(study, "far")
     if missed := _missed(study):
@@ -329,7 +329,7 @@ def _table(
     if any(_missed(study) is not None for study in studies.values()):
         note += " \u2717: more on new people than the threshold was chosen for."
     if studies:
-        note += " Intervals on new people are over folds, others of these data."
+        note += " Intervals on new people are over folds; the others are for these data."
     return PageTable("systems", caption, heads, body, note, live=True)
 
 
@@ -402,12 +402,8 @@ def _common(
     if state.chosen.target is not None:
         rule = f"FAR at most {per_cent(state.chosen.target)}"
     chosen_on = str(ranked[0][0].part.dataset.attrs.get("chosen_on", ""))
-    where = f"on {chosen_on}" if chosen_on else "on these same data: the rates there are optimistic"
-    yield [
-        translate(
-            f"Each system is at the loosest threshold of its own with {rule}, chosen {where}."
-        )
-    ]
+    where = f"on {chosen_on}" if chosen_on else "on these data, so the rates are optimistic"
+    yield [translate(f"Each system is at its own loosest threshold with {rule}, chosen {where}.")]
     if not any(_is_study(part) for part in parts):
         yield _on_new_people(None)
 
@@ -493,7 +489,7 @@ def _others(part: PageItem) -> Iterator[Sentence]:
             ]  # fmt: skip
     elif part.task == "extrapolated_far":
         if reason := str(ds.attrs["reason"]):
-            yield [f"By a model, no threshold below the data: {reason}."]
+            yield [f"The model gives no threshold below the measurable FAR: {reason}."]
         elif ds.sizes["threshold"] == 1:
             yield [
                 "By a model, not measured: at the threshold ",

@@ -31,10 +31,10 @@ def _attempts(parts: list[PageItem]) -> Iterator[tuple[PageItem, str]]:
         text = str(part.dataset.attrs.get(NOT_SHARED, ""))
         if not text and numbers != known:
             text = (
-                f"{system} and {part.system} did not make the same attempts: {system} "
-                f"{known[0]:,} genuine and {known[1]:,} impostor, {part.system} {numbers[0]:,} "
-                f"and {numbers[1]:,}"
+                f"{system} and {part.system} have different attempts: {system} {known[0]:,} "
+                f"genuine and {known[1]:,} impostor, {part.system} {numbers[0]:,} and "
+                f"{numbers[1]:,}"
             )
         if text:
-            text += ". Rates are of different data; bioeval compare is over what both have"
+            text += ". Rates are of different data; bioeval compare uses the common data"
             yield part, text

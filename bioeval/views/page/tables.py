@@ -358,7 +358,7 @@ def support(expected: float) -> str:
     if expected >= 3:
         return "weak: fewer than 30 errors expected (rule of 30)"
     if expected >= 1:
-        return "not supported at 95 % even without an error (rule of 3)"
+        return "not supported at 95 %, even without an error (rule of 3)"
     return "not supported: the same as at FAR = 0"
 
 

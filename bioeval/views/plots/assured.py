@@ -39,7 +39,7 @@ class AssuredDisplay(OneResultDisplay):
         """Why there is nothing to draw; empty if there is something."""
         if len(self.threshold) > 1:
             return ""
-        return str(self._dataset.attrs["assured_reason"]) or "one threshold alone was looked at"
+        return str(self._dataset.attrs["assured_reason"]) or "only one threshold was evaluated"
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the rates, the target, and the thresholds with and without assurance."""

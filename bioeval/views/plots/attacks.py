@@ -22,7 +22,7 @@ from bioeval.views.plots.select_datasets import System, as_plot_text, joined, pi
 
 
 class AttackDetDisplay(DetDisplay):
-    """DET curves; ``x`` is FAR or the IAPAR of a species and ``y`` is FRR, one a threshold."""
+    """DET curves; ``x`` is FAR or the IAPAR of a species and ``y`` is FRR, one per threshold."""
 
     spec = replace(
         DetDisplay.spec, plot="attack_det", title="DET of impostors and attacks",

@@ -169,7 +169,7 @@ def undefined(dataset: xr.Dataset, variable: str) -> str:
         return "no query has a match: mReP is not defined"
     if variable == "mfr" or (variable == "far" and scalar(dataset, "open_queries") == 0):
         name = "mFR" if variable == "mfr" else "FAR"
-        return f"every query's identity is in the gallery: {name} is not defined"
+        return f"the identity of every query is in the gallery: {name} is not defined"
     role = "impostor" if variable in ("far", "grr") else "genuine"
     name = variable.upper()
     if attempts(dataset, role) == 0:
@@ -196,8 +196,8 @@ def kind_of(systems: Sequence[System], plot: str) -> str:
     if len(set(kinds.values())) > 1:
         said = ", ".join(f"{name!r} holds {PLURALS.get(k, k)}" for name, k in kinds.items())
         raise DataError(
-            f"be.plot.{plot}: {said}, which have no axis in common; draw each on axes of its "
-            "own, with ax="
+            f"be.plot.{plot}: {said}, which have no axis in common; draw each on its own axes, "
+            "with ax="
         )
     return next(iter(kinds.values()))
 

@@ -141,10 +141,10 @@ class ErrorDiscardDisplay(CurvesDisplay):
     spec = CurveSpec(
         "error_discard", "Error against discard", "fraction", {"frr": ""},
         "Discarded fraction of the samples, those of lowest quality",
-        "False reject rate of what is left, FRR", terms=("", ("frr",)), marked=False,
+        "False reject rate of the remaining samples, FRR", terms=("", ("frr",)), marked=False,
         limits=_discard_limits, over=_of_samples, curve=_discard_curve, text=_with_area,
         details=lambda _: [
-            "pAUC: area from 0 to 0.2 over that of an FRR that stays as it is"
+            "pAUC: area from 0 to 0.2, relative to a constant FRR"
         ],
     )  # fmt: skip
 
@@ -307,7 +307,7 @@ class LorenzDisplay(CurvesDisplay):
     spec = CurveSpec(
         "lorenz", "Lorenz curves of errors", "", {k: words for k, (words, *_) in _ERRORS.items()},
         "Proportion of subjects, those with fewest errors first", "Proportion of errors",
-        details=lambda _: ["grey: as many errors of each subject"], over=_of_errors,
+        details=lambda _: ["grey: equal errors for all subjects"], over=_of_errors,
         curve=_lorenz_curve, text=_with_gini, marked=False, size=look.SQUARE,
         limits=lambda _: {"xlim": (-0.01, 1.01), "ylim": (-0.01, 1.01)}, reference=_equality,
         at=0.7,

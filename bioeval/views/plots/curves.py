@@ -376,10 +376,10 @@ class CurvesDisplay(Display):
             attrs = self.curves[name].system.dataset.attrs
             if "interval_method" in attrs:
                 confidence, method = 100 * float(attrs["confidence"]), interval_method(attrs)
-                by_itself = f"at each {self.spec.by_itself} by itself"
+                by_itself = f"at each {self.spec.by_itself} alone"
                 if attrs.get("band") == "simultaneous":
                     apart = f" (dashed: {by_itself})" if name in self.pointwise_ else ""
-                    by_itself = f"along the whole curve at once{apart}"
+                    by_itself = f"simultaneous along the curve{apart}"
                 said.append(f"bands: {confidence:g} % {by_itself}, {method}")
         return list(dict.fromkeys(said))
 

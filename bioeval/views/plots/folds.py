@@ -453,7 +453,7 @@ class SpreadDisplay(OneResultDisplay):
         number = self._dataset["genuine_attempts"].size
         lines = [
             f"{counted(number, f'{unit_of(attrs)}s')}; {_limits(attrs)}",
-            "each row on a scale of its own, from its smallest value to its largest",
+            "each row on its own scale, from its smallest to its largest value",
         ]
         self._titled(title, name, lines)
         return self

@@ -86,9 +86,7 @@ class _Panels(OneResultDisplay):
             lines.append(f"{text} is not defined in any bin")
         if "interval_method" in attrs:
             confidence = 100 * float(attrs["confidence"])
-            lines.append(
-                f"bands{of}: {confidence:g} % in each bin by itself, {interval_method(attrs)}"
-            )
+            lines.append(f"bands{of}: {confidence:g} % in each bin alone, {interval_method(attrs)}")
         self.figure_.align_ylabels(self.axes_)
         self._titled(title, name, lines)
 

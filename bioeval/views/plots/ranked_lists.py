@@ -103,7 +103,7 @@ class RankedListsDisplay(Display):
         for side in ax.spines.values():
             side.set_visible(False)
         name = name or str(self._dataset.attrs["system"])
-        lines = ["filled: a match; bars: what each threshold retrieves"]
+        lines = ["filled: a match; bars: entries that each threshold retrieves"]
         look.titled(ax, f"Ranked lists: {name}" if name else "Ranked lists", lines)
         return self
 

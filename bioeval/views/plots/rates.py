@@ -424,7 +424,7 @@ class ErrorRatesDisplay(CurvesDisplay):
         )  # fmt: skip
 
     def _limit(self) -> list[str]:
-        """Limit the axis to where the rates change, and say what is left out."""
+        """Limit the axis to the range where rates change, and return a note on the rest."""
         ends, xs = [], []
         for curve in self.defined:
             known = np.isfinite(curve.x)

@@ -79,7 +79,7 @@ def _figure(display: Any) -> Any:
         if hasattr(root, "savefig"):
             return root
     raise DataError(
-        f"{type(display).__name__} has no figure; expected what a function of be.plot returned, "
+        f"{type(display).__name__} has no figure; expected the result of a function of be.plot, "
         "or a matplotlib Figure"
     )
 
@@ -103,7 +103,7 @@ def save_all(
         require_choice("the format", name, FORMATS)
     folder = require_path("directory", directory)
     if folder.exists() and not folder.is_dir():
-        raise DataError(f"{folder}: is a file; expected a folder, which is made if need be")
+        raise DataError(f"{folder}: is a file; expected a folder, or a new name")
     folder.mkdir(parents=True, exist_ok=True)
     plots = [plot for plot in PLOTS.values() if not (overlaid and plot.one_system)]
     written = []

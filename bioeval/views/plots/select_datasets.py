@@ -51,7 +51,7 @@ def pick_one(data: Any, plot: str) -> System:
         names = ", ".join(repr(system.name) for system in found)
         raise DataError(
             f"be.plot.{plot} shows one system, but {len(found)} are given ({names}); draw each on "
-            "axes of its own, with ax="
+            "its own axes, with ax="
         )
     return found[0]
 
@@ -168,7 +168,7 @@ def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
         fits = [p.name for p in PLOTS.values() if any(_fits(dataset, x) for x in p.needs)]
         hint = ""
         if plot.name in fits:
-            hint = "; draw each kind of result on axes of its own, with ax="
+            hint = "; draw each kind of result on its own axes, with ax="
         elif fits:
             hint = (
                 f"; be.plot.{' or '.join(filter(None, (', '.join(fits[:-1]), fits[-1])))} draws it"

@@ -26,11 +26,11 @@ _STYLES = {GENUINE: "bold"}
 
 _LEGEND = {
     "verification": "GA, FR: genuine accepted, rejected. FA, GR: impostor accepted, rejected.",
-    "open_set": "DI(t, k): detected and identified at rank k. FR: no mate within t at rank 1. FA, "
-    "GR: an impostor probe with, or without an entry within t.",
-    "closed_set": "CMS(k): found at rank k, and so at every later one.",
-    "reid": "CMC(k): found at rank k, and so at every later one. AP: each match adds its precision "
-    "/ matches. INP: matches / rank of the last one.",
+    "open_set": "DI(t, k): detected and identified at rank k. FR: no mate within t at rank 1. "
+    "FA, GR: an impostor probe with or without an entry within t.",
+    "closed_set": "CMS(k): found at rank k or better.",
+    "reid": "CMC(k): found at rank k or better. AP: each match adds its precision / matches. "
+    "INP: matches / rank of the last one.",
 }
 
 
@@ -225,7 +225,7 @@ class StepsTable:
             yield Text("")
             yield indented(_so_far(explained, sums))
         yield Text("")
-        yield Text("Rates: each over the attempts of its own class", style="bold underline")
+        yield Text("Each rate is over the attempts of its own class", style="bold underline")
         yield indented(_rates(totals[-1]))
         yield from _legend(walks)
 

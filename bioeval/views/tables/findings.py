@@ -41,7 +41,9 @@ class FindingsTable:
 
     def _verdict(self) -> Text:
         if self.check.misleads:
-            return Text(f"{self.check.in_words()}: a result of these data would mislead", "red")
+            return Text(
+                f"{self.check.in_words()}: results of these data would be misleading", "red"
+            )
         if self.check.of("warning", "note"):
             return Text(f"{self.check.in_words()}; no error")
         return Text("nothing found")

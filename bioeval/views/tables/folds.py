@@ -132,13 +132,13 @@ def _details(dataset: xr.Dataset) -> Iterator[str]:
         attempts.append(f"{int(dataset['impostor_attempts'].sum()):,} impostor")
     if "unenrolled_attempts" in dataset:
         number = int(dataset["unenrolled_attempts"].sum())
-        attempts.append(f"{number:,} by probes not enrolled, counted apart")
+        attempts.append(f"{number:,} by probes not enrolled, counted separately")
     if "attack_attempts" in dataset:
         species = f"{dataset.sizes['species']:,} species"
         attempts.append(f"{int(dataset['attack_attempts'].sum()):,} attacks of {species}")
     yield f"test attempts of all {unit_of(dataset.attrs)}s: {', '.join(attempts)}"
     if "claims" in dataset.attrs:
-        yield f"claims drawn anew for each part by {dataset.attrs['claims']}"
+        yield f"claims drawn for each part by {dataset.attrs['claims']}"
     if "threshold" in dataset:
         t = dataset["threshold"].values
         t = t[np.isfinite(t)]

@@ -169,7 +169,7 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
     ranked = SampleSize(int(queries) if queries else None, None, subjects)
     absent = SampleSize(int(opened) if opened else None, None, others if opened else 0)
     why = "no query has a match" if queries == 0 else ""
-    why_open = "every query's identity is in the gallery" if opened == 0 else ""
+    why_open = "the identity of every query is in the gallery" if opened == 0 else ""
     decimals = _decimals(int(queries or 0))
     for scalar in (*GOM_POINTS, *QUERY_MEANS):
         of_open = scalar.name in ("mfr_area", "tau_nz")

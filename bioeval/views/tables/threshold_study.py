@@ -55,7 +55,7 @@ class StudyTable:
         if promised:
             yield Text(self._translate(promised), "bold")
             yield from self._assured()
-            what = what.replace("Install: accept", "These data alone would allow: accept")
+            what = what.replace("Install: accept", "Without assurance: accept")
         yield Text(what, "" if promised else "bold")
         rule = self._translate(str(attrs["threshold_rule_in_words"]))
         yield indented(Text(f"by {rule}, chosen on all data", "dim"))
@@ -147,7 +147,7 @@ class StudyTable:
         if "impostors_for_3" not in v:
             return
         yield Text("")
-        yield Text("How far the data reach", style="bold")
+        yield Text("FAR that the data support", style="bold")
         have = f"{int(v['subjects']):,}" if "subjects" in v else "-"
         apart = f"{int(v['disjoint_pairs']):,}" if "disjoint_pairs" in v else "-"
         heads, cells = ["impostor pairs", "missing", "subjects", "disjoint pairs"], [have, apart]

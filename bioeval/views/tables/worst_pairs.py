@@ -31,13 +31,16 @@ class WorstPairsTable:
             yield indented(_table(of_kind) if of_kind.sizes["pair"] else Text("none", "dim"))
         if self.pairs.sizes.get("suspect"):
             yield Text("")
-            yield Text("Templates nearer to another label than to their own", style="bold")
+            yield Text("Templates nearer to another subject than to their own", style="bold")
             yield indented(_suspects(self.pairs))
         yield from self._remarks()
 
     def _remarks(self) -> Iterator[Any]:
         yield Text("")
-        yield Text(f"Row, column: in the matrix, from 0; {self.pairs.attrs['pairs']}.", "dim")
+        yield Text(
+            f"Row and column are positions in the matrix, from 0; {self.pairs.attrs['pairs']}.",
+            "dim",
+        )
         errors = int(self.pairs["label_error"].sum())
         if errors:
             yield Text(f"Labels?: {self.pairs.attrs['label_error_rule']}.", "yellow")

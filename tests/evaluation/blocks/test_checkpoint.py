@@ -185,7 +185,7 @@ def test_a_damaged_manifest_is_refused(tmp_path):
 
 def test_a_folder_of_other_things_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("x")
-    with pytest.raises(be.CheckpointError, match="is no checkpoint, and not empty"):
+    with pytest.raises(be.CheckpointError, match="is neither a checkpoint nor empty"):
         be.tally(population(), checkpoint=tmp_path)
     assert [x.name for x in tmp_path.iterdir()] == ["thesis.tex"]
     with pytest.raises(be.CheckpointError, match=r"thesis\.tex: is a file; give a new folder"):

@@ -259,7 +259,7 @@ def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     ("words", "says"),
     [
         (["--assure", "0.9"], "--assure needs folds"),
-        (["--guaranteed", "--protocol", "course-kfold"], "--guaranteed is of --assure P"),
+        (["--guaranteed", "--protocol", "course-kfold"], "--guaranteed needs --assure P"),
         (["--assure", "0.9", "--protocol", "course-kfold"], "what can be assured is a FAR"),
         (["--assure", "1", "--protocol", "course-kfold"], "--assure"),
     ],

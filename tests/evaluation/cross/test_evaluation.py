@@ -580,7 +580,7 @@ def test_the_sizes_of_galleries_are_said_first(task):
     scores = be.Scores(values, subject[probes], subject[enrolled])
     fold = np.concatenate([subject[probes], subject[enrolled]]) % 5
     ds = be.cross_evaluate(scores, be.partition.PredefinedFolds(fold), task=task)
-    said = "galleries: training 14 to 15 subjects, test in 3 to 4: not comparable"
+    said = "galleries: training 14 to 15 subjects, test 3 to 4: not comparable"
     assert ds.attrs["galleries"] == said
     lines = [line.strip() for line in as_text(FoldTable(ds), 100).splitlines()]
     heading = next(i for i, line in enumerate(lines) if "identification" in line)

@@ -175,7 +175,7 @@ def test_what_is_no_fixed_gallery_is_refused():
     with pytest.raises(be.DataError, match="task is 'closed_set'"):
         be.study_threshold(scores, "far=0.1", task="closed_set")
     study = be.study_threshold(scores, "far=0.4", assure=0.9, **SHORT)
-    with pytest.raises(be.DataError, match="a study of open set"):
+    with pytest.raises(be.DataError, match="an open-set study"):
         be.check_claim(be.simulate(10, 2), study, far=0.4)
 
 

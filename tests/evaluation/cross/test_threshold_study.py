@@ -67,7 +67,7 @@ def test_pairs_with_folds_have_no_others():
     ds = be.study_threshold(pairs, "accuracy")
     assert dict(ds.sizes) == {"repeat": 1, "fold": 4}
     assert 0 < ds.optimistic_far_low < ds.optimistic_far < ds.optimistic_far_high
-    with pytest.raises(DataError, match="folds is 5, but these pairs have folds of their own"):
+    with pytest.raises(DataError, match="folds is 5, but these pairs define folds"):
         be.study_threshold(pairs, folds=5)
     unknown = be.study_threshold(be.Scores.from_pairs(pairs.values, same, folds=fold), "eer")
     assert math.isnan(unknown.optimistic_far_low.item())
@@ -217,7 +217,7 @@ def test_of_pairs_it_speaks_of_what_was_divided():
         more = {} if pairs.pair_folds is not None else {"folds": 2, "repeats": 2}
         ds = be.study_threshold(pairs, ("far", 0.1), **more)
         text = " ".join(plain(StudyTable(ds), 100).split())
-        assert f"New {people}: mean over folds whose {units} the threshold had not seen" in text
+        assert f"New {people}: mean over the test {units} of the folds" in text
         column = "by subject " * (pairs.pair_subjects is not None)  # else unknown
         assert f"where chosen {column}new {people} over folds" in text
         assert ("pairs are divided, not subjects" in text) == (units == "pairs")

@@ -203,7 +203,7 @@ def test_classes_of_pairs_are_no_subjects(faces, labels, named, measure):
 def test_a_label_of_its_own_for_each_sample_is_no_subject(faces):
     x, subject = faces
     y = np.arange(len(x)) + 0.5
-    with pytest.raises(DataError, match="a label of its own for each of"):
+    with pytest.raises(DataError, match="a different label for each of"):
         be.eer_scorer(Remembering(), x, y)
     lone = subject == subject[0]
     assert np.isnan(be.eer_scorer(Remembering(), x[lone], subject[lone]))  # one subject

@@ -86,7 +86,7 @@ def test_numbers_of_a_table(tmp_path):
     parquet.write_table(
         arrow.table({"distance": [[1.0], [2.0]], "genuine": [1, 0]}), tmp_path / "x.parquet"
     )
-    with pytest.raises(be.DataError, match="distance is of type list.*expected one value a row"):
+    with pytest.raises(be.DataError, match="distance is of type list.*expected one value per row"):
         be.load(tmp_path / "x.parquet")
 
 
@@ -122,7 +122,7 @@ def test_scores_of_templates_as_ijb_has_them(tmp_path, capsys):
         "in the order of the trials of template_pair_label.txt"
         in capsys.readouterr().out.replace("\n    ", " ")
     )
-    with pytest.raises(be.DataError, match="does not say whether its scores are distances or"):
+    with pytest.raises(be.DataError, match="does not state whether its scores are distances or"):
         be.load(path, trials=trials)
     np.save(path, np.zeros(2))
     with pytest.raises(be.DataError, match="has 2 scores without names, and .* 3 trials"):
@@ -136,7 +136,7 @@ def test_a_store_is_replaced_as_a_whole(tmp_path, capsys):
     new, out = str(tmp_path / "2.npz"), str(tmp_path / "x.zarr")
     assert main(["convert", str(tmp_path / "3.npz"), out]) == 0
     assert main(["convert", new, out]) == 2
-    assert "x.zarr would be replaced; say --force" in capsys.readouterr().err
+    assert "x.zarr would be replaced; give --force" in capsys.readouterr().err
     assert main(["convert", new, out, "--force"]) == 0
     assert be.load(out).shape == (2, 2)
     assert {path.name for path in tmp_path.iterdir()} == {"2.npz", "3.npz", "x.zarr"}
@@ -242,7 +242,7 @@ def test_errors_of_the_lists_of_ijb(tmp_path):
     with pytest.raises(be.DataError, match="1 pairs compare a template with itself.* pair 2"):
         be.load(path, average="template", **files)
     pairs.write_text("7 9\n")
-    with pytest.raises(be.DataError, match="does not say which pairs are genuine, and .*no subj"):
+    with pytest.raises(be.DataError, match="does not mark genuine pairs, and .*no subj"):
         be.load(path, average="template", **files)
     media.write_text("1.jpg 7 x\n")
     with pytest.raises(be.DataError, match="first line is '1.jpg 7 x'; expected the names"):

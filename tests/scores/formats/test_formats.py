@@ -385,9 +385,9 @@ def test_csv_labels_for_npz(tmp_path):
         ({"scores_key": "junk", "embeddings_key": "junk"}, "both given"),
         ({"scores_key": "junk", "labels_key": "a", "labels": "b"}, "both given"),
         ({"scores_key": "matrix", "metric": "l2"}, "metric has no meaning for scores"),
-        ({"scores_key": "rows_of"}, "nothing says which are genuine"),
+        ({"scores_key": "rows_of"}, "scores without classes"),
         ({"embeddings_key": "junk", "kind": "similarity"}, "compared by distances"),
-        ({"embeddings_key": "rows_of", "labels_key": "rows_of"}, "expected one embedding a row"),
+        ({"embeddings_key": "rows_of", "labels_key": "rows_of"}, "expected one embedding per row"),
     ],
 )
 def test_what_is_missing_is_told(reid, options, message):
@@ -459,7 +459,7 @@ def test_a_kind_that_nothing_declares_is_said(tmp_path, monkeypatch, capsys):
     np.savez(tmp_path / "declared.npz", scores=matrix, labels=who, kind="distance")
     np.savez(tmp_path / "named.npz", distance=matrix, labels=who)
     np.savez(tmp_path / "pairs.npz", scores=[1.0, 2, 3], genuine=[0, 0, 1])
-    said = ("taken as distances: the file does not say what its scores are",)
+    said = ("taken as distances: the file does not state the kind of its scores",)
     labels, key = {"labels": tmp_path / "who.npy"}, {"scores_key": "distance"}
     for name, options, expected in (
         ("x.npy", labels, said), ("x.npy", {**labels, "kind": "similarity"}, ()),
@@ -825,7 +825,7 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch, suffix):
         (be.Scores(np.eye(2), [1, "1"]), "x.npz", r"Python objects \(int, str\)"),
         (be.Scores(np.eye(2), ["a", ""]), "x.npy", "label 1 is ''.*save to a .npz file"),
         (be.Scores(np.eye(2), ["a", " b"]), "x.npy", "CSV would not give back"),
-        (be.Scores.from_pairs([1, 2], [0, 1]), "x.npy", "a list of pairs is no matrix"),
+        (be.Scores.from_pairs([1, 2], [0, 1]), "x.npy", "a list of pairs is not a matrix"),
         (square().select(probes=[0]), "x.npy", "are on both sides.*save it as .npz"),
         (be.Scores(np.eye(1), [1], probe_meta={"labels": [1]}), "x.npz", "rename it"),
     ],

@@ -135,7 +135,7 @@ def test_lists_of_names_on_the_command_line(features, capsys):
     found = json.loads(capsys.readouterr().out)
     assert (found["gallery_templates"], found["gallery_subjects"]) == (3, 2)
     assert main(["run", str(features), *keys, *sides]) == 2
-    assert "say --names-of market1501 to read the identities" in capsys.readouterr().err
+    assert "give --names-of market1501 to read the identities" in capsys.readouterr().err
     assert main(["run", str(features), *keys, *sides, "--names-of", "veri776"]) == 2
     error = capsys.readouterr().err
     assert "3 of 3 names are not of the form of veri776" in error and "form of market1501" in error
@@ -160,7 +160,7 @@ def test_names_beside_a_matrix(tmp_path):
     sides = {"probe_labels": tmp_path / "q.txt", "gallery_labels": tmp_path / "g.csv"}
     scores = be.load(tmp_path / "dist.npy", names_of="market1501", **sides)
     assert scores.gallery_meta["camera"].tolist() == [1, 2, 1]
-    with pytest.raises(DataError, match='say names_of="market1501"'):
+    with pytest.raises(DataError, match='give names_of="market1501"'):
         be.load(tmp_path / "dist.npy", **sides)
     with pytest.raises(DataError, match="q.txt: 2 of 2 names are not of the form of veri776"):
         be.load(tmp_path / "dist.npy", names_of="veri776", **sides)

@@ -116,7 +116,7 @@ def test_what_does_not_go_with_it(folder):
         folder / "g.npz", embeddings=np.ones((2, 2)), labels=["a", "b"],
         gallery_embeddings=np.ones((2, 2)), gallery_labels=["a", "b"],
     )  # fmt: skip
-    with pytest.raises(DataError, match="has a gallery of its own"):
+    with pytest.raises(DataError, match="has a separate gallery"):
         be.load(folder / "g.npz", **given)
     np.savez(folder / "t.npz", embeddings=np.ones((2, 2)), labels=["a", "a"], image_number=[1, 1])
     with pytest.raises(DataError, match="1 templates have the name and the number of another"):

@@ -51,7 +51,7 @@ def test_the_names_of_scikit_learn(tmp_path):
     text = "y_true,y_score\n1,0.5\n0,-1e3\n0,2\n"
     found = holds(be.load(put(tmp_path, "x.csv", text), kind="similarity"))
     assert found.reading == ("genuine from 'y_true', scores from 'y_score'",)
-    with pytest.raises(DataError, match="does not say whether its scores are distances or simil"):
+    with pytest.raises(DataError, match="does not state whether its scores are distances or simil"):
         be.load(tmp_path / "x.csv")
 
 
@@ -174,7 +174,7 @@ def test_genuine_and_impostor_scores_as_arrays(tmp_path, capsys):
     found = holds(be.load(g, impostor=i, kind="similarity"))
     assert found.reading == ("genuine scores from g.npy, impostor scores from i.npy",)
     assert "genuine scores from g.npy" in read_line(capsys, g, i, "--kind", "similarity")
-    with pytest.raises(DataError, match=r"g.npy: does not say whether its scores are dist"):
+    with pytest.raises(DataError, match=r"g.npy: does not state whether its scores are dist"):
         be.load(g, impostor=i)
     with pytest.raises(DataError, match=r"g.npy: has the same scores as .*i.npy"):
         np.save(g, [-1e3, 2.0])
@@ -330,7 +330,7 @@ def test_scores_in_the_order_of_lfw(tmp_path, name, capsys):
 def test_scores_with_names_are_in_no_order(tmp_path):
     place = put(tmp_path, "x.txt", "a b 0.5\nc d 0.2\n")
     pairs = put(tmp_path, "pairs.txt", "1\nann 1 2\nann 1 bob 1\n")
-    with pytest.raises(DataError, match="x.txt: names its templates; .*one score a line"):
+    with pytest.raises(DataError, match="x.txt: names its templates; .*one score per line"):
         be.load(place, pairs=pairs, kind="llr")
 
 

@@ -226,7 +226,11 @@ SQUARE = be.Scores(np.arange(9.0).reshape(3, 3), list("aab"))
         (be.Scores.from_pairs([1.0], [1]), "x.wide.csv", "is a matrix, and these scores are pairs"),
         (be.Scores(np.eye(2), ["a ", "b"]), "x.mat", "text with a blank at its end"),
         (be.Scores.from_pairs([1.0], [1], subjects=[["a", "a"]]), "x.mat", "2 dimensions"),
-        (be.Scores(np.eye(2, dtype=np.longdouble), list("ab")), "x.mat", "which MATLAB has not"),
+        (
+            be.Scores(np.eye(2, dtype=np.longdouble), list("ab")),
+            "x.mat",
+            "which MATLAB does not have",
+        ),
     ],
 )
 def test_what_a_file_cannot_hold_is_refused(tmp_path, scores, name, message):
@@ -241,7 +245,7 @@ def test_what_a_table_loses_is_said():
         "labels become text",
         "the metadata day are left out",
         "float32 scores become float64",
-        'a table does not say what its scores are: read it with `kind="distance"`',
+        'a table does not record the kind of scores: read it with `kind="distance"`',
         'what a failed comparison means is not said: read it with `nan="reject"`',
     ]
     assert losses(be.Scores(np.eye(2, dtype="f2"), [1, 2]), "x.mat")

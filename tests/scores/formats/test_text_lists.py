@@ -85,7 +85,7 @@ def test_genuine_and_impostor_scores_in_two_files(tmp_path, capsys):
     assert main(["run", *args, "--kind", "distance", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["tasks"]["verification/single"]["impostor_attempts"] == 2
-    with pytest.raises(DataError, match="holds one number a line; .* as impostor"):
+    with pytest.raises(DataError, match="holds one number per line; .* as impostor"):
         load(tmp_path, "0.5\n")
     (tmp_path / "i.txt").write_text("1_1.tif 2_1.tif OK -1e3\n1_1.tif 3_1.tif FAIL 2.0\n")  # FVC
     holds(load(tmp_path, "1_1.tif 1_2.tif OK 0.5\n", impostor=tmp_path / "i.txt"))
@@ -142,7 +142,7 @@ def test_what_is_written_is_read(tmp_path_factory, pairs, kind, small, suffix):
 
 
 def test_the_kind_is_declared_or_required(tmp_path):
-    with pytest.raises(DataError, match="does not say whether its scores are distances or simil"):
+    with pytest.raises(DataError, match="does not state whether its scores are distances or simil"):
         load(tmp_path, "score,genuine\n1,1\n", kind=None)
     with pytest.raises(DataError, match="'similarity' declares the kind similarity, which kind="):
         load(tmp_path, "similarity,genuine\n1,1\n", kind="distance")
@@ -160,11 +160,14 @@ def test_the_kind_is_declared_or_required(tmp_path):
         ("1 0.5\n0 1 2\n", "line 2: more than 2 cells; expected 2"),
         ("1 a b 0.5\n0 a 0.1\n", "line 2: 3 cells; expected 4"),
         ("target 0.5\ntarget 2\nmaybe 1\n", "line 3: genuine is 'maybe'; expected one of 1, true"),
-        ("1 0.5\n2 0.7\n", "column 1 holds 1 and 2, which do not say which is genuine"),
-        ("label,score\n1,0.5\n2,0.7\n", "line 3: label is '2'; .*1 and 2 do not say which is gen"),
+        ("1 0.5\n2 0.7\n", "column 1 holds 1 and 2; expected 1 and 0"),
+        ("label,score\n1,0.5\n2,0.7\n", "line 3: label is '2'; .*1 and 2 do not mark gen"),
         ("1 0\n0 1\n", "columns 1 and 2 each hold only 0 and 1, .* names of the columns in a fir"),
-        ("0 0 x 0.5\n0 1 y 0.2\n", "columns 1 and 2 each hold only 0 and 1, .* or be as bob's li"),
-        ("ann bob 1 0.5\nann eve 0 0.2\n", "column 3 holds only 0 and 1, and could say which"),
+        (
+            "0 0 x 0.5\n0 1 y 0.2\n",
+            "columns 1 and 2 each hold only 0 and 1, .* have the layout of bob",
+        ),
+        ("ann bob 1 0.5\nann eve 0 0.2\n", "column 3 holds only 0 and 1, and could mark"),
         ("ann bob x 1\nann eve y 0\n", "column 4 holds only 0 and 1"),
         ("target 17 33 5\n", "columns 2, 3 and 4 each hold numbers, and could be the scores"),
         ("ann bob 0.5 0.7\n", "columns 3 and 4 each hold numbers, and could be the scores"),
@@ -179,7 +182,7 @@ def test_the_kind_is_declared_or_required(tmp_path):
         ("score,label,genuine\n1,1,0\n", "'label' and 'genuine' could each be the column of"),
         ("1 17 33 0.5\n", "in a list of pairs, write the names of the columns in a first line"),
         ("a b target\nc d nontarget\n", "a list of trials without scores"),
-        ("a b 0.5\n", "does not say which pairs are genuine; give the list of trials"),
+        ("a b 0.5\n", "does not mark genuine pairs; give the list of trials"),
         ("genuine,other\n1,2\n", "no column 'score'; its columns are 'genuine', 'other'"),
         ("score,genuine,score\n1,2,3\n", "two columns are called 'score'"),
     ],
@@ -271,7 +274,7 @@ def test_subjects_from_names(tmp_path):
     with pytest.raises(DataError, match="line 3: subject_from=.* does not match a 'id2/c'; expect"):
         load(tmp_path, text, subject_from=r"id(1)/")
     for pattern in ("id", "(", "(a)(b)"):
-        with pytest.raises(DataError, match="no regular expression|groups; expected one"):
+        with pytest.raises(DataError, match="not a regular expression|groups; expected one"):
             load(tmp_path, text, subject_from=pattern)
 
     said = "subjects from names: id1/a -> 1, id2/c -> 2"
@@ -319,9 +322,9 @@ def test_what_is_no_list_of_trials(tmp_path, text):
         found = load(tmp_path, KEYED, trials=tmp_path / "trials")
         assert found.genuine.tolist() == [False, True, False]
         return
-    with pytest.raises(DataError, match="is no list of trials|columns 3 and 4 each hold words"):
+    with pytest.raises(DataError, match="is not a list of trials|columns 3 and 4 each hold words"):
         load(tmp_path, KEYED, trials=tmp_path / "trials")
-    with pytest.raises(DataError, match="genuine says which pairs are genuine; leave out trials"):
+    with pytest.raises(DataError, match="genuine marks genuine pairs; leave out trials"):
         load(tmp_path, "target a b 0.5\n", trials=tmp_path / "trials")
 
 
@@ -346,7 +349,7 @@ def test_an_eer_above_one_half_is_said(tmp_path):
     assert warning in be.verification(load(tmp_path, text)).warnings
     assert "kind" not in be.verification(load(tmp_path, text, kind="similarity")).warnings
     many = "".join(f"1 {0.5 + i / 1e3}\n0 {0.1 + i / 1e3}\n" for i in range(20))
-    assert "distance is likely the wrong kind" in be.verification(load(tmp_path, many)).warnings
+    assert "distance is probably the wrong kind" in be.verification(load(tmp_path, many)).warnings
 
 
 # ------------------------------------------------------------------------- matrices
@@ -430,7 +433,7 @@ def test_sessions_in_names_of_templates(tmp_path):
     matrix = be.load(tmp_path / "m.csv", **given)
     assert matrix.probe_meta["session"].tolist() == found.probe_meta["session"].tolist()
     assert matrix.layout == "all-against-all"
-    with pytest.raises(DataError, match="a list of pairs has not; give as_=.matrix."):
+    with pytest.raises(DataError, match="a list of pairs does not have; give as_=.matrix."):
         load(tmp_path, text, **given)
     with pytest.raises(DataError, match=r"does not match the template 'id0_day1_0', as 6 of 12"):
         load(tmp_path, text, as_="matrix", **{**given, "session_from": r"_day(0)_"})

@@ -234,8 +234,8 @@ def test_a_page_asks_for_nothing(tree, tmp_path):
 
 def test_sentences_say_what_was_not_estimated(tree, tmp_path):
     text, _ = written(tree, tmp_path)
-    assert "chosen on these same data: the rates there are optimistic" in text
-    assert "What to expect of new people was not estimated here" in text
+    assert "chosen on these data, so the rates are optimistic" in text
+    assert "Rates for new people were not estimated" in text
 
 
 @pytest.mark.slow
