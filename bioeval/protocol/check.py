@@ -127,7 +127,9 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
         problems.add(("claims",), "[claims] needs [verification], and the card has no such section")
     for name in ("verification", "partition"):
         if "attacks" in data and name not in data:
-            problems.add(("attacks",), f"[attacks] needs [{name}], and the card has no such section")
+            problems.add(
+                ("attacks",), f"[attacks] needs [{name}], and the card has no such section"
+            )
     if "attacks" in data and "claims" in data:
         problems.add(("attacks",), "[attacks] does not go with [claims]")
     attempts = values.get("verification", {}).get("attempts")

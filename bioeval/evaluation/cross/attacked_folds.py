@@ -29,7 +29,7 @@ def attacked_scores(scores: Scores, column: str) -> AttackedScores:
 
 
 def require_attacks(options: FoldOptions) -> None:
-    """Raise :class:`ProtocolError` for options that attacks in folds have not."""
+    """Raise :class:`ProtocolError` for options that attacks in folds do not have."""
     if options.task != "verification":
         raise ProtocolError(
             f"{Argument('attack')} is for verification; the task is {options.task_name}"
