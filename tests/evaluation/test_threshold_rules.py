@@ -166,7 +166,7 @@ def test_a_result_has_the_points_that_it_holds():
         assert float(found[name].threshold_used) == float(tree[name].threshold_at_far[0])
     with pytest.raises(
         be.DataError,
-        match=r"far=0\.5. is no operating point .* the nearest is far=0\.1; evaluate with",
+        match=r"far=0\.5. is not an operating point .* the nearest is far=0\.1; evaluate with",
     ):
         be.at(ds, "far=0.5")
     with pytest.raises(be.DataError, match="accuracy.* is not an operating point of these results"):
