@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 #: Whether the pages are read, too.
-READ_PAGES = False
+READ_PAGES = True
 
 #: Each odd turn, with what to write instead.
 ODD = {

@@ -142,7 +142,7 @@ def test_cameras_that_no_convention_uses_are_warned_of(systems):
     meta = {"probe_meta": {"camera": camera}}
     a, b = (be.Scores(np.asarray(s.read_rows(0, 120)), s.probe_labels, **meta) for s in systems)
     said = be.evaluate(a)["closed_set"].attrs["warnings"].splitlines()
-    (warning,) = [text for text in said if "cameras" in text]
+    (warning,) = [text for text in said if "same camera" in text]
     for pair in ((a, b), (systems[0], b)):
         assert be.compare(*pair, replicates=100).attrs["warnings"].splitlines().count(warning) == 1
     apart = [s.excluding("camera") for s in (a, b)]
@@ -187,7 +187,7 @@ def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, cap
     found = be.compare(*systems, replicates=300, far_targets=targets)
     for scores in systems:
         for result in (be.verification(scores), be.open_set(scores)):
-            (said,) = [x for x in result.attrs["warnings"].splitlines() if ": too few for" in x]
+            (said,) = [x for x in result.attrs["warnings"].splitlines() if " too few for" in x]
             assert said in found.attrs["warnings"].splitlines()
     supported = dict(zip(found.measure.values.tolist(), found.supported.values, strict=True))
     weak = ["DIR at FAR <= 1 %, rank 1", "DIR at FAR <= 0.1 %, rank 1"]
@@ -204,7 +204,7 @@ def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, cap
     assert main([*files, "--far", "0.1"]) == 0
     assert "no conclusion" not in capsys.readouterr().out
     zero = be.compare(*systems, replicates=100, far_targets=[0])  # given, and its message
-    assert zero.supported.all() and ": too few for" not in zero.attrs["warnings"]
+    assert zero.supported.all() and " too few for" not in zero.attrs["warnings"]
 
 
 def test_systems_without_an_error_are_not_said_to_be_equal():

@@ -139,7 +139,7 @@ def test_people():
     few = people(0.1, 2.9 / pairs)
     assert few.severity == "note" and few.count == 1 and "rule of 3)" in few.message
     few = people(0.0001)
-    assert "30,000 impostor pairs, of about 63 subjects" in few.remedy
+    assert "30,000 impostor pairs of about 63 subjects" in few.remedy
     nine = checked(distances()[:36, :36], WHO[:36])["people"]
     assert nine.severity == "note" and "fewer than 10 people" in nine.message
 
@@ -520,7 +520,7 @@ def test_the_command_says_by_its_exit_code_whether_a_result_would_mislead(file, 
     np.savez(undeclared, scores=distances(), labels=WHO)
     assert main(["check", undeclared, "--kind", "similarity", "--out", str(out)]) == 1
     text = capsys.readouterr().out
-    assert "--kind distance" in text and "would mislead" in text
+    assert "--kind distance" in text and "would be misleading" in text
     with open(out / "findings.csv", encoding="utf-8") as table:
         rows = {x["check"]: x["severity"] for x in csv.DictReader(table)}
     document = json.loads((out / "summary.json").read_text())

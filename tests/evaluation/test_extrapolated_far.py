@@ -179,7 +179,7 @@ def test_thresholds_are_refused_one_by_one():
     at = [-1.0, 0.0, *near(scores, 0.004), 100.0]
     found = be.extrapolate_far(scores, at)
     assert np.isnan(found.far).values.tolist() == [True, True, False, True]
-    assert "where FAR is measured (1 of 4 thresholds)" in found.attrs["reason"]
+    assert "so FAR can be measured (1 of 4 thresholds)" in found.attrs["reason"]
     assert "a distance of 0 or less (2 of 4 thresholds)" in found.attrs["reason"]
 
 

@@ -166,7 +166,7 @@ def test_a_result_has_the_points_that_it_holds():
         assert float(found[name].threshold_used) == float(tree[name].threshold_at_far[0])
     with pytest.raises(
         be.DataError,
-        match=r"far=0\.5. is no operating point .* the nearest is far=0\.1; evaluate with",
+        match=r"far=0\.5. is not an operating point .* the nearest is far=0\.1; evaluate with",
     ):
         be.at(ds, "far=0.5")
     with pytest.raises(be.DataError, match="accuracy.* is not an operating point of these results"):
@@ -202,7 +202,7 @@ def test_commands_take_rules_of_a_workload_and_a_pilot(tmp_path, capsys):
         assert main([*given, "--threshold", rule]) == 0
         assert "on these data (optimistic)" in " ".join(capsys.readouterr().out.split())
     assert main([*given, "--threshold", "accuracy"]) == 2
-    assert "--threshold accuracy is no operating point" in capsys.readouterr().err
+    assert "--threshold accuracy is not an operating point" in capsys.readouterr().err
     assert main(["sample-size", file, "--far", "0.05", "--threshold", "hter", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["threshold"]
     assert found == expected("hter", "distance", "all")

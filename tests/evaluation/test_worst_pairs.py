@@ -112,7 +112,7 @@ def test_label_errors():
     assert not be.worst_pairs(be.Scores(far, list("aabb")), 4).label_error.any()
     single = be.worst_pairs(be.Scores(far[:3, :3], list("aab")), 4)
     assert not single.label_error.any()  # b has no genuine score
-    assert single.attrs["pairs"].startswith("each pair of templates once")
+    assert single.attrs["pairs"].startswith("each pair of templates is listed once")
 
 
 def test_saved_and_read_again(tmp_path):
