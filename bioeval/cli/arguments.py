@@ -67,6 +67,18 @@ def _number(text: str) -> float:
     return number_in(text)
 
 
+def _rate(text: str) -> float:
+    from bioeval.tallies.threshold_rules import rate_in
+
+    return rate_in(text)
+
+
+def _confidence(text: str) -> float:
+    if not 0 < _rate(text) < 1:
+        raise ValueError
+    return _rate(text)
+
+
 def _threshold(text: str) -> float | str:
     try:
         return _number(text)
@@ -110,6 +122,11 @@ def _levels(text: str) -> dict[str, float]:
 NUMBERS = Typed(
     "x", lambda text: tuple(map(_number, text.split(","))), "a number, or several, comma-separated"
 )
+RATES = Typed(
+    "x", lambda text: tuple(map(_rate, text.split(","))),
+    "a rate (0.01, 1% or 1/100), or several, comma-separated",
+)  # fmt: skip
+CONFIDENCE = Typed("p", _confidence, "a number between 0 and 1 (0.95 or 95%)")
 WHOLE_NUMBERS = Typed(
     "n,n", lambda text: [int(word) for word in text.split(",")],
     "comma-separated whole numbers (10,100)",

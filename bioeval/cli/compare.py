@@ -21,6 +21,7 @@ from bioeval.cli.options import (
     output_options,
     read_scores,
     reading_options,
+    reword,
     take_reading,
     templates_option,
     terms_option,
@@ -130,7 +131,7 @@ def command(
                 curves = {name: in_terms(tree, terms) for name, tree in each.items()}
         document = _document(found, a, b)
         shown = in_terms(found, terms)
-        table = ComparisonTable(shown)
+        table = ComparisonTable(shown, reword)
         csv = {"comparison.csv": as_columns(document["measures"])}
         files = output.save(
             document, found, table, stages,

@@ -255,8 +255,8 @@ bioeval epc --dev a-dev.npz --test a-test.npz --dev b-dev.npz --test b-test.npz
 
 # Evaluate errors and accepted attacks, by the weight of attacks
 bioeval epsc --dev dev.npz --test test.npz
-# Minimise the weighted error at three weights; print JSON
-bioeval epsc --dev dev.npz --test test.npz --omegas 0,0.5,1 --criterion wer --json
+# Minimise the weighted error at three weights
+bioeval epsc --dev dev.npz --test test.npz --omegas 0,0.5,1 --criterion wer
 # Write the results and the curve
 bioeval epsc --dev dev.npz --test test.npz --out epsc --plots
 # Compare two systems, each with its own two sets

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import Argument, BioevalError, Naming, ProtocolError, renamed
 from bioeval.base.kinds import KINDS
-from bioeval.cli.arguments import MARGIN, METADATA, NUMBERS
+from bioeval.cli.arguments import CONFIDENCE, MARGIN, METADATA, RATES
 from bioeval.cli.examples import examples_in_help
 from bioeval.cli.help_headings import by_heading
 
@@ -138,7 +138,7 @@ def assure_options(what: str) -> Callable[[F], F]:
     return option_group(
         click.option(
             "--assure",
-            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            type=CONFIDENCE,
             metavar="P",
             help=f"{what} whose FAR is at most X with this confidence, such as 0.95.",
         ),
@@ -410,7 +410,7 @@ def far_targets_option(help: str) -> Callable[[F], F]:
     return click.option(
         "--far",
         "far_targets",
-        type=NUMBERS,
+        type=RATES,
         multiple=True,
         callback=lambda ctx, param, given: [x for numbers in given for x in numbers] or None,
         help=f"{help}, such as 0.001; repeatable.",

@@ -198,6 +198,13 @@ def _doubts(found: dict[str, Any], named: dict[str, Any]) -> list[str]:
     return [*dict.fromkeys(x["text"] for x in doubts_of_systems(parts_of(found)))]
 
 
+def _has_folds(scores: Scores, protocol: Any) -> bool:
+    """Return whether a protocol has folds, whose results have intervals over folds alone."""
+    from bioeval.evaluation.plan import resolve_card
+
+    return resolve_card(scores, protocol).partition is not None
+
+
 def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
     """Return the name of each system: the one given, else that of its file, or its path."""
     stems = [Path(file).stem for file in data]
@@ -279,7 +286,7 @@ def _evaluated(
     stages("counting")
     if options["interval"] == "none":
         options["interval"] = None
-    else:
+    elif options["interval"] is not None or not _has_folds(scores, protocol):
         options["interval"] = interval_by_default(scores, options["interval"])
     tree = evaluate(scores, protocol, **options, **place, progress=stages.counting)
     tree = checked(tree, scores, protocol, stages, options["thresholds"] is not None)

@@ -26,7 +26,7 @@ from bioeval.base.scalars import Name
 from bioeval.evaluation.pairs_of_people import PairShares
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Title
 from bioeval.results.dataset import about_attrs, build
-from bioeval.results.words import threshold_text
+from bioeval.results.words import threshold_text, threshold_to_install
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress
 from bioeval.scores.listed_templates import pattern_of_pairs
@@ -126,7 +126,7 @@ class Assured:
         curves = {f"point_{name}": (("point",), x) for name, x in zip(names, points, strict=True)}
         threshold, price = float(values["assured_threshold"]), float(values["frr_price"])
         attrs = {
-            "assured_sentence": self._sentence(threshold, target, confidence, price),
+            "assured_sentence": self._sentence(threshold, kind, target, confidence, price),
             "assured_reason": self.reason,
             "assured_rule": self.rule,
             "assured_for": self.valid_for,
@@ -134,7 +134,9 @@ class Assured:
         }
         return {name: ((), value) for name, value in values.items()} | curves, attrs
 
-    def _sentence(self, threshold: float, target: float, confidence: float, price: float) -> str:
+    def _sentence(
+        self, threshold: float, kind: str, target: float, confidence: float, price: float
+    ) -> str:
         """Return what can be promised, ready to copy."""
         if self.reason:
             return f"No threshold can be promised: {self.reason}."
@@ -146,7 +148,7 @@ class Assured:
                 "without assurance"
             )
         )
-        install = f"Install {threshold_text(threshold)}."
+        install = f"Install {threshold_to_install(threshold, kind)}."
         if not math.isfinite(threshold):
             install = f"Accept nothing (threshold {threshold})."
         return (
@@ -282,10 +284,10 @@ def _refusal(
     people = "people" if isinstance(shares, PairShares) else shares.over
     at = 0.0 if layer < 0 else float(shares.mean[layer])
     return (
-        f"where {100 * at:.3g} % {shares.event} in these data, the upper limit at "
-        f"{100 * confidence:g} % is {100 * high:.3g} %, above the target of {100 * target:g} %; "
-        f"there are {there} {people}, and the guaranteed rule needs {needed:,} or more. More "
-        "people help; more templates of the same people hardly do"
+        f"even at the strictest threshold tried, where {100 * at:.3g} % {shares.event} in these "
+        f"data, the upper limit at {100 * confidence:g} % is {100 * high:.3g} %, above the target "
+        f"of {100 * target:g} %; {there} {people} are too few (the guaranteed rule needs {needed:,} "
+        "or more). More people help; more templates of the same people hardly do"
     )
 
 
@@ -553,7 +555,7 @@ def claim_blocks(found: Found) -> Iterator[Block]:
         )
     else:
         yield Sentence(f"{counted(people, 'people')} in these data")
-    yield Note("The threshold and the claim were fixed before these data were seen.")
+    yield Note("Valid only if the threshold and the claim were fixed before these data were seen.")
 
 
 def _per_cent(rate: float) -> str:

@@ -35,6 +35,7 @@ from bioeval.evaluation.reid import Named
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.reid import camera_warnings, cameras_of, convention_of
 from bioeval.results.dataset import build
+from bioeval.results.support import KIND_DOUBT, kind_doubt
 from bioeval.results.words import margin_in_words
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, as_row
@@ -443,7 +444,15 @@ def _dataset(
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
     if isinstance(first, ComparedSystem):
         remarks |= dict.fromkeys([*camera_warnings(a), *camera_warnings(b)])
-    warnings = [*apart, *few_people(people, interval), *remarks]
+    doubts = []
+    for row, (name, system) in enumerate(zip(names, (first, second), strict=True)):
+        for measure in measures:
+            if measure.label == "EER":
+                fused = first.details.get("templates") == "multi"
+                eer = float(measure.values[row, 0])
+                doubt = kind_doubt(eer, system.scores.kind, people, fused=fused)
+                doubts += [f"{name}: {doubt}"] if doubt else []
+    warnings = [*doubts, *apart, *few_people(people, interval), *remarks]
     for name, system in zip(names, (first, second), strict=True):
         notes = dict.fromkeys([*system.scores.remarks, *system.failure_codes])
         warnings += [f"{name}: {note}" for note in notes]
@@ -473,6 +482,8 @@ def _dataset(
         "bioeval_version": __version__,
         "warnings": "\n".join(warnings),
     }
+    if doubts:
+        attrs[KIND_DOUBT] = "\n".join(doubts)
     coordinates = {"measure": np.array([x.label for x in measures], dtype=object)}
     return build(variables, COMPARISON | MARGINS, coordinates, attrs)
 

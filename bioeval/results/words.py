@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
 
 from bioeval.base.errors import printable
+from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.labels import NOT_ENROLLED
 
 NOT_DEFINED = "n/a"
@@ -70,6 +72,14 @@ def margin_in_words(
 def threshold_text(value: float | None) -> str:
     """Return a threshold with six digits; whole numbers whole."""
     return "" if value is None else _whole_or(value, ".6g")
+
+
+def threshold_to_install(value: float, kind: str) -> str:
+    """Return a threshold with six digits that accepts no score that the threshold rejects."""
+    if not math.isfinite(value):
+        return threshold_text(value)
+    stricter = ROUND_CEILING if larger_is_closer(kind) else ROUND_FLOOR
+    return threshold_text(float(Context(prec=6, rounding=stricter).create_decimal(repr(value))))
 
 
 def _whole_or(value: float, digits: str) -> str:

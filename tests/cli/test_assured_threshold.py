@@ -8,6 +8,7 @@ import pytest
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.results.words import threshold_to_install
 
 
 @pytest.fixture
@@ -29,7 +30,9 @@ def test_the_sentence_comes_first_and_is_in_json(files, capsys):
     assert found["assured_sentence"] in shown
     assert shown.index("Install") < shown.index("Without assurance")
     assert found["assured_far_high"] <= 0.1 < found["assured_far_high"] * 1.5
-    assert f"Install {found['assured_threshold']:.6g}. With 95 % confidence" in shown
+    installed = threshold_to_install(found["assured_threshold"], "distance")
+    assert f"Install {installed}. With 95 % confidence" in shown
+    assert 0 <= found["assured_threshold"] - float(installed) < 1e-5 * found["assured_threshold"]
     study = be.study_threshold(be.load("a.npz"), "far=10%", assure=0.95, repeats=1)
     assert float(study.assured_threshold) == found["assured_threshold"]
 

@@ -1224,7 +1224,7 @@ def test_an_extrapolated_threshold_is_apart_and_labelled(capsys, tmp_path):
     assert run("threshold", "people.npz", "--target", "far=0.005", *fast, "--report", "x.html") == 0
     page = Path("x.html").read_text(encoding="utf-8")
     assert "By a model, not measured: at the threshold" in page
-    assert "Extrapolated far" in page
+    assert "Extrapolated FAR" in page
     capsys.readouterr()
     assert run("threshold", "people.npz", "--target", "far=1e-6", *fast) == 0
     assert "No threshold: FAR 0.0001 % is below" in capsys.readouterr().out

@@ -141,7 +141,7 @@ class ErrorDiscardDisplay(CurvesDisplay):
     spec = CurveSpec(
         "error_discard", "Error against discard", "fraction", {"frr": ""},
         "Discarded fraction of the samples, those of lowest quality",
-        "False reject rate of the remaining samples, FRR", terms=("", ("frr",)), marked=False,
+        "FRR of the remaining samples", terms=("", ("frr",)), marked=False,
         limits=_discard_limits, over=_of_samples, curve=_discard_curve, text=_with_area,
         details=lambda _: [
             "pAUC: area from 0 to 0.2, relative to a constant FRR"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from rich.text import Text
 
 from bioeval.base.errors import counted
 from bioeval.base.scalars import COMPARED
+from bioeval.results.support import KIND_DOUBT
 from bioeval.results.words import excluded_by_system
 from bioeval.views.tables import with_joined_targets
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
@@ -32,10 +33,13 @@ class _Row:
 
 
 class ComparisonTable:
-    """The result of :func:`bioeval.compare`, for rich to print."""
+    """The result of :func:`bioeval.compare`, for rich to print.
 
-    def __init__(self, dataset: xr.Dataset):
-        self.dataset = dataset
+    `reword` is as for :class:`ResultTable`.
+    """
+
+    def __init__(self, dataset: xr.Dataset, reword: Callable[[str], str] = str):
+        self.dataset, self._reword = dataset, reword
         self._translate = TermTranslator(words_of(dataset))
         self._searched = "convention" in dataset.attrs
 
@@ -43,6 +47,9 @@ class ComparisonTable:
         attrs, width = self.dataset.attrs, options.max_width
         yield Text("Comparison of two systems", style="bold")
         yield indented(grid(self._header()))
+        doubts = str(attrs.get(KIND_DOUBT, "")).splitlines()
+        for doubt in doubts:
+            yield Text(f"Warning: {self._reword(self._translate(doubt))}", "bold yellow")
         yield Text("")
         rows = list(self._rows())
         head = ("", str(attrs["system_a"]), str(attrs["system_b"]), "difference", "interval")
@@ -77,7 +84,8 @@ class ComparisonTable:
             ),
             style="dim",
         )
-        warnings = map(with_joined_targets, str(attrs["warnings"]).splitlines())
+        said = (line for line in str(attrs["warnings"]).splitlines() if line not in doubts)
+        warnings = map(with_joined_targets, said)
         yield from warned(map(self._translate, warnings))
 
     def _header(self) -> Iterator[tuple[str, str]]:

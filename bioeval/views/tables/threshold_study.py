@@ -13,7 +13,8 @@ from rich.text import Text
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer, noun_of
-from bioeval.results.words import threshold_text
+from bioeval.results.support import KIND_DOUBT
+from bioeval.results.words import threshold_text, threshold_to_install
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.tables.remarks import about
 from bioeval.views.terms import term_translator
@@ -46,7 +47,13 @@ class StudyTable:
         yield grid((name, text) for name, text in about({"": self.study}) if text)
         yield Text("")
         t = v["threshold"]
-        what = f"Install: accept where the {noun_of(attrs['kind'])} {sign} {threshold_text(t)}"
+        doubt = str(attrs.get(KIND_DOUBT, ""))
+        if doubt:
+            yield Text(f"Warning: {self._reword(self._translate(doubt))}", "bold yellow")
+            yield Text("")
+        accept = f"accept where the {noun_of(attrs['kind'])} {sign}"
+        exact = f" (exactly {t!r})" if np.isfinite(t) and float(threshold_text(t)) != t else ""
+        what = f"Install: {accept} {threshold_to_install(t, attrs['kind'])}{exact}"
         if np.isnan(v["optimistic_hter"]) and np.isnan(t):
             what = "No threshold: there are no attempts of both classes to choose it on"
         elif np.isnan(t) or t == (np.inf if sign == ">=" else -np.inf):
@@ -56,6 +63,8 @@ class StudyTable:
             yield Text(self._translate(promised), "bold")
             yield from self._assured()
             what = what.replace("Install: accept", "Without assurance: accept")
+            if attrs["assured_reason"]:
+                what = what.replace("Without assurance", "Not assured, by these data alone")
         yield Text(what, "" if promised else "bold")
         rule = self._translate(str(attrs["threshold_rule_in_words"]))
         yield indented(Text(f"by {rule}, chosen on all data", "dim"))
@@ -70,7 +79,9 @@ class StudyTable:
             yield Text(self._translate(str(attrs["on_new_data"])), "bold")
         yield from self._lines(narrow)
         said = self._translate(str(attrs["warnings"])).split("\n")
-        yield from warned(self._reword(text) for text in said if text != reach)
+        yield from warned(
+            self._reword(text) for text in said if text not in (reach, self._translate(doubt))
+        )
 
     def _assured(self) -> Iterator[Any]:
         """Yield what the assured threshold does on these data, and what it rests on."""
@@ -78,8 +89,10 @@ class StudyTable:
         if np.isfinite(v["assured_far"]):
             searches = f"searches by {_UNENROLLED}" if self._of_searches else "impostors"
             over = attrs.get("assured_over", "pairs of people")
+            sign = ">=" if larger_is_closer(attrs["kind"]) else "<="
             on_these = (
-                f"on these data it accepts {_percent(v['assured_far'])} % of {searches} (mean over "
+                f"accepted are {noun_of(attrs['kind'])}s {sign} "
+                f"{v['assured_threshold']!r}; on these data it accepts {_percent(v['assured_far'])} % of {searches} (mean over "
                 f"{over}; upper limit {_percent(v['assured_far_high'])} %) and rejects "
                 f"{_percent(v['assured_frr'])} % of genuine attempts"
             )
