@@ -230,7 +230,7 @@ def test_parts_are_not_the_whole(tmp_path):
         found[0].merge(be.best_mates(parts[1].select(probes=range(17))))
     with pytest.raises(be.MergeError, match="different keys"):
         found[0].merge(be.best_mates(parts[1], key="k"))
-    with pytest.raises(be.MergeError, match="those of protocol course-all-vs-all"):
+    with pytest.raises(be.MergeError, match="found under protocol course-all-vs-all, not x"):
         be.tally(parts[0], replace(load("course-all-vs-all"), name="x"), mates=mates)
 
 

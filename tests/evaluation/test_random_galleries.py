@@ -607,8 +607,11 @@ def test_streamed_embeddings_and_parts_give_the_same(tmp_path):
 
 
 CARD = """
-schema = 1 name = "one-template" title = "One template a subject" summary = "Identification in
-galleries of one template per subject." layout = "probe-against-gallery"
+schema = 1
+name = "one-template"
+title = "One template per subject"
+summary = "Identification in galleries of one template per subject."
+layout = "probe-against-gallery"
 
 [source]
 text = "these tests"
