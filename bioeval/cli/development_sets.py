@@ -39,7 +39,9 @@ sets_options = option_group(
     templates_option,
     fusion_option,
     names_option,
-    output_options("results.nc, summary.json, table.txt and curve.csv", "draw the curve"),
+    output_options(
+        "results.nc, summary.json, table.txt and curve.csv", "draw the curve", report=True
+    ),
     terms_option,
     reading_options,
 )

@@ -406,7 +406,7 @@ def test_zoo_of_the_command_line(tmp_path, capsys, monkeypatch):
     text = capsys.readouterr().out
     line = next(x for x in text.splitlines() if "false accepts, by probe" in x)
     fa, attempts = ds.fa_as_probe.sum().item(), ds.impostor_attempts_as_probe.sum().item()
-    assert line.split()[4:6] == [f"{fa:,}", f"{100 * fa / attempts:.3g}"]
+    assert line.split()[4:6] == [f"{fa:,}", f"{100 * fa / attempts:.2f}"]
     assert "chosen on the same data; errors there are optimistic" in text
     assert sorted(path.name for path in out.iterdir()) == [
         "lorenz.png", "results.nc", "subjects.csv", "summary.json", "table.txt", "zoo.png",

@@ -113,7 +113,7 @@ def test_intervals_by_subject(scores, tmp_path):
     be.save(scores, tmp_path / "s.npz")
     (tmp_path / "mine.toml").write_text(CARD + text)
     done = run(str(tmp_path / "s.npz"), "--protocol", str(tmp_path / "mine.toml"))
-    assert "of the pooled rate, by subject-bootstrap" in " ".join(done.stdout.split())
+    assert "for the pooled rate by subject-bootstrap" in " ".join(done.stdout.split())
 
 
 def test_folds_in_columns_of_both_sides():
