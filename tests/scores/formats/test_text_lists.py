@@ -177,7 +177,10 @@ def test_the_kind_is_declared_or_required(tmp_path):
         ("1;0,5\n0;0,7\n", "line 1: score is '0,5'; .*decimals have a point"),
         ("1 50%\n0 0.2\n", "line 1: score is '50%'; .*per cent as fractions"),
         ("1 50 %\n0 20 %\n", "has per cent signs"),
-        ("sim,truth\n0.5,1\n0.2,0\n", "the columns 'sim', 'truth' have no name that is known; give"),
+        (
+            "sim,truth\n0.5,1\n0.2,0\n",
+            "the columns 'sim', 'truth' have no name that is known; give",
+        ),
         ("score,distance,genuine\n1,1,1\n", "'score' and 'distance' could each be the column"),
         ("score,label,genuine\n1,1,0\n", "'label' and 'genuine' could each be the column of"),
         ("1 17 33 0.5\n", "in a list of pairs, write the names of the columns in a first line"),
