@@ -116,7 +116,11 @@ def test_qualities_as_text_and_as_a_column(scores):
 @pytest.mark.parametrize(
     ("quality", "options", "message"),
     [
-        ("sharp", {}, "'sharp', which is not in the metadata; both sides have none"),
+        (
+            "sharp",
+            {},
+            "'sharp', which is not in the metadata; probes and gallery have no column in common",
+        ),
         ([math.nan] * 200, {}, "200 missing values"),
         (["a"] * 200, {}, "quality is 'a' at position 0"),
         (["1"] * 199 + ["nan"], {}, "quality is 'nan' at position 199"),

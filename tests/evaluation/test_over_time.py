@@ -254,7 +254,9 @@ def test_re_identification_of_a_bin_is_that_of_its_queries(kind, card):
 
 def test_re_identification_over_time_refuses():
     scores = seen_by_cameras()
-    with pytest.raises(DataError, match=r"budget is of mFR, .*give reid, such as 'gom-market1501'"):
+    with pytest.raises(
+        DataError, match=r"budget is an option of mFR, .*give reid, such as 'gom-market1501'"
+    ):
         be.over_time(scores, 3, budget=5)
     with pytest.raises(be.CardError, match=r"no \[gom\] and no \[reid\] section"):
         be.over_time(scores, 3, reid="course-kfold")

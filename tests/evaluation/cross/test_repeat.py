@@ -151,7 +151,7 @@ def test_plots_hold_what_they_draw(scores):
     opened = be.repeat(scores, ENROLLED, task="open_set")
     assert list(be.plot.repeated(opened).bands) == ["FAR", "DIR at rank 1"]
     with pytest.raises(
-        DataError, match="has no cms_mean; draw each kind of result on axes of its own"
+        DataError, match="has no cms_mean; draw each kind of result on its own axes"
     ):
         be.plot.repeated({"a": closed, "b": rates})
     with pytest.raises(DataError, match=r"be\.repeat"):

@@ -16,6 +16,7 @@ import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.cli import main
 from bioeval.cli.lazy_group import root
+from bioeval.results.words import threshold_to_install
 from bioeval.views.tables import plain
 from bioeval.views.tables.threshold_study import StudyTable
 
@@ -183,7 +184,8 @@ def test_the_command(scores, tmp_path):
     out = tmp_path / "o"
     done = CliRunner().invoke(root, [*words, "--out", str(out)], catch_exceptions=False)
     assert done.exit_code == 0
-    assert f"accept where the distance <= {ds.threshold.item():.6g}" in done.stdout
+    installed = threshold_to_install(ds.threshold.item(), "distance")
+    assert f"accept where the distance <= {installed}" in done.stdout
     assert "Data    160 templates of 40 subjects, all against all" in done.stdout
     assert "Scores  distances, accepted at or below the threshold" in done.stdout
     assert {p.name for p in out.iterdir()} == {

@@ -246,7 +246,7 @@ def test_errors(scores, given, error, said):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"claim": "a"}, "claim is of verification"),
+        ({"claim": "a"}, "claim needs verification"),
         ({"threshold": "eer"}, "no task with a threshold"),
     ],
 )
