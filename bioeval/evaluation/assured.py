@@ -286,8 +286,8 @@ def _refusal(
     return (
         f"even at the strictest threshold tried, where {100 * at:.3g} % {shares.event} in these "
         f"data, the upper limit at {100 * confidence:g} % is {100 * high:.3g} %, above the target "
-        f"of {100 * target:g} %; {there} {people} are too few (the guaranteed rule needs {needed:,} "
-        "or more). More people help; more templates of the same people hardly do"
+        f"of {100 * target:g} %; {there} {people} are too few (the guaranteed rule needs "
+        f"{needed:,} or more). More people help; more templates of the same people hardly do"
     )
 
 

@@ -309,7 +309,7 @@ def test_the_estimated_rule_names_the_people_that_the_guaranteed_one_needs(confi
     found = be.study_threshold(unequal(), "far=0.01", assure=confidence, **STUDY)
     assert math.isnan(found.assured_threshold)
     assert f"the guaranteed rule needs {people:,} or more" in found.attrs["assured_reason"]
-    assert "there are 12 people" in found.attrs["assured_reason"]
+    assert "12 people are too few" in found.attrs["assured_reason"]
     assert found.people_needed == people
     assert found.attrs["assured_sentence"].startswith("No threshold can be promised: ")
 

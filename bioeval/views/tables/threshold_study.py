@@ -91,8 +91,8 @@ class StudyTable:
             over = attrs.get("assured_over", "pairs of people")
             sign = ">=" if larger_is_closer(attrs["kind"]) else "<="
             on_these = (
-                f"accepted are {noun_of(attrs['kind'])}s {sign} "
-                f"{v['assured_threshold']!r}; on these data it accepts {_percent(v['assured_far'])} % of {searches} (mean over "
+                f"accept where the {noun_of(attrs['kind'])} {sign} {v['assured_threshold']!r}; on "
+                f"these data it accepts {_percent(v['assured_far'])} % of {searches} (mean over "
                 f"{over}; upper limit {_percent(v['assured_far_high'])} %) and rejects "
                 f"{_percent(v['assured_frr'])} % of genuine attempts"
             )

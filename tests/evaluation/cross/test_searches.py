@@ -155,7 +155,7 @@ def test_too_few_people_are_told_how_many_are_needed():
     found = be.study_threshold(searched(), "far=0.1", assure=0.95, assurance="guaranteed", **SHORT)
     assert math.isnan(found.assured_threshold)
     assert "20 people who are not enrolled are too few" in found.attrs["assured_reason"]
-    assert "with 29 or more" in found.attrs["assured_reason"]
+    assert "needs 29 or more" in found.attrs["assured_reason"]
     assert found.people_needed == 29
 
 
