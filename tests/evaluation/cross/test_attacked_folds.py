@@ -88,7 +88,7 @@ def test_a_card_with_attacks(tmp_path):
     (tmp_path / "no.toml").write_text(
         text.partition("[partition]")[0] + "[attacks]\nspecies = 'a'\n"
     )
-    with pytest.raises(CardError, match=r"\[attacks\] goes with \[partition\]"):
+    with pytest.raises(CardError, match=r"\[attacks\] needs \[partition\]"):
         load(tmp_path / "no.toml")
 
 
