@@ -85,7 +85,7 @@ class OrderedScores:
         increasing = distances.reshape(-1)[ordered]
         there = len(increasing) - int(np.isnan(increasing).sum())
         first = np.ones(there, dtype=bool)
-        np.not_equal(increasing[1:there], increasing[: there - 1], out=first[1:])
+        np.not_equal(increasing[1:there], increasing[: max(there - 1, 0)], out=first[1:])
         values = increasing[:there][first].astype(np.float64)
         place = np.full(len(ordered), len(values), dtype=np.int32)
         place[:there] = np.cumsum(first, dtype=np.int32) - np.int32(1)

@@ -151,6 +151,15 @@ def test_auto_decides_for_each_partition():
     assert tree["open_set"].attrs["protocol"] == both
 
 
+def test_a_part_without_a_score():
+    """Where every comparison failed there is no score to put in order."""
+    values = np.array([[math.nan, 0, math.nan, math.nan]], dtype="float16")
+    scores = be.Scores(values, [7], [7, 7, -3, -3], nan="reject")
+    sets = [([0, 2, 3], [0])]
+    card = replace(OPEN["other"], closed_set=None)
+    check(be.summaries(scores, sets, card), scores, sets, card)
+
+
 def test_ranks_beyond_a_gallery_are_nan_and_counts_then_floats():
     scores = be.simulate(8, 2, random_state=0)
     sets = [(np.arange(n), np.arange(n)) for n in (4, 16, 8)]

@@ -145,10 +145,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background j
 class Slow:
     shape, dtype, chunks = (4000, 600), np.dtype("f4"), (10, 600)
     def __getitem__(self, key):
+        print("reading", flush=True)
         time.sleep(5)
         return np.random.default_rng(0).random((key.stop - key.start, 600), dtype="f4")
 scores = be.Scores(StoredRows(Slow(), "x"), np.arange(4000) % 60, np.arange(600) % 60)
-print("ready", flush=True)
 be.verification(scores)
 """
     process = subprocess.Popen(
