@@ -160,7 +160,7 @@ class StudyTable:
         if "impostors_for_3" not in v:
             return
         yield Text("")
-        yield Text("FAR that the data support", style="bold")
+        yield Text(self._translate("FAR that the data support"), style="bold")
         have = f"{int(v['subjects']):,}" if "subjects" in v else "-"
         apart = f"{int(v['disjoint_pairs']):,}" if "disjoint_pairs" in v else "-"
         heads, cells = ["impostor pairs", "missing", "subjects", "disjoint pairs"], [have, apart]
