@@ -147,7 +147,7 @@ def test_help_imports_no_numpy():
         (["run", "scores.npz", "--meta", "camera"], "'camera'; expected name=KEY"),
         (["run", "scores.npz", "--meta", "a=b", "--meta", "a=c"], "'a' is given twice"),
         (["run", "scores.npz", "--thresholds", "many"], "'many' is not a file; expected a number"),
-        (["run", "scores.npz", "--far", "x"], "'x'; expected a number"),
+        (["run", "scores.npz", "--far", "x"], "'x'; expected a rate"),
         (["run", "scores.npz", "--far", "2"], "error: --far is "),
         (["run", "scores.npz", "--max-rank", "x"], "'x' is not a valid integer range"),
         (["run", "scores.npz", "--thresholds", "1"], "a single threshold is written .* 1.0"),
