@@ -90,6 +90,10 @@ CLAIM = {
 }
 
 
+#: Numbers of people beyond this settle no claim in practice.
+_MOST_TO_SETTLE = 100_000
+
+
 @dataclass
 class Assured:
     """An assured threshold, as a distance; NaN where none can be promised, with the reason."""
@@ -548,9 +552,9 @@ def claim_blocks(found: Found) -> Iterator[Block]:
         yield Sentence(
             f"{counted(people, 'people')} in these data; "
             + (
-                "no number settles a rate that equals the claim"
-                if math.isnan(settle)
-                else f"at this rate about {settle:,.0f} would settle it"
+                "the rate is too near the claim to be settled by more people"
+                if not settle <= _MOST_TO_SETTLE
+                else f"at this rate about {settle:,.0f} people would settle it"
             )
         )
     else:

@@ -64,7 +64,7 @@ class StudyTable:
             yield from self._assured()
             what = what.replace("Install: accept", "Without assurance: accept")
             if attrs["assured_reason"]:
-                what = what.replace("Without assurance", "Not assured, by these data alone")
+                what = what.replace("Without assurance", "Without a promise")
         yield Text(what, "" if promised else "bold")
         rule = self._translate(str(attrs["threshold_rule_in_words"]))
         yield indented(Text(f"by {rule}, chosen on all data", "dim"))
