@@ -373,7 +373,7 @@ def _sampled(
                     yield (r, i), chosen
 
     options = FoldOptions("closed_set", NO_RULE, fusion=fusion, rank_unit="subject")
-    tasks = [replace(options, ties=ties)] if ties in TIES_OF_FOLDS else []
+    tasks = [replace(options, ties=ties)] if isinstance(ties, str) and ties in TIES_OF_FOLDS else []
     for place, chosen, attempts in counted_parts(scores, drawn(), tasks):
         found = FoldSide(scores.select(*chosen), counted=attempts).searched(options, ties)
         curves[place] = rate(found.ranked(ranks, whole=ties != "expected"), found.genuine)

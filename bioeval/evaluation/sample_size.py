@@ -319,7 +319,7 @@ def sample_size(
     require_choice("measure", measure, ("frr", "eer"))
     confidence = require_number("confidence", confidence, above=0.0, high=0.9999)
     assurance = require_number("assurance", assurance, low=0.5, high=0.9999)
-    each = require_integer("templates_per_session", templates_per_session, low=1)
+    each = require_integer("templates_per_session", templates_per_session, low=1, high=10**9)
     attrs: dict[str, Any] = {
         "task": "sample size",
         "measure": measure,

@@ -8,6 +8,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numpy as np
 
+from bioeval.base.arguments import require_text
 from bioeval.base.errors import Argument, DataError, counted, nearest_name
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.species import species_of
@@ -28,7 +29,7 @@ def column_of(scores: Scores, name: str, what: str = "scores") -> np.ndarray:
         If there is no such column.
     """
     meta = attack_meta(scores)
-    if name not in meta:
+    if require_text("attack", name) not in meta:
         there = f"they have: {', '.join(meta)}" if meta else "they have none"
         raise DataError(
             f"{Argument('attack')} is {name!r}, which is not in the probe metadata of {what}; "

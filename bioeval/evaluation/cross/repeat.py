@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -167,7 +168,7 @@ def repeat(
     found: dict[str, np.ndarray] = {}
     total = shape[0] * shape[1]
     left = ReducedGalleries(shape) if enrols and scores.exclude else None
-    tasks = [replace(part, ties=ties)] if ties in TIES else []
+    tasks = [replace(part, ties=ties)] if isinstance(ties, str) and ties in TIES else []
     each = counted_parts(scores, parts, tasks)
     for done, (place, chosen, attempts) in enumerate(each, 1):
         view = scores.select(*chosen) if all(map(len, chosen)) else None
@@ -416,8 +417,8 @@ def _or_nan(attempts: np.ndarray) -> np.ndarray:
 
 def _deviation(values: np.ndarray) -> np.ndarray:
     """Return the standard deviation over all partitions that have a value, at each point."""
-    flat = values.reshape(-1, *values.shape[2:])
-    flat = flat[~np.isnan(flat).reshape(len(flat), -1).all(axis=1)]
+    flat = values.reshape(math.prod(values.shape[:2]), *values.shape[2:])
+    flat = flat[~np.isnan(flat).reshape(len(flat), math.prod(values.shape[2:])).all(axis=1)]
     if len(flat) < 2:
         return np.full(flat.shape[1:], np.nan)
     return np.asarray(flat.std(axis=0, ddof=1))
@@ -427,8 +428,8 @@ def _band(
     values: np.ndarray, band: str, confidence: float, bounds: tuple[float, float]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return low, mean and high over all partitions at each point, ignoring NaN."""
-    flat = values.reshape(-1, *values.shape[2:])
-    there = ~np.isnan(flat).reshape(len(flat), -1).all(axis=1)
+    flat = values.reshape(math.prod(values.shape[:2]), *values.shape[2:])
+    there = ~np.isnan(flat).reshape(len(flat), math.prod(values.shape[2:])).all(axis=1)
     flat = flat[there]
     if not len(flat):
         nothing = np.full(values.shape[2:], np.nan)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from bioeval.base.arguments import require_callable
 from bioeval.evaluation.cross.by_parts import judge_parts
 from bioeval.evaluation.cross.counted_parts import counted_parts
 from bioeval.evaluation.cross.options import FoldOptions
@@ -120,6 +121,7 @@ def _verify_pairs(
     plan: SplitPlan, sides: PairSides, options: FoldOptions, progress: Progress | None
 ) -> Evaluated:
     """Evaluate verification over listed pairs."""
+    progress = require_callable("progress", progress)
     found: dict[tuple[int, int], Fold] = {}
     for done, (repeat, fold) in enumerate(plan.places, 1):
         split = plan.split(repeat, fold)

@@ -305,7 +305,7 @@ def _unenrolled(value: Any, subjects: int) -> int:
 
 def _within(value: Any, people: int) -> np.ndarray:
     try:
-        array = np.asarray(value, dtype=np.float64)
+        array = np.asarray(np.nan if np.iscomplexobj(value) else value, dtype=np.float64)
     except (TypeError, ValueError):
         array = np.array(np.nan)
     if array.ndim > 1 or not ((array >= 0.0) & (array <= MOST_SD)).all():
