@@ -96,7 +96,7 @@ def test_refused_folds_are_nan_with_their_reason_and_counted(scores):
     assert np.isfinite(ds.far_mean)
     assert (ds.assured_fa == 0).all()
     for reason in ds.assured_reason.values.ravel():
-        assert "there are 40 people" in reason
+        assert "40 people are too few" in reason
     assert "no threshold can be promised in 3 of 3 folds" in ds.attrs["warnings"]
 
 
