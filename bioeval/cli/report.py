@@ -198,13 +198,6 @@ def _doubts(found: dict[str, Any], named: dict[str, Any]) -> list[str]:
     return [*dict.fromkeys(x["text"] for x in doubts_of_systems(parts_of(found)))]
 
 
-def _has_folds(scores: Scores, protocol: Any) -> bool:
-    """Return whether a protocol has folds, whose results have intervals over folds alone."""
-    from bioeval.evaluation.plan import resolve_card
-
-    return resolve_card(scores, protocol).partition is not None
-
-
 def _names(data: tuple[str, ...], given: tuple[str, ...]) -> list[str]:
     """Return the name of each system: the one given, else that of its file, or its path."""
     stems = [Path(file).stem for file in data]
@@ -279,6 +272,7 @@ def _evaluated(
     from bioeval.cli.result_checks import checked
     from bioeval.evaluation.cross import study_threshold
     from bioeval.evaluation.evaluate import evaluate
+    from bioeval.evaluation.plan import resolve_card
     from bioeval.evaluation.worst_pairs import worst_pairs
 
     folds, worst = options.pop("folds"), options.pop("worst")
@@ -286,7 +280,7 @@ def _evaluated(
     stages("counting")
     if options["interval"] == "none":
         options["interval"] = None
-    elif options["interval"] is not None or not _has_folds(scores, protocol):
+    elif options["interval"] is not None or not resolve_card(scores, protocol).has_folds:
         options["interval"] = interval_by_default(scores, options["interval"])
     tree = evaluate(scores, protocol, **options, **place, progress=stages.counting)
     tree = checked(tree, scores, protocol, stages, options["thresholds"] is not None)

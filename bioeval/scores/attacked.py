@@ -78,8 +78,8 @@ def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScore
 def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
     """Return the attacks of a list without species, as bob writes them: those that are not genuine.
 
-    The species is the real subject where nobody claims to be it, without ``attack/`` before, else
-    ``spoof``.
+    The species is the name of the real subject, without a leading ``attack/``, if no pair claims
+    that subject; otherwise it is ``spoof``.
     """
     if not isinstance(attacks, PairScores) or attacks.attack is not None:
         return attacks, ()

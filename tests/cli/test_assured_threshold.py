@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 import bioeval as be
@@ -129,3 +130,56 @@ def test_sessions_from_names_leave_out_pairs_of_one_session(files, capsys, tmp_p
     found = json.loads(capsys.readouterr().out)
     assert found["genuine_attempts"] == 60 * 4 * 2
     assert found["assured_far_high"] <= 0.1
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.parametrize("value", [3.9479866700763275, 0.5843166672898966, -1.23456789, 1e-7, 4.0])
+def test_a_threshold_to_install_is_never_looser(kind, value):
+    installed = float(threshold_to_install(value, kind))
+    assert installed >= value if kind == "similarity" else installed <= value
+    assert installed == pytest.approx(value, rel=1e-5)
+
+
+def test_scores_of_the_wrong_kind_are_doubted_before_any_answer(files, capsys):
+    """The files hold similarities and do not say so."""
+    for name, seed in (("x", 1), ("y", 2)):
+        scores = be.simulate(30, 3, random_state=seed)
+        np.save(f"{name}.npy", -np.asarray(scores.values))
+        np.savetxt("who.csv", scores.probe_labels, "%d", header="subject", comments="")
+    given = ["--labels", "who.csv"]
+    for words, answer in (
+        (["threshold", "x.npy", "--target", "far=1%", "--repeats", "1"], "Install"),
+        (["compare", "x.npy", "y.npy", "--replicates", "100"], "FRR at FAR"),
+    ):
+        assert main([*words, *given]) == 0
+        shown = capsys.readouterr().out
+        assert "--kind similarity reverses" in " ".join(shown.split())
+        assert shown.index("Warning: ") < shown.index(answer)
+        assert main([*words, *given, "--kind", "similarity"]) == 0
+        assert "Warning: " not in capsys.readouterr().out
+
+
+def test_rates_and_confidences_in_per_cent(files, capsys):
+    assert main(["run", "a.npz", "--far", "5%,1/50", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    targets = found["tasks"]["verification/single"]["far_targets"]
+    assert {one["far_target"] for one in targets} == {0.05, 0.02}
+    assert main([*STUDY[:-3], "95%", "--repeats", "1"]) == 0
+    assert "With 95 % confidence" in " ".join(capsys.readouterr().out.split())
+    assert main([*STUDY[:-3], "100%", "--repeats", "1"]) == 2
+    assert "a number between 0 and 1 (0.95 or 95%)" in capsys.readouterr().err
+
+
+def test_a_page_of_folds_needs_no_option(files, capsys):
+    assert main(["report", "a.npz", "--protocol", "course-kfold", "--out", "kf.html"]) == 0
+    with open("kf.html", encoding="utf-8") as page:
+        assert "fold" in page.read()
+
+
+def test_a_claim_next_to_the_rate_is_beyond_more_people(files, capsys):
+    far = float(be.check_claim(be.load("a.npz"), 5.0, far=0.5).far)
+    given = ["threshold", "a.npz", "--at", "5", "--claim"]
+    assert main([*given, f"far={far + 1e-6!r}"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "the rate is too near the claim to be settled by more people" in shown
+    assert "Valid only if the threshold and the claim were fixed before" in shown

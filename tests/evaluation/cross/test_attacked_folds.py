@@ -103,3 +103,21 @@ def test_what_attacks_in_folds_need():
     pairs = be.Scores.from_pairs([1.0, 2.0], [True, False])
     with pytest.raises(ProtocolError, match="needs a matrix"):
         be.cross_evaluate(pairs, SPLITTER, attack="attack")
+
+
+def test_an_instrument_is_not_compared_with_its_source_in_any_fold():
+    """Two attacks on people with three templates each, one of which is the source."""
+    who = np.repeat(np.arange(6), 3)
+    meta = {
+        "attack": np.array([""] * 18 + ["print"] * 2, dtype=object),
+        "source": np.array([None] * 18 + [4, 14], dtype=object),
+    }
+    values = np.random.default_rng(0).random((20, 18))
+    scores = be.Scores(values, [*who, 1, 4], who, probe_meta=meta)
+    ds = be.cross_evaluate(scores, SPLITTER, attack="attack", templates="single")
+    assert ds.attack_attempts.sum() == 4
+    t = {person: ds.threshold.values[0, k] for k, (_, test) in
+         enumerate(SPLITTER.split(np.zeros(len(who)), who)) for person in who[test]}  # fmt: skip
+    others = {18: (1, (3, 5)), 19: (4, (12, 13))}
+    accepted = [values[i, j] <= t[person] for i, (person, rest) in others.items() for j in rest]
+    assert ds.ia.sum() == sum(accepted)
