@@ -17,13 +17,10 @@ from bioeval.evaluation.calibration import calibration as calibration
 from bioeval.evaluation.calibrator import Calibrator as Calibrator
 from bioeval.evaluation.compare import compare as compare
 from bioeval.evaluation.conventions import conventions as conventions
-from bioeval.evaluation.cross import (
-    cross_evaluate as cross_evaluate,
-    eer_scorer as eer_scorer,
-    make_scorer as make_scorer,
-    repeat as repeat,
-    study_threshold as study_threshold,
-)
+from bioeval.evaluation.cross.evaluation import cross_evaluate as cross_evaluate
+from bioeval.evaluation.cross.repeat import repeat as repeat
+from bioeval.evaluation.cross.scorers import eer_scorer as eer_scorer, make_scorer as make_scorer
+from bioeval.evaluation.cross.threshold_study import study_threshold as study_threshold
 from bioeval.evaluation.data_check import check_data as check_data
 from bioeval.evaluation.error_discard import error_discard as error_discard
 from bioeval.evaluation.evaluate import evaluate as evaluate, summary as summary

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
         MatrixDisplay as MatrixDisplay,
         ScoreDistributionsDisplay as ScoreDistributionsDisplay,
     )
-    from bioeval.views.plots.spoofability import *  # noqa: F403
     from bioeval.views.plots.zoo import *  # noqa: F403
 
 _HOMES = {name: plot.home for name, plot in PLOTS.items()}

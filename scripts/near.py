@@ -45,8 +45,10 @@ def tests_using(path: Path, words: str) -> list[str]:
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             parts[node.name] = "\n".join(map(ast.unparse, [*node.decorator_list, node]))
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            parts[node.targets[0].id] = ast.unparse(node)
+        elif isinstance(node, ast.Assign | ast.AugAssign):
+            target = node.target if isinstance(node, ast.AugAssign) else node.targets[0]
+            if isinstance(target, ast.Name):
+                parts[target.id] = "\n".join([parts.get(target.id, ""), ast.unparse(node)])
     found: set[str] = set()
     while new := {k for k, part in parts.items() if k not in found and re.search(words, part)}:
         found |= new

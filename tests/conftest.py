@@ -9,6 +9,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,26 @@ def pytest_collection(session: pytest.Session) -> Iterator[Any]:
         return (yield)
 
 
+def spread(cases: list[pytest.Item], number: int) -> list[pytest.Item]:
+    """Return so many of the cases of a test, evenly spread."""
+    number, last = min(number, len(cases)), len(cases) - 1
+    return [cases[i * last // max(number - 1, 1)] for i in range(number)]
+
+
+def pairwise(cases: list[pytest.Item]) -> list[pytest.Item]:
+    """Return some cases of a test that have every pair of values of two parametrisations.
+
+    Each is the first of those with most of the pairs that are still missing.
+    """
+    values = [sorted((k, repr(x)) for k, x in case.callspec.params.items()) for case in cases]
+    pairs = [set(combinations(of_case, 2)) for of_case in values]
+    missing, chosen = set().union(*pairs), set()
+    while missing:
+        chosen.add(best := max(range(len(cases)), key=lambda i: len(pairs[i] & missing)))
+        missing -= pairs[best]
+    return [cases[i] for i in sorted(chosen)]
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if CI or config.getoption("--all") or "slow" in config.getoption("-m"):
         return
@@ -101,9 +122,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         by_function[item.location[0], getattr(item, "originalname", item.name)].append(item)
     left_out: set[pytest.Item] = set()
     for cases in by_function.values():
-        if (mark := cases[0].get_closest_marker("cases")) and len(cases) > mark.args[0]:
-            few, last = mark.args[0], len(cases) - 1
-            left_out |= set(cases) - {cases[i * last // max(few - 1, 1)] for i in range(few)}
+        if mark := cases[0].get_closest_marker("cases"):
+            few = spread(cases, *mark.args) if mark.args else pairwise(cases)
+            left_out |= set(cases) - set(few)
     config.hook.pytest_deselected(items=[x for x in items if x in left_out])
     items[:] = [x for x in items if x not in left_out]
 

@@ -1,1 +1,1 @@
-"""What every layer may use: errors, result variables, argument checks, random numbers."""
+"""Common to all layers: errors, result variables, argument checks, random numbers."""

@@ -176,7 +176,7 @@ def require_callable(name: str, value: Any) -> Any:
 
 
 def require_array(name: str, values: Any) -> np.ndarray:
-    """Return an array, or raise :class:`DataError` where lists are ragged or within themselves."""
+    """Return an array, or raise :class:`DataError` where lists are ragged or contain themselves."""
     try:
         return np.asarray(values)
     except (TypeError, ValueError) as error:

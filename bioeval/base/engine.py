@@ -1,4 +1,4 @@
-"""Choice of what counts blocks of rows: this process, unless an engine is chosen.
+"""Choice of the engine that counts blocks of rows; by default this process.
 
 As with progress, no engine is handed down: :func:`computed_by` chooses it for all that runs inside,
 and the sweeps over the scores look for it.
@@ -48,7 +48,7 @@ class RowWork(Protocol):
 
 
 class Engine(Protocol):
-    """What computes the counts of blocks of rows, and merges them."""
+    """An engine computes the counts of blocks of rows, and merges them."""
 
     #: Whether this process may not read all scores itself, since others are to do it.
     distributes: bool

@@ -55,7 +55,7 @@ def cut(text: str, longest: int) -> str:
 
 
 def short_name(name: str) -> str:
-    r"""Return the name of a system, which may be that of a file, short and printable.
+    r"""Return the name of a system, perhaps a file name, short and printable.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class Argument:
     value: object = None
 
     def __str__(self) -> str:
-        """Return the argument between markers, by which a message finds it again."""
+        """Return the argument between markers, for messages to find it again."""
         value = f'"{self.value}"' if isinstance(self.value, str) else self.value
         return f"{_START}{self.name}{_VALUE}{'' if value is None else value}{_END}"
 

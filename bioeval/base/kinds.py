@@ -1,4 +1,4 @@
-"""What scores are, and which of two is closer."""
+"""Kinds of scores, and which of two scores is closer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of a package: those that are imported when they are first used, and former ones."""
+"""Names of a package: names imported at first use, and former names."""
 
 from __future__ import annotations
 

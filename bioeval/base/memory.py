@@ -77,7 +77,7 @@ def in_words(size: float) -> str:
 
 @contextmanager
 def memory_limited(limit: int | None) -> Iterator[None]:
-    """Keep what is collected while counting below a part of a limit."""
+    """Keep the memory of collected data below a part of the limit."""
     before = _LIMIT.set(limit)
     try:
         yield

@@ -21,7 +21,7 @@ _BAR = (
 
 
 class NotebookProgress:
-    """The progress of what runs in the cells of a notebook.
+    """Progress display in the cells of a notebook.
 
     `shell` is that of IPython, which says when a cell ends.
     """

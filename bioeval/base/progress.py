@@ -58,7 +58,7 @@ def is_shown() -> bool:
 
 
 def reporter(progress: Callable[[int, int], object] | None) -> Callable[[int, int], object]:
-    """Return an argument `progress`, or what reports where none is given."""
+    """Return the argument `progress`, or the default reporter."""
     return require_callable("progress", progress) or report
 
 

@@ -41,7 +41,7 @@ RESULTS = ("task", "comparison", "folds", "repeats")
 
 @dataclass(frozen=True)
 class Name:
-    """What a variable of a result means: in words, its units, and its ISO/IEC 19795-1 term."""
+    """Meaning of a variable of a result: words, units, and the term of ISO/IEC 19795-1."""
 
     long_name: str
     units: str = "1"
@@ -235,7 +235,7 @@ _OTHER_POINTS = (
         results=("task", "comparison"),
     ),
     Scalar(
-        "difference of the class means over the root mean of the class variances (d')",
+        "absolute difference of the class means over the root mean of the class variances (d')",
         name="d_prime",
         label="d'",
         percent=False,

@@ -5,7 +5,7 @@ Attributes of results come from here, and ``docs/definitions.md`` explains each 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from bioeval.base import scalars
 from bioeval.base.scalars import (
@@ -19,6 +19,11 @@ from bioeval.base.scalars import (
 def by_name(found: Iterable[Scalar]) -> dict[str, Name]:
     """Describe scalars by their names, as variables of a task."""
     return {scalar.name: of_task(scalar) for scalar in found}
+
+
+def picked(of: Mapping[str, Name], *names: str) -> dict[str, Name]:
+    """Return the descriptions of some variables of a task."""
+    return {name: of[name] for name in names}
 
 
 def of_task(scalar: Scalar) -> Name:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,38 @@ def _rate(text: str) -> float:
     return rate_in(text)
 
 
+def _far(text: str) -> float:
+    """Return a FAR, with a warning above one half."""
+    far = _rate(text)
+    if 0.5 < far <= 1:
+        from bioeval.cli.console import note
+
+        note(
+            f"bioeval: warning: FAR {far:g} is {100 * far:g} %; for {far:g} % write {far:g}% or "
+            f"{far / 100:g}"
+        )
+    return far
+
+
+def _target(text: str) -> str:
+    """Return a rule as it is, with the warning about its FAR."""
+    name, _, rate = text.partition("=")
+    if name.strip().lower() == "far":
+        with contextlib.suppress(ValueError):  # which the rule is refused for
+            _far(rate)
+    return text
+
+
+def _of_rates(text: str) -> str:
+    """Return a rule as it is, with a warning about a number that may be meant as a FAR."""
+    with contextlib.suppress(ValueError):
+        if 0 < _number(text) <= 0.1:
+            from bioeval.cli.console import note
+
+            note(f"bioeval: warning: {text} is taken as a threshold; for a FAR write far={text}")
+    return _target(text)
+
+
 def _confidence(text: str) -> float:
     if not 0 < _rate(text) < 1:
         raise ValueError
@@ -83,7 +116,7 @@ def _threshold(text: str) -> float | str:
     try:
         return _number(text)
     except ValueError:
-        return text
+        return _target(text)
 
 
 def _size(text: str) -> float | int:
@@ -123,7 +156,7 @@ NUMBERS = Typed(
     "x", lambda text: tuple(map(_number, text.split(","))), "a number, or several, comma-separated"
 )
 RATES = Typed(
-    "x", lambda text: tuple(map(_rate, text.split(","))),
+    "x", lambda text: tuple(map(_far, text.split(","))),
     "a rate (0.01, 1% or 1/100), or several, comma-separated",
 )  # fmt: skip
 CONFIDENCE = Typed("p", _confidence, "a number between 0 and 1 (0.95 or 95%)")
@@ -145,6 +178,7 @@ CLAIMS = Typed("claims", _claims, "genuine=0.5,per_probe=1, or one of the two")
 LEVELS = Typed("name=level", _levels, "levels of species (print=1,mask=3)")
 BINS = Typed("n|unit|t,t", _bins, "a number of bins, year, month, day or hour, or edges")
 THRESHOLD = Typed("t|rule", _threshold, "a threshold, or a rule such as eer or far=0.001")
+TARGET = Typed("rule", _of_rates, "a rule such as eer or far=0.001")
 MARGIN = Typed("x|measure=x", _margin, "a number (0.01) or MEASURE=number (frr_at_far=0.01)")
 METADATA = Typed("name=key", _metadata, "name=KEY")
 

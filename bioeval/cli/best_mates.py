@@ -9,7 +9,7 @@ import click
 from bioeval.cli.arguments import card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.options import Command, take_reading
-from bioeval.cli.site_options import secret, show_disclosed, site_options, take_out
+from bioeval.cli.site_options import secret, show_written, site_options, take_out
 
 
 @click.command("best-mates", cls=Command)
@@ -42,9 +42,4 @@ def command(
             found = best_mates(scores, **given, **where, progress=stages.counting)
         stages(f"writing {place}")
         found.save(place)
-    if as_json:
-        from bioeval.cli.console import show_json
-
-        show_json({"file": str(place), "protocol": found.protocol, "discloses": found.disclosed()})
-        return
-    show_disclosed(place, repr(found).strip("<>"), found.disclosed())
+    show_written(found, place, as_json, protocol=found.protocol)

@@ -10,17 +10,14 @@ from bioeval.cli.arguments import card
 from bioeval.cli.documents import as_columns
 from bioeval.cli.options import (
     Command,
-    Output,
     far_targets_option,
     output_options,
-    read_scores,
     reading_options,
     reword,
-    take_reading,
 )
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
-    from bioeval.cli.progress import Stages
     from bioeval.results.findings import DataCheck
 
 
@@ -57,24 +54,32 @@ def command(
 
     The exit code is 1 if an error is found that makes results misleading, 0 otherwise.
     """
-    output = Output.take(options)
     second = options["second"]
-    if columns is not None or (second is not None and _are_tracks(data, second)):
-        _check_tracks(output, data, second, columns or "motchallenge")
-        return
-    reading = take_reading(data, options)
-    protocol = card(protocol)
-    from bioeval.cli.progress import Stages
+    tracks = columns is not None or (second is not None and _are_tracks(data, second))
+    with StudyCommand(data, options, reads=not tracks) as run:
+        if tracks and second is None:
+            raise click.UsageError("--columns is of tracks: give a ground truth and a result")
+        from bioeval.views.tables.findings import FindingsTable
 
-    with Stages() as stages:
-        from bioeval.evaluation.data_check import check_data
+        if tracks:
+            from bioeval.mot.check import check_tracks
 
-        scores = read_scores(data, reading, stages)
-        stages("looking")
-        found = check_data(scores, protocol, far_targets=far_targets, progress=stages.counting)
-        document = _document(found, data)
-        files = _save(output, found, document, stages)
-    _show(output, found, document, files)
+            run.stages("looking")
+            found = check_tracks(data, second, columns=columns or "motchallenge")
+        else:
+            from bioeval.evaluation.data_check import check_data
+
+            protocol = card(protocol)
+            scores = run.read()
+            run.stages("looking")
+            found = check_data(
+                scores, protocol, far_targets=far_targets, progress=run.stages.counting
+            )
+        document = {**_document(found, data), **({"result": second} if tracks else {})}
+        csv = {"findings.csv": as_columns(document["findings"])}
+        run.save(document, None, FindingsTable(found, reword), csv=csv)
+    if found.misleads:
+        click.get_current_context().exit(1)
 
 
 def _are_tracks(data: str, second: str) -> bool:
@@ -84,38 +89,6 @@ def _are_tracks(data: str, second: str) -> bool:
     from bioeval.mot.inputs import lists_boxes
 
     return all(Path(x).exists() and lists_boxes(Path(x)) for x in (data, second))
-
-
-def _check_tracks(output: Output, truth: str, result: str | None, columns: str) -> None:
-    """Check tracks against their ground truth."""
-    if result is None:
-        raise click.UsageError("--columns is of tracks: give a ground truth and a result")
-    from bioeval.cli.progress import Stages
-    from bioeval.mot.check import check_tracks
-
-    with Stages() as stages:
-        stages("looking")
-        found = check_tracks(truth, result, columns=columns)
-        document = {**_document(found, truth), "result": result}
-        files = _save(output, found, document, stages)
-    _show(output, found, document, files)
-
-
-def _save(output: Output, found: DataCheck, document: dict[str, Any], stages: Stages) -> list[str]:
-    """Write the findings, where files are wanted."""
-    from bioeval.views.tables.findings import FindingsTable
-
-    csv = {"findings.csv": as_columns(document["findings"])}
-    return output.save(document, None, FindingsTable(found, reword), stages, csv=csv)
-
-
-def _show(output: Output, found: DataCheck, document: dict[str, Any], files: Any) -> None:
-    """Print the findings; the exit code is 1 where a result would mislead."""
-    from bioeval.views.tables.findings import FindingsTable
-
-    output.show(FindingsTable(found, reword), document, files)
-    if found.misleads:
-        click.get_current_context().exit(1)
 
 
 def _document(found: DataCheck, file: str) -> dict[str, Any]:

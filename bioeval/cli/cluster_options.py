@@ -10,14 +10,14 @@ import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.cli.options import F, option_group
+
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 # How long a worker that gives no sign of life is waited for; seconds until a scheduler takes a
 # connection, and until it answers then.
@@ -85,12 +85,7 @@ def cluster_options(checkpoint: bool = True) -> Callable[[F], F]:
             )
         )
 
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    return option_group(*options)
 
 
 @contextlib.contextmanager

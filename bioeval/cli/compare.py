@@ -82,7 +82,7 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 def command(
     a: str, b: str, name: str | None, name_b: str | None, terms: str, **options: Any
 ) -> None:
-    """Compare systems A and B, which scored the same templates in the same order.
+    """Compare systems A and B on the same templates in the same order.
 
     A and B are files as `bioeval run` reads them. They may be the same file if --scores and
     --scores-b name different arrays in it. Options of A apply to B as well, unless the option for B

@@ -1,4 +1,4 @@
-"""``bioeval convert``: write what a file holds in another format."""
+"""``bioeval convert``: write the data of a file in another format."""
 
 from __future__ import annotations
 

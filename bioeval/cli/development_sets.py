@@ -1,4 +1,4 @@
-"""What commands share that choose thresholds on a development set and count errors on another."""
+"""Options of commands that choose thresholds on a development set and count errors on another."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ sets_arguments = option_group(
         "--test",
         multiple=True,
         metavar="FILE",
-        help="Test set of the same system, on which errors are counted; --dev and --test once for "
-        "each system.",
+        help="Test set of the same system, to count errors; --dev and --test once for each system.",
     ),
 )
 

@@ -33,7 +33,6 @@ from bioeval.cli.study_command import StudyCommand
     "--threshold",
     type=THRESHOLD,
     required=True,
-    metavar="T|RULE",
     help="Threshold: a number, or a rule applied to all attempts: eer, far=0.001, hter, "
     "cost=P,M,A.",
 )

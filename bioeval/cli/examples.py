@@ -91,7 +91,7 @@ bioeval threshold faces.npz --embeddings dlib128 --labels subject --target eer -
 # Count on four processes, and keep what has been counted
 bioeval threshold scores.npz --repeats 100 --workers 4 --checkpoint counted
 # Extrapolate a FAR too small for the number of subjects
-bioeval threshold faces.npz --embeddings dlib128 --target far=1e-4 --extrapolate
+bioeval threshold faces.npz --embeddings dlib128 --labels subject --target far=1e-4 --extrapolate
 
 # Compare two systems
 bioeval compare old.npz new.npz
@@ -395,7 +395,7 @@ EXAMPLES = _read(_TEXT)
 
 
 def all_examples(command: str) -> str:
-    """Return every example of a command, each under what it does."""
+    """Return every example of a command, each below its purpose."""
     return "\n".join(f"# {purpose}\n{line}" for purpose, line in EXAMPLES[command])
 
 

@@ -9,14 +9,12 @@ import click
 from bioeval.cli.arguments import THRESHOLD, card
 from bioeval.cli.options import (
     Command,
-    Output,
     name_option,
     output_options,
     protocol_option,
     reading_options,
-    system_name,
-    take_reading,
 )
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     from bioeval.evaluation.explanation.calls import Explanation, Steps
@@ -40,7 +38,6 @@ if TYPE_CHECKING:
 @click.option(
     "--threshold",
     type=THRESHOLD,
-    metavar="T|RULE",
     help="Threshold: a number, or a rule applied to these data, such as eer or far=0.01.  [eer]",
 )
 @protocol_option
@@ -57,7 +54,6 @@ def command(
     steps: bool,
     protocol: str,
     picture: str | None,
-    name: str | None,
     claim: str | None,
     threshold: Any,
     **options: Any,
@@ -72,23 +68,16 @@ def command(
         raise click.UsageError("give --probe N, or --step-by-step for every row of a small matrix")
     if steps and (picture or claim):
         raise click.UsageError(f"--{'plot' if picture else 'claim'} is of one row: give --probe N")
-    output = Output.take(options)
-    if steps and output.page is not None:
-        raise click.UsageError("--report is of one row: give --probe N")
-    reading = take_reading(data, options)
-    protocol = card(protocol)
-    from bioeval.cli.progress import Stages
-
-    with Stages() as stages:
+    with StudyCommand(data, options) as run:
+        if steps and run.output.page is not None:
+            raise click.UsageError("--report is of one row: give --probe N")
+        protocol = card(protocol)
         from bioeval.base.version import __version__
         from bioeval.evaluation.explanation.calls import explain, step_by_step
-        from bioeval.scores.formats import load
         from bioeval.views.tables.explanation import ExplanationTable, StepsTable
 
-        stages(f"reading {data}")
-        scores = load(data, **reading)
-        scores.name = system_name(data, name, reading)
-        stages("explaining")
+        scores = run.read(mates=False)
+        run.stages("explaining")
         found: Explanation | Steps
         table: Any
         if probe is None:
@@ -98,15 +87,14 @@ def command(
             row = explain(scores, probe, threshold=threshold, protocol=protocol, claim=claim)
             found, table = row, ExplanationTable(row)
             if picture is not None:
-                stages(f"drawing {picture}")
+                run.stages(f"drawing {picture}")
                 _draw(row, picture)
-            output.write_page(row, [data, reading.get("labels")], stages)
+            run.output.write_page(row, [data, run.reading.get("labels")], run.stages)
         document, csv = {}, {}
-        if output.documented:  # entries of a long row take longer than the row
+        if run.output.documented:  # entries of a long row take longer than the row
             document = {"bioeval": __version__, "file": data, **found.document()}
             csv = {"list.csv": found.columns()}
-        files = output.save(document, None, table, stages, csv=csv)
-    output.show(table, document, files)
+        run.save(document, None, table, csv=csv)
 
 
 def _draw(found: Explanation, file: str) -> None:

@@ -14,7 +14,7 @@ from bioeval.cli.options import (
     json_option,
     names_option,
     naming,
-    read_scores,
+    read_system,
     reading_options,
     system_names,
     take_reading,
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 @far_option
 @reading_options
 def command(systems: tuple[str, ...], **options: Any) -> None:
-    """Fuse systems A, B ..., which scored the same templates in the same order.
+    """Fuse systems A, B ... of the same templates in the same order.
 
     Each system is a file as `bioeval run` reads it; options for reading apply to all files. The
     table shows each system beside the fused system. Weights (--method logistic) and scales
@@ -114,9 +114,10 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
 
         fusion = Fusion(**how, weights=weights)
         read, taught = (
-            {called: _read(files[i], called, reading, stages) for i, called in enumerate(names)}
-            if files
-            else {}
+            {
+                called: read_system(file, called, reading, stages)
+                for called, file in zip(names, files, strict=bool(files))
+            }
             for files in (systems, train)
         )
         given = {"far_targets": far_targets or FAR_TARGETS, "templates": templates}
@@ -152,12 +153,6 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         note(f"wrote {out}: {fused!r}")
 
 
-def _read(file: str, called: str, reading: dict[str, Any], stages: Any) -> Scores:
-    scores = read_scores(file, reading, stages)
-    scores.name = called
-    return scores
-
-
 def _require_distinct(names: tuple[str, ...]) -> None:
     for called in (*names, "fused"):
         if (*names, "fused").count(called) > 1:
@@ -177,8 +172,8 @@ def _in_folds(
     systems: dict[str, Scores], fusion: Fusion, protocol: str, given: dict[str, Any]
 ) -> dict[str, xr.Dataset]:
     """Return the verification of each system and of the fused one in the same folds."""
-    from bioeval.evaluation.cross import cross_evaluate
     from bioeval.evaluation.cross.card_folds import splitter_of
+    from bioeval.evaluation.cross.evaluation import cross_evaluate
     from bioeval.protocol import for_layout
     from bioeval.protocol.card import Threshold
 

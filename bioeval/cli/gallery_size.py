@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import NUMBERS, WHOLE_NUMBERS, ThresholdsOption
+from bioeval.cli.arguments import NUMBERS, WHOLE_NUMBERS
 from bioeval.cli.documents import described, rows_over
 from bioeval.cli.options import (
     Command,
+    gallery_options,
     output_options,
-    ranks_option,
     reading_options,
-    seed_option,
     terms_option,
 )
 from bioeval.cli.study_command import StudyCommand
@@ -27,31 +26,7 @@ if TYPE_CHECKING:
 @click.option(
     "--sizes", type=WHOLE_NUMBERS, help="Numbers of subjects in the gallery.  [a dozen, up to all]"
 )
-@click.option(
-    "--thresholds",
-    type=ThresholdsOption(),
-    help="Number of thresholds, the thresholds, or a file with one threshold per line.  [100]",
-)
-@ranks_option
-@click.option(
-    "--ties",
-    type=click.Choice(["pessimistic", "optimistic", "stable", "expected"]),
-    default="pessimistic",
-    help="Rank of a mate among subjects with exactly the same score.",
-)
-@click.option(
-    "--impostors",
-    type=click.Choice(["auto", "unenrolled", "leave-subject-out", "both"]),
-    default="auto",
-    help="Probes of non-mated searches.",
-)
-@click.option(
-    "--sampling",
-    type=click.IntRange(1),
-    metavar="R",
-    help="Also draw R random galleries of each size, for the plots.",
-)
-@seed_option("Random seed of the galleries.", default=None)
+@gallery_options("Also draw R random galleries of each size, for the plots.")
 @click.option(
     "--unenrolled",
     "unenrolled_shares",

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.arguments import THRESHOLD, WHOLE_NUMBERS, ThresholdsOption
+from bioeval.cli.arguments import THRESHOLD, WHOLE_NUMBERS
 from bioeval.cli.documents import as_columns, described, rows_over, scalars
 from bioeval.cli.options import (
     Command,
     far_option,
     fusion_option,
+    gallery_options,
     name_option,
     output_options,
-    ranks_option,
     reading_options,
-    seed_option,
     terms_option,
 )
 from bioeval.cli.study_command import StudyCommand
@@ -37,37 +36,12 @@ if TYPE_CHECKING:
     "--threshold",
     type=THRESHOLD,
     default="eer",
-    metavar="T|RULE",
     help="Threshold for the comparison: a number, or eer or far=X at the smallest number of "
     "templates.",
 )
 @far_option
 @fusion_option
-@click.option(
-    "--thresholds",
-    type=ThresholdsOption(),
-    help="Number of thresholds, the thresholds, or a file with one threshold per line.  [100]",
-)
-@ranks_option
-@click.option(
-    "--ties",
-    type=click.Choice(["pessimistic", "optimistic", "stable", "expected"]),
-    default="pessimistic",
-    help="Rank of a mate among subjects with exactly the same score.",
-)
-@click.option(
-    "--impostors",
-    type=click.Choice(["auto", "unenrolled", "leave-subject-out", "both"]),
-    default="auto",
-    help="Probes of non-mated searches.",
-)
-@click.option(
-    "--sampling",
-    type=click.IntRange(1),
-    metavar="R",
-    help="Draw R galleries for each probe, instead of exact means over all galleries.",
-)
-@seed_option("Random seed of the galleries.", default=None)
+@gallery_options("Draw R galleries for each probe, instead of exact means over all galleries.")
 @name_option
 @output_options("results.nc, summary.json, table.txt and curves", "draw the plots", report=True)
 @terms_option

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     default="gom-market1501",
     show_default=True,
     metavar="CARD",
-    help="Name or path of a card with [gom] or [reid], which defines the gallery of each query.",
+    help="Name or path of a card with [gom] or [reid], to define the gallery of each query.",
 )
 @click.option(
     "--open-queries",

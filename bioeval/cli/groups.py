@@ -33,7 +33,6 @@ from bioeval.cli.study_command import StudyCommand
     "--threshold",
     type=THRESHOLD,
     default="eer",
-    metavar="T|RULE",
     help="Threshold: a number, or a rule applied to all groups together: eer, far=0.001, hter, "
     "cost=P,M,A.",
 )

@@ -38,5 +38,5 @@ def command(ctx: click.Context, words: tuple[str, ...]) -> None:
 def _counts() -> str:
     """Return the commands with their numbers of examples."""
     lines = [f"  {name:17} {len(found):2}" for name, found in EXAMPLES.items()]
-    head = "Numbers of examples, which bioeval help examples COMMAND prints:"
+    head = "Numbers of examples; bioeval help examples COMMAND prints them:"
     return "\n".join([head, *lines])

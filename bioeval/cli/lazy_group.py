@@ -1,4 +1,4 @@
-"""The command ``bioeval``, whose subcommands are imported when they are used."""
+"""The command ``bioeval``; subcommands are imported when they are used."""
 
 from __future__ import annotations
 
@@ -90,6 +90,21 @@ REMOVED_OPTIONS = {
     ),
 }
 
+#: Options that only other commands have, by command, and what does their work.
+NOT_OPTIONS = {
+    "run": {
+        "--folds": "--protocol course-kfold has 10 folds of subjects; bioeval threshold --folds N "
+        "has any number",
+        "--threshold": "--target far=X, such as --target far=0.001, chooses with folds or --train",
+    },
+    "report": {"--target": "--far X, such as --far 0.001, reports FRR at this FAR"},
+    "threshold": {"--far": "--target far=X, such as --target far=0.001, chooses by a FAR"},
+    **dict.fromkeys(
+        ("zoo", "over-time", "error-discard", "explain"),
+        {"--far": "--threshold far=X, such as --threshold far=0.001, chooses by a FAR"},
+    ),
+}
+
 #: The arguments of the command line, in what the contexts of click share.
 COMMAND_LINE = "bioeval.command_line"
 
@@ -98,7 +113,7 @@ DATA = (".npz", ".npy", ".csv", ".mat", ".h5", ".zarr", ".parquet")
 
 
 class BrokenOutputError(Exception):
-    """A broken pipe. Not an OS error, of which click would make an exit code of its own."""
+    """A broken pipe; not an OS error, since click has its own exit code for those."""
 
 
 @contextlib.contextmanager
@@ -136,6 +151,9 @@ class LazyGroup(click.Group):
             option = arg.partition("=")[0]
             if option in REMOVED_OPTIONS.get(args[0], ()):
                 ctx.fail(f"{option} was removed; {REMOVED_OPTIONS[args[0]][option]}")
+            if option in NOT_OPTIONS.get(args[0], ()):
+                other = NOT_OPTIONS[args[0]][option]
+                ctx.fail(f"{option} is no option of bioeval {args[0]}; {other}")
         return super().resolve_command(ctx, args)
 
     def make_context(

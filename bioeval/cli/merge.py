@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bioeval.base.errors import DataError, MergeError
-from bioeval.cli.options import Command, naming, terms_option
-from bioeval.cli.site_options import show_disclosed, take_out
+from bioeval.cli.options import Command, json_option, naming, report_option, terms_option
+from bioeval.cli.site_options import show_written, take_out
 
 if TYPE_CHECKING:
     from bioeval.evaluation.gallery_parts import BestMates
@@ -31,12 +31,10 @@ T = TypeVar("T")
     help="The tallies belong to one system, although its names differ.",
 )
 @click.option("--out", metavar="FILE", help="Also write the merged file.")
-@click.option(
-    "--report", metavar="HTML", help="Write an HTML page with the answer and interactive curves."
-)
+@report_option
 @click.option("--force", is_flag=True, help="Replace FILE and HTML if they exist.")
 @terms_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of a table.")
+@json_option("Print one JSON document instead of a table.")
 def command(
     files: tuple[str, ...],
     union_of_galleries: bool,
@@ -70,12 +68,12 @@ def command(
     if isinstance(found, BestMates):
         if place is None:
             raise click.UsageError("mates are merged into a file; give --out FILE")
-        _show_file(found, str(place), as_json)
+        show_written(found, place, as_json)
         return
     if found.part is not None and found.part.missing:
         if place is None:
             found.part.require_complete()
-        _show_file(found, str(place), as_json)
+        show_written(found, place, as_json)
         return
     _show_rates(found, files, terms, as_json)
     from bioeval.cli.console import note
@@ -85,7 +83,7 @@ def command(
 
 
 def _merged(files: tuple[str, ...], union: bool, same_system: bool) -> Tally | BestMates:
-    """Read files of one kind, and merge what they hold."""
+    """Read files of one kind, and merge their contents."""
     from bioeval.evaluation.gallery_parts import BestMates
     from bioeval.evaluation.protocol_tally import Tally
     from bioeval.evaluation.tally_file import holds_mates
@@ -103,7 +101,7 @@ def _merged(files: tuple[str, ...], union: bool, same_system: bool) -> Tally | B
 
 
 def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
-    """Merge what files hold; an error names the first file that does not fit those before it."""
+    """Merge the contents of files; an error names the first file that does not fit."""
     found: Any = load(files[0])
     for file in files[1:]:
         other = load(file)
@@ -112,18 +110,6 @@ def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
         except MergeError as error:
             raise error.preceded_by(f"{file}: ") from error
     return found
-
-
-def _show_file(found: Any, place: str, as_json: bool) -> None:
-    """Print what was written and what it discloses."""
-    from pathlib import Path
-
-    if as_json:
-        from bioeval.cli.console import show_json
-
-        show_json({"file": place, "discloses": found.disclosed()})
-        return
-    show_disclosed(Path(place), repr(found).strip("<>"), found.disclosed())
 
 
 def _show_rates(found: Tally, files: tuple[str, ...], terms: str, as_json: bool) -> None:

@@ -34,7 +34,6 @@ from bioeval.cli.study_command import StudyCommand
 @click.option(
     "--threshold",
     type=THRESHOLD,
-    metavar="T|RULE",
     help="Threshold of the attack potential: a number, or far=X on --bona-fide.",
 )
 @far_option

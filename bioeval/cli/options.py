@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import Argument, BioevalError, Naming, ProtocolError, renamed
 from bioeval.base.kinds import KINDS
-from bioeval.cli.arguments import CONFIDENCE, MARGIN, METADATA, RATES
+from bioeval.cli.arguments import CONFIDENCE, MARGIN, METADATA, RATES, ThresholdsOption
 from bioeval.cli.examples import examples_in_help
 from bioeval.cli.help_headings import by_heading
 
@@ -154,7 +154,7 @@ def assure_options(what: str) -> Callable[[F], F]:
 
 
 def margin_option(what: str) -> Callable[[F], F]:
-    """Return the option of the margins of a comparison, in which `what` is to be shown."""
+    """Return the option of the margins of a comparison that shows `what`."""
     return click.option(
         "--margin",
         type=MARGIN,
@@ -258,7 +258,7 @@ reading_options = option_group(
         "--pairs",
         metavar="KEY|TXT",
         help="Array of pairs to evaluate: index a, index b, (fold,) same. Or a list in the "
-        "format of LFW, which needs labels and the metadata column image_number.",
+        "format of LFW; it needs labels and the metadata column image_number.",
     ),
     click.option(
         "--missing-pairs",
@@ -296,7 +296,7 @@ reading_options = option_group(
         "--as",
         "as_",
         type=click.Choice(["pairs", "matrix"]),
-        help="Read a list of pairs as pairs, or as a matrix, which allows identification.  [pairs]",
+        help="Read a list of pairs as pairs, or as a matrix, for identification.  [pairs]",
     ),
     click.option(
         "--keep",
@@ -449,6 +449,13 @@ protocol_option = click.option(
     "layout.",
 )
 
+thresholds_option = click.option(
+    "--thresholds",
+    type=ThresholdsOption(),
+    help="Number of thresholds, the thresholds, or a file with one threshold per line.  [the "
+    "card's]",
+)
+
 ranks_option = click.option(
     "--max-rank", type=click.IntRange(1), metavar="K", help="Number of ranks."
 )
@@ -465,6 +472,33 @@ def seed_option(help: str, default: int | None = 0) -> Callable[[F], F]:
     """Return the option of the seed."""
     return click.option(
         "--seed", "random_state", type=click.IntRange(0), metavar="N", default=default, help=help
+    )
+
+
+def gallery_options(sampling: str) -> Callable[[F], F]:
+    """Return the options of searches in galleries that may be drawn, as `sampling` says."""
+    return option_group(
+        click.option(
+            "--thresholds",
+            type=ThresholdsOption(),
+            help="Number of thresholds, the thresholds, or a file with one threshold per line.  "
+            "[100]",
+        ),
+        ranks_option,
+        click.option(
+            "--ties",
+            type=click.Choice(["pessimistic", "optimistic", "stable", "expected"]),
+            default="pessimistic",
+            help="Rank of a mate among subjects with exactly the same score.",
+        ),
+        click.option(
+            "--impostors",
+            type=click.Choice(["auto", "unenrolled", "leave-subject-out", "both"]),
+            default="auto",
+            help="Probes of non-mated searches.",
+        ),
+        click.option("--sampling", type=click.IntRange(1), metavar="R", help=sampling),
+        seed_option("Random seed of the galleries.", default=None),
     )
 
 
@@ -540,7 +574,7 @@ def interval_by_default(scores: Scores, interval: str | None) -> str:
     if knows_people(scores):
         return "subject-bootstrap"
     note(
-        "the subjects of the pairs are not known, so intervals are Wilson's, which assume "
+        "the subjects of the pairs are not known, so intervals are Wilson's and assume "
         "independent attempts; if names contain the subjects, give --subject-from "
         f"'{pattern_of_pairs(scores)}'"
     )
@@ -548,7 +582,7 @@ def interval_by_default(scores: Scores, interval: str | None) -> str:
 
 
 def warnings_of(ds: xr.Dataset) -> list[str]:
-    """Return the warnings of a result, which name options of the command."""
+    """Return the warnings of a result with the options of the command."""
     return [reword(line) for line in str(ds.attrs["warnings"]).split("\n") if line]
 
 
@@ -563,15 +597,15 @@ def warning_lines(ds: xr.Dataset, say: Callable[[str], str]) -> list[str]:
 # ------------------------------------------------------------------------- output
 
 
+report_option = click.option(
+    "--report", metavar="HTML", help="Write an HTML page with the answer and interactive curves."
+)
+
+
 def output_options(
     files: str, plots: str = "", json: str = "", report: bool = False
 ) -> Callable[[F], F]:
     """Return the output options; `files` and `plots` say in the help what is written."""
-    paging = click.option(
-        "--report",
-        metavar="HTML",
-        help="Write an HTML page with the answer and interactive curves.",
-    )
     drawing = click.option("--plots", is_flag=True, help=f"With --out: also {plots}.")
     return option_group(
         click.option("--out", metavar="DIR", help=f"Write {files}."),
@@ -582,7 +616,7 @@ def output_options(
             "run.",
         ),
         *([drawing] if plots else []),
-        *([paging] if report else []),
+        *([report_option] if report else []),
         json_option(f"Print one JSON document instead of a table{json}."),
     )
 
@@ -640,7 +674,7 @@ class Output:
         stages: Callable[[str], None],
         **options: Any,
     ) -> None:
-        """Write the page of results that `files` were read for, where --report names it."""
+        """Write the page of the results of `files` if --report names it."""
         if self.page is None:
             return
         stages(f"writing {self.page}")

@@ -89,7 +89,7 @@ def _refuse(folder: Path, names: list[str]) -> None:
     if names:
         listed = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
         raise DataError(
-            f"{folder}: holds {listed}, which would be replaced; name another folder, or give "
+            f"{folder}: has {listed}, and they would be replaced; name another folder, or give "
             "--force"
         )
 

@@ -18,7 +18,7 @@ from bioeval.cli.study_command import StudyCommand
 @click.option(
     "--dev",
     metavar="LIST",
-    help="Development set, on which the rule of --threshold chooses the threshold.",
+    help="Development set for the rule of --threshold.",
 )
 @click.option(
     "--kind",

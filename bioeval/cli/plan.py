@@ -8,15 +8,8 @@ import click
 
 from bioeval.cli.arguments import card
 from bioeval.cli.documents import described, scalars
-from bioeval.cli.options import (
-    Command,
-    Output,
-    output_options,
-    read_scores,
-    reading_options,
-    take_reading,
-    warning_lines,
-)
+from bioeval.cli.options import Command, output_options, reading_options, warning_lines
+from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -48,27 +41,23 @@ if TYPE_CHECKING:
 @click.option("--workers", type=int, default=1, metavar="N", help="Processor cores.")
 @output_options("results.nc, summary.json and table.txt")
 @reading_options
-def command(data: str | None, protocol: str, **options: Any) -> None:
+def command(data: str | None, protocol: str, workers: int, **options: Any) -> None:
     """Estimate the comparisons, memory and processor time of an evaluation.
 
     DATA is what will be evaluated. Without it, --templates and --dim describe embeddings, and
     --templates alone describes a matrix. A short evaluation is timed on this machine.
     """
     options["auc"] = not options.pop("no_auc")
-    output = Output.take(options)
-    metric = options["metric"]
-    reading = take_reading(data or "", options)
-    protocol = card(protocol)
-    from bioeval.cli.progress import Stages
-
-    with Stages() as stages:
+    with StudyCommand(data or "", options) as run:
         from bioeval.evaluation.planned_run import plan_run
 
-        scores = None if data is None else read_scores(data, reading, stages)
-        ds = plan_run(scores, protocol=protocol, metric=metric or "cosine", **options)
-        document, text = {"file": data, **described(ds, **scalars(ds))}, _text(ds)
-        files = output.save(document, ds, text, stages)
-    output.show(text, document, files)
+        about: dict[str, Any] = {
+            "protocol": card(protocol),
+            "metric": run.reading["metric"] or "cosine",
+        }
+        scores = None if data is None else run.read()
+        ds = plan_run(scores, **about, workers=workers, **run.options)
+        run.save({"file": data, **described(ds, **scalars(ds))}, ds, _text(ds))
 
 
 def _text(ds: xr.Dataset) -> str:

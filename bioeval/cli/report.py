@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.arguments import ThresholdsOption, card
+from bioeval.cli.arguments import card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.options import (
     Command,
@@ -19,10 +19,12 @@ from bioeval.cli.options import (
     interval_by_default,
     interval_options,
     margin_option,
+    protocol_option,
     read_scores,
     reading_options,
     take_reading,
     terms_option,
+    thresholds_option,
 )
 
 if TYPE_CHECKING:
@@ -47,13 +49,7 @@ _SAVED = (".nc",)
     "--name", "names", multiple=True, metavar="NAME",
     help="Name of a system; repeatable, in the order of DATA.  [the files' names]",
 )  # fmt: skip
-@click.option(
-    "--protocol",
-    default="auto",
-    metavar="CARD",
-    help="Name of a protocol, or path of a card (.toml); auto: the course's protocol for the "
-    "layout.",
-)
+@protocol_option
 @click.option(
     "--interval",
     type=click.Choice([*INTERVALS, "none"]),
@@ -87,12 +83,7 @@ _SAVED = (".nc",)
     help="Explain this row as bioeval explain does: its position, from 0, or the name of its "
     "template; repeatable.",
 )
-@click.option(
-    "--thresholds",
-    type=ThresholdsOption(),
-    help="Number of thresholds, the thresholds, or a file with one threshold per line.  [the "
-    "card's]",
-)
+@thresholds_option
 @far_option
 @terms_option
 @reading_options
@@ -189,8 +180,7 @@ def command(
 def _doubts(found: dict[str, Any], named: dict[str, Any]) -> list[str]:
     """Return warnings that the systems cannot be compared directly; the page shows them, too."""
     from bioeval.evaluation.paired_systems import differences
-    from bioeval.views.page.parts import parts_of
-    from bioeval.views.page.systems import NOT_SHARED, doubts_of_systems
+    from bioeval.views.page.parts import NOT_SHARED, doubts_of_systems, parts_of
 
     for called, text in differences(named).items():
         for node in found[called].leaves:
@@ -212,8 +202,9 @@ def _compared(
     """Return paired comparisons of the best of several systems with each of the others.
 
     The best has the smallest FRR at the FAR that the page opens with. Nothing where the systems
-    cannot be compared, as those that have different attempts: the page says so. With a margin,
-    which is set beforehand, it is the first that is compared, and an error says why not.
+    cannot be compared, as those that have different attempts: the page says so. Of two systems, and
+    with a margin, which is set beforehand, it is the first that is compared, as by bioeval compare.
+    With a margin an error says why not.
     """
     from bioeval.base.errors import BioevalError
     from bioeval.evaluation.compare import compare
@@ -232,7 +223,8 @@ def _compared(
         return float(ds["eer"] if target is None else ds["frr_at_far"].sel(far_target=target))
 
     margin = given["margin"]
-    best = min(read, key=frr) if margin is None else next(iter(read))
+    first = margin is not None or len(read) == 2
+    best = next(iter(read)) if first else min(read, key=frr)
     compared = {}
     for other in read:
         if other == best:
@@ -270,7 +262,7 @@ def _evaluated(
 
     from bioeval.base.errors import BioevalError
     from bioeval.cli.result_checks import checked
-    from bioeval.evaluation.cross import study_threshold
+    from bioeval.evaluation.cross.threshold_study import study_threshold
     from bioeval.evaluation.evaluate import evaluate
     from bioeval.evaluation.plan import resolve_card
     from bioeval.evaluation.worst_pairs import worst_pairs

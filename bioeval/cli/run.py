@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.arguments import CLAIMS, GALLERY, SIZE, ThresholdsOption, card
+from bioeval.cli.arguments import CLAIMS, GALLERY, SIZE, TARGET, card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.options import (
     Command,
@@ -31,6 +31,7 @@ from bioeval.cli.options import (
     require_method,
     take_reading,
     terms_option,
+    thresholds_option,
 )
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ experiment_options = option_group(
     ),
     click.option(
         "--target",
+        type=TARGET,
         metavar="RULE",
         help="Rule for choosing the threshold, with folds or --train: eer, far=0.001, hter, "
         "accuracy, cost=P,M,A, fixed=T.",
@@ -236,12 +238,7 @@ def _require_verification(card: Protocol, option: str) -> Verification:
 )
 @terms_option
 @reading_options
-@click.option(
-    "--thresholds",
-    type=ThresholdsOption(),
-    help="Number of thresholds, the thresholds, or a file with one threshold per line.  [the "
-    "card's]",
-)
+@thresholds_option
 @ranks_option
 @far_option
 @experiment_options

@@ -13,6 +13,7 @@ from rich.text import Text
 from bioeval.base.errors import Naming, renamed
 from bioeval.base.scalars import RANKED_LISTS
 from bioeval.base.version import __version__
+from bioeval.cli.documents import rows_of
 from bioeval.cli.outputs import fold_rows, write_csv, write_results
 from bioeval.evaluation.data_check import check_data
 from bioeval.evaluation.reid import apply_convention
@@ -130,8 +131,7 @@ class Evaluation:
         document = self._results()
         if self.worst is not None:
             for name, columns in _columns(self.worst).items():
-                rows = zip(*columns.values(), strict=True)
-                document[name] = [dict(zip(columns, row, strict=True)) for row in rows]
+                document[name] = rows_of(columns)
         return document
 
     def _results(self) -> dict[str, Any]:
@@ -279,8 +279,7 @@ def worst_first(dataset: xr.Dataset, scores: Scores) -> list[dict[str, Any]]:
     for name, values in dataset.data_vars.items():
         if values.dims == ("probe",):
             columns[str(name)] = values.values[order]
-    plain_values = [[_plain(x) for x in column.tolist()] for column in columns.values()]
-    return [dict(zip(columns, row, strict=True)) for row in zip(*plain_values, strict=True)]
+    return rows_of({name: [*map(_plain, values.tolist())] for name, values in columns.items()})
 
 
 def _columns(pairs: xr.Dataset) -> dict[str, dict[str, list]]:

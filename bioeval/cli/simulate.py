@@ -52,8 +52,7 @@ def _require_room(out: str, scores: Scores) -> None:
     "--unenrolled",
     type=AMOUNT,
     default=0,
-    help="Unenrolled subjects, which have probes only: their number, or a fraction of the "
-    "subjects.",
+    help="Unenrolled subjects, with probes only: their number, or a fraction of the subjects.",
 )
 @click.option("--kind", type=click.Choice(["distance", "similarity"]), default="distance")
 @click.option("--dimensions", type=int, help="Dimensions of the embeddings.  [16]")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -13,9 +13,6 @@ from bioeval.cli.options import (
     ranks_option,
     reading_options,
 )
-
-if TYPE_CHECKING:
-    from bioeval.evaluation.protocol_tally import Tally
 
 #: Options of a site: what is counted, where it goes, and under which key.
 site_options = option_group(
@@ -72,24 +69,17 @@ def secret(path: str | None) -> bytes | None:
     return found.strip()
 
 
-def show_tally(found: Tally, place: Path, as_json: bool) -> None:
-    """Print which tally was written and what it discloses about people."""
-    if not as_json:
-        show_disclosed(place, repr(found).strip("<>"), found.disclosed())
-        return
-    from bioeval.cli.console import show_json
-
-    about = {"protocol": found.protocol, "tasks": list(found.parts)}
-    show_json({"file": str(place), **about, "discloses": found.disclosed()})
-
-
-def show_disclosed(place: Path, what: str, lines: list[str]) -> None:
-    """Print what a file discloses about people."""
+def show_written(found: Any, place: Path | None, as_json: bool, **about: Any) -> None:
+    """Print what a file holds and discloses about people; `about` is in the document alone."""
     from bioeval.base.errors import wrapped
-    from bioeval.cli.console import put, terminal_width
+    from bioeval.cli.console import put, show_json, terminal_width
 
+    if as_json:
+        show_json({"file": str(place), **about, "discloses": found.disclosed()})
+        return
     width = min(terminal_width(), 100)
-    text = wrapped(f"wrote {place}: {what}", width, hang=2)
+    text = wrapped(f"wrote {place}: {repr(found).strip('<>')}", width, hang=2)
     text += ["", "It holds no template and no name. It discloses:"]
-    put("\n".join([*text, *(x for line in lines for x in wrapped(f"  - {line}", width, hang=4))]))
+    listed = [x for line in found.disclosed() for x in wrapped(f"  - {line}", width, hang=4)]
+    put("\n".join([*text, *listed]))
     put("\n")

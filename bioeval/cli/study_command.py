@@ -1,4 +1,4 @@
-"""What the commands of studies share: from reading files to printing and writing results."""
+"""Common parts of the commands of studies: from reading files to writing results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class StudyCommand:
     """One run of the command of a study, with the options that click gives.
 
-    In its context progress is shown; what :meth:`finish` made is printed at the end. `options` are
+    In its context progress is shown; what :meth:`finish` or
+    :meth:`save` made is printed at the end. `options` are
     those that are left for the library, without those that were not given. A command that `reads`
     no scores sets the `name` of the system itself.
     """
@@ -69,6 +70,11 @@ class StudyCommand:
         self.stages("counting")
         return function(*given, **options, **self.place, progress=self.stages.counting)
 
+    def save(self, document: dict[str, Any], results: Any, table: Any, **how: Any) -> None:
+        """Write results where files are wanted, and keep the table for printing."""
+        files = self.output.save(document, results, table, self.stages, **how)
+        self._shown = table, document, files
+
     def finish(
         self,
         found: xr.Dataset | dict[str, xr.Dataset],
@@ -104,9 +110,6 @@ class StudyCommand:
         if found is named:
             saved = xr.DataTree.from_dict({nodes(name): ds for name, ds in named.items()})
             drawn = [*shown.values()] if apart else shown
-        files = self.output.save(
-            document, saved, table, self.stages, csv=csv, drawn=drawn, overlaid=overlaid
-        )
+        self.save(document, saved, table, csv=csv, drawn=drawn, overlaid=overlaid)
         if self.output.page is not None:
             self.output.write_page({self.name: drawn}, [self.data, self._second], self.stages)
-        self._shown = table, document, files

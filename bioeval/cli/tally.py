@@ -10,7 +10,7 @@ from bioeval.base.errors import Argument, DataError
 from bioeval.cli.arguments import NUMBERS, ThresholdsOption, card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.options import Command, far_option, read_scores, take_reading
-from bioeval.cli.site_options import secret, show_tally, site_options, take_out
+from bioeval.cli.site_options import secret, show_written, site_options, take_out
 
 _OF_SHARING = ("salt", "min_count")
 
@@ -118,4 +118,4 @@ def command(
             found = found.folded(thresholds, **grid)
         stages(f"writing {place}")
         found.save(place)
-    show_tally(found, place, as_json)
+    show_written(found, place, as_json, protocol=found.protocol, tasks=list(found.parts))

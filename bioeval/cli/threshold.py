@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.cli.arguments import TARGET
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.documents import attributes
 from bioeval.cli.options import (
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 @click.argument("second", required=False, metavar="[FILE]")
 @click.option(
     "--target",
+    type=TARGET,
     default="far=0.001",
     metavar="TARGET",
     help="Rule for choosing the threshold; see Details.",
@@ -124,7 +126,7 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
 
         from bioeval.cli.outputs import fold_rows
         from bioeval.cli.result_checks import require_values
-        from bioeval.evaluation.cross import study_threshold
+        from bioeval.evaluation.cross.threshold_study import study_threshold
         from bioeval.evaluation.data_check import with_kind_finding
         from bioeval.views.tables.threshold_study import StudyTable
         from bioeval.views.terms import in_terms

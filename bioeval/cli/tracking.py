@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import FRAMES
+from bioeval.cli.documents import rows_of
 from bioeval.cli.options import Command, Output, output_options
 
 if TYPE_CHECKING:
@@ -125,9 +126,9 @@ def _document(dataset: xr.Dataset, truth: str, result: str) -> dict[str, Any]:
     document: dict[str, Any] = {"bioeval": __version__, "truth": truth, "result": result, **attrs}
     document |= {str(k): v.item() for k, v in dataset.data_vars.items() if not v.ndim}
     if "sequence" in dataset:
-        document["sequences"] = _rows(dataset, "sequence")
-    document["hota_table"] = _rows(dataset, "localisation_threshold")
-    document["targets_table"] = _rows(dataset, "target")
+        document["sequences"] = rows_of(_columns(dataset, "sequence"))
+    document["hota_table"] = rows_of(_columns(dataset, "localisation_threshold"))
+    document["targets_table"] = rows_of(_columns(dataset, "target"))
     document["warnings"] = warnings
     return document
 
@@ -140,12 +141,6 @@ def _columns(dataset: xr.Dataset, dim: str) -> dict[str, list]:
             stem = str(name).removeprefix("sequence_").removesuffix("_by_threshold")
             columns[stem] = values.values.tolist()
     return columns
-
-
-def _rows(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
-    """Return the variables along a dimension, one row each."""
-    columns = _columns(dataset, dim)
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _write(dataset: xr.Dataset, folder: Path) -> None:

@@ -28,7 +28,6 @@ from bioeval.cli.study_command import StudyCommand
     "--threshold",
     type=THRESHOLD,
     default="eer",
-    metavar="T|RULE",
     help="Threshold: a number, or a rule applied to these data: eer, far=X, hter, accuracy, "
     "cost=P,M,A.",
 )
@@ -39,7 +38,7 @@ from bioeval.cli.study_command import StudyCommand
     type=float,
     default=0.25,
     metavar="Q",
-    help="Proportion of best and of worst subjects, which define the animals.",
+    help="Proportion of best and of worst subjects, to define the animals.",
 )
 @click.option(
     "--permutations",

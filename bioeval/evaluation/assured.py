@@ -63,6 +63,10 @@ ASSURED = {
     "people_needed": Name(
         "fewest people with which the guaranteed rule could promise the target", "subjects"
     ),
+    "people_estimated": Name(
+        "about how many people the estimated rule would need; undefined unless it was refused",
+        "subjects",
+    ),
     "point_threshold": Name("threshold at which the limit was computed", "score"),
     "point_far": Name("FAR there, the same mean as of assured_far", iso="FMR"),
     "point_far_high": Name("one-sided upper limit of it", iso="FMR"),
@@ -87,6 +91,7 @@ CLAIM = {
         "number of people for which the guaranteed limits would decide the claim at this rate",
         "subjects",
     ),
+    "people_to_settle_estimated": Name("about the same of the estimated limits", "subjects"),
 }
 
 
@@ -104,6 +109,7 @@ class Assured:
     attempts: float = math.nan
     frr: float = math.nan
     needed: int = 0
+    estimated: float = math.nan  # people that the estimated rule would need, where it was refused
     reason: str = ""
     rule: str = ""
     valid_for: str = "people like these"
@@ -123,7 +129,8 @@ class Assured:
             "assured_far_attempts": self.attempts,
             "assured_frr": self.frr,
             "frr_price": self.frr - frr,
-            "people_needed": np.int64(self.needed),
+            "people_needed": self.needed,
+            "people_estimated": self.estimated,
         }
         points = to_user(self.points[0], kind), *self.points[1:]
         names = ("threshold", "far", "far_high", "frr")
@@ -136,7 +143,7 @@ class Assured:
             "assured_for": self.valid_for,
             "assured_over": self.over,
         }
-        return {name: ((), value) for name, value in values.items()} | curves, attrs
+        return {name: value for name, value in values.items()} | curves, attrs
 
     def _sentence(
         self, threshold: float, kind: str, target: float, confidence: float, price: float
@@ -243,7 +250,11 @@ def _loosest_kept(
     found.points = _points(shares, layers, high)
     kept = int(np.argmax(np.append(high > target, True)))
     if not kept:
-        found.reason = _refusal(shares, layers[0], high[0], target, confidence, found.needed)
+        if not shares.exact:
+            first = _layers_near(shares.mean, target, last)[:1]
+            means = shares.means(first, interval.replicates, interval.seed)
+            found.estimated = means.people_to_settle(target, confidence)
+        found.reason = _refusal(shares, layers[0], high[0], target, confidence, found)
         return found
     layer = int(layers[kept - 1])
     found.threshold = shares.loosest(layer)
@@ -252,12 +263,6 @@ def _loosest_kept(
     found.attempts = float(shares.accepted[layer]) if layer >= 0 else 0.0
     found.frr = shares.frr(found.threshold)
     return found
-
-
-def _seed(confidence: float, replicates: int, random_state: RandomState) -> np.random.SeedSequence:
-    options = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
-    assert options is not None
-    return options.seed
 
 
 def _points(shares: Shares, layers: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -281,17 +286,20 @@ def _layers_near(mean: np.ndarray, target: float, last: int) -> np.ndarray:
 
 
 def _refusal(
-    shares: Shares, layer: int, high: float, target: float, confidence: float, needed: int
+    shares: Shares, layer: int, high: float, target: float, confidence: float, found: Assured
 ) -> str:
     """Return why no threshold can be promised, and what would help."""
     there = sum(map(len, shares.sides))
     people = "people" if isinstance(shares, PairShares) else shares.over
     at = 0.0 if layer < 0 else float(shares.mean[layer])
+    needs = f"the guaranteed rule needs {found.needed:,} or more"
+    if not math.isnan(found.estimated):
+        needs += f", the estimated rule about {found.estimated:,}"
     return (
-        f"even at the strictest threshold tried, where {100 * at:.3g} % {shares.event} in these "
-        f"data, the upper limit at {100 * confidence:g} % is {100 * high:.3g} %, above the target "
-        f"of {100 * target:g} %; {there} {people} are too few (the guaranteed rule needs "
-        f"{needed:,} or more). More people help; more templates of the same people hardly do"
+        f"at the strictest threshold tried {100 * at:.3g} % {shares.event} in these data, and "
+        f"the upper limit at {100 * confidence:g} % is {100 * high:.3g} %, above the target of "
+        f"{100 * target:g} %; {there} {people} are too few ({needs}). More people help; more "
+        "templates of the same people hardly do"
     )
 
 
@@ -393,7 +401,8 @@ def check_claim(
         limit is above it) or ``"open"``; ``far far_low far_high`` or ``frr frr_low frr_high``,
         means over pairs of people or over people; ``threshold claim people``, and
         ``people_to_settle``: with how many people the guaranteed limits would settle the claim at
-        the observed rate, NaN where the rate equals the claim.
+        the observed rate, NaN where the rate equals the claim; ``people_to_settle_estimated``:
+        about how many the estimated limits need.
 
     Raises
     ------
@@ -429,7 +438,9 @@ def check_claim(
     require_named_people(scores, "a claim")
     at = _fixed_threshold(scores, threshold, same_data)
     distance = float(to_internal(np.array([at]), scores.kind)[0])
-    seed = _seed(confidence, replicates, random_state)
+    interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
+    assert interval is not None
+    seed = interval.seed
     with reported_to(progress):
         shares = PairShares(
             scores, at=distance, templates=templates, fusion=fusion, new_gallery=new_gallery
@@ -449,17 +460,15 @@ def check_claim(
     people = sum(means.sides)
     settled = shares_to_settle(rate, claim, confidence)
     variables: dict[str, Any] = {
-        "verdict": ((), verdict),
-        name: ((), rate),
-        f"{name}_low": ((), low[0]),
-        f"{name}_high": ((), high[0]),
-        "threshold": ((), at),
-        "claim": ((), claim),
-        "people": ((), np.int64(people)),
-        "people_to_settle": (
-            (),
-            float(np.ceil(people * np.ceil(settled) / max(means.independent, 1))),
-        ),
+        "verdict": verdict,
+        name: rate,
+        f"{name}_low": low[0],
+        f"{name}_high": high[0],
+        "threshold": at,
+        "claim": claim,
+        "people": people,
+        "people_to_settle": float(np.ceil(people * np.ceil(settled) / max(means.independent, 1))),
+        "people_to_settle_estimated": float(means.people_to_settle(claim, confidence)),
     }
     attrs = about_attrs(shares.about, f"claim, {templates}-template", [])
     attrs |= {"confidence": confidence, "assurance": assurance, "rate": name}
@@ -547,7 +556,8 @@ def claim_blocks(found: Found) -> Iterator[Block]:
         f"{attrs['assurance']}: at least {_per_cent(v[f'{name}_low'])}, at most "
         f"{_per_cent(v[f'{name}_high'])}"
     )
-    settle = v["people_to_settle"]
+    estimated = attrs["assurance"] == "estimated"
+    settle = v["people_to_settle_estimated" if estimated else "people_to_settle"]
     if v["verdict"] == "open":
         yield Sentence(
             f"{counted(people, 'people')} in these data; "

@@ -78,7 +78,8 @@ def with_attack_intervals(
     }
     rates["riapar"] = rates["iapar_max"] + rates["frr"]
     rates["riapar_of_species"] = of_species + rates["frr"][:, None]
-    targets = [len(np.unique(x)) for x in _targets(parts, attacks)]
+    target = parts.attacks.codes.probe[attacks.rows]
+    targets = [len(np.unique(target[attacks.species == s])) for s in range(len(attacks.names))]
     trials = {
         "far": people.disjoint_pairs,
         "frr": sample_of(len(np.unique(who))),
@@ -107,25 +108,18 @@ def with_attack_intervals(
                 shape = known.reshape(known.shape + (1,) * (low.ndim - 1))
                 ends = (np.where(shape, x[place], np.nan) for x in (low, high))
                 shown[f"{rate}{point}"] = tuple(ends)  # type: ignore[assignment]
-    over = {name: tuple(map(str, dataset[name].dims)) for name in shown}
     known_names = {
         f"{name}_{side}": Name(f"{end} end of the interval of {name}")
         for name in shown
         for side, end in (("low", "lower"), ("high", "upper"))
     }
     remarks = few_people(people.people, options)
-    out = with_intervals(dataset, shown, over, names | known_names, options, remarks)
+    out = with_intervals(dataset, shown, names | known_names, options, remarks)
     also = [x for x in ALSO_RESAMPLED if x in parts.attacks.probe_meta]
     return out.assign_attrs(
         interval_threshold="thresholds stay in replicates",
         resampled=", ".join(["subjects", *(f"{x}s" for x in also)]),
     )
-
-
-def _targets(parts: AttackedScores, attacks: AttackAttempts) -> list[np.ndarray]:
-    """Return the targets of the attempts of each species, as codes."""
-    target = parts.attacks.codes.probe[attacks.rows]
-    return [target[attacks.species == s] for s in range(len(attacks.names))]
 
 
 def _accepted(

@@ -75,7 +75,7 @@ class CountedBonaFide:
         *more: ImpostorBlock,
     ) -> Finder:
         """Return what finds points among these scores and more, from those that were kept on."""
-        if tally.impostor.total <= FEW:
+        if tally.impostor.total <= FEW or not self.tally.impostor.total:  # `more` is all there is
             return FewScores(tally, lambda: [*self.sweep(), *more], wanted, None)
         return PointFinder(tally, wanted, symmetric=None, second_pass=kept)
 
@@ -242,8 +242,8 @@ def find_points(
             rule.name == "eer" and math.isnan(points.equal_error.eer)
         ):
             raise ProtocolError(
-                f"{Argument('threshold', str(rule))} is chosen on genuine and impostor attempts, "
-                "which do not define it; give a number"
+                f"{Argument('threshold', str(rule))} is chosen on genuine and impostor "
+                "attempts, but they do not define it; give a number"
             )
     counts = ClassCounts(found, attacks, points, pooled.equal_error.eer, cheap, weights)
     return counts, float(at)

@@ -1,15 +1,22 @@
-"""``be.calibration``: what log-likelihood ratios cost, and what the same scores could reach."""
+"""Calibration: what log-likelihood ratios cost, and what the same scores could reach."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from bioeval.base import scalars
+from bioeval.base.arguments import numbers_or_nothing
 from bioeval.base.errors import Argument, DataError, counted, printable
 from bioeval.base.kinds import PLURALS
 from bioeval.base.progress import reported_to
+from bioeval.base.scalars import Name
+from bioeval.base.variables import VERIFICATION, by_name
 from bioeval.results.blocks import (
     Block,
     FactList,
@@ -20,16 +27,7 @@ from bioeval.results.blocks import (
     Title,
     Warnings,
 )
-from bioeval.results.calibration import (
-    LOG_ODDS,
-    PRIORS,
-    EqualisedRates,
-    bayes_thresholds,
-    calibration_dataset,
-    check_costs,
-    check_priors,
-    wanted_distances,
-)
+from bioeval.results.dataset import Variables, about_attrs, along, build, rate
 from bioeval.results.words import excluded_by_system, number
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress
@@ -37,7 +35,245 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.template_columns import probe_column
 from bioeval.tallies.attempts_within import attempts_within
 from bioeval.tallies.calibration_counts import CalibrationCounts, count_for_calibration
+from bioeval.tallies.isotonic import LOG2, expit
 from bioeval.tallies.thresholds import to_user
+
+CALIBRATION = {
+    **by_name(scalars.CALIBRATION_POINTS),
+    "calibration_loss": Name("Cllr less its minimum", "bits"),
+    "act_dcf": Name("normalised decision cost at the Bayes threshold", "cost"),
+    "min_dcf": Name("normalised decision cost, the least of any threshold", "cost"),
+    "c_primary": Name("mean over the priors of FRR + beta FAR at the Bayes threshold", "cost"),
+    "min_c_primary": Name(
+        "mean over the priors of the least FRR + beta FAR of any threshold", "cost"
+    ),
+    "bayes_threshold": Name("log-likelihood ratio from which the Bayes decision accepts"),
+    "far_at_bayes": Name("FAR at the Bayes threshold", iso="FMR"),
+    "frr_at_bayes": Name("FRR at the Bayes threshold", iso="FNMR"),
+    "bayes_error": Name("normalised Bayes error rate: act_dcf of equal costs", "cost"),
+    "min_bayes_error": Name("least normalised Bayes error rate: min_dcf of equal costs", "cost"),
+    "ece": Name("empirical cross-entropy", "bits"),
+    "min_ece": Name("empirical cross-entropy after isotonic regression", "bits"),
+    "reference_ece": Name("cross-entropy of the prior alone, without any score", "bits"),
+    "genuine_above": Name("proportion of the genuine attempts with a larger ratio"),
+    "impostor_above": Name("proportion of the impostor attempts with a larger ratio"),
+    "pav_llr": Name("log-likelihood ratio of a block, by isotonic regression"),
+    "pav_low": Name("smallest score of a block", "score"),
+    "pav_high": Name("largest score of a block", "score"),
+    "pav_genuine": Name("genuine attempts in a block", "attempts"),
+    "pav_impostor": Name("impostor attempts in a block", "attempts"),
+    "genuine_attempts": VERIFICATION["genuine_attempts"],
+    "impostor_attempts": VERIFICATION["impostor_attempts"],
+}
+
+#: Prior log odds of the curves, and the ratios of a Tippett plot: from 1 to 10 decades each way.
+LOG_ODDS = np.linspace(-10.0, 10.0, 81)
+RATIOS = np.linspace(-10.0, 10.0, 201) * math.log(10)
+
+_EVEN = len(LOG_ODDS) // 2  # where they are 0, which is where Cllr is
+
+PRIORS = (0.5, 0.1, 0.01, 0.001)
+
+
+def check_priors(priors: Any) -> np.ndarray:
+    """Return priors as an array, or raise :class:`DataError` unless all are between 0 and 1."""
+    array = numbers_or_nothing(priors)
+    if not len(array) or not ((array > 0) & (array < 1)).all():
+        raise DataError(
+            f"{Argument('priors')} is {priors!r}; expected probabilities of a genuine attempt "
+            "above 0 and below 1"
+        )
+    if len(np.unique(array)) < len(array):
+        raise DataError(f"{Argument('priors')} is {priors!r}; expected each prior once")
+    return array
+
+
+def check_costs(costs: Any) -> tuple[float, float]:
+    """Return the costs of a miss and of a false accept."""
+    found = numbers_or_nothing(costs).tolist()
+    if len(found) != 2 or not all(0 < cost < math.inf for cost in found):
+        raise DataError(
+            f"{Argument('costs')} is {costs!r}; expected two numbers above 0, the costs of a miss "
+            "and of a false accept"
+        )
+    return found[0], found[1]
+
+
+def bayes_thresholds(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
+    """Return the ratios at or above which accepting has the lower expected cost."""
+    miss, accept = costs
+    return np.array([math.log(accept * (1 - p) / (miss * p)) for p in priors.tolist()])
+
+
+def wanted_distances(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
+    """Return the distances at which impostor attempts are counted, for ratios."""
+    thresholds = np.concatenate([bayes_thresholds(priors, costs), -LOG_ODDS])
+    return np.concatenate([0.0 - thresholds, _below(RATIOS)])
+
+
+def _below(ratios: np.ndarray) -> np.ndarray:
+    """Return the largest distances whose ratios exceed given ones."""
+    return np.nextafter(0.0 - ratios, -np.inf)
+
+
+@dataclass(frozen=True)
+class EqualisedRates:
+    """FRR and FAR as means over parts of the attempts that weigh the same.
+
+    The thresholds, in the user's units and increasing, hold the Bayes thresholds of ratios and all
+    genuine scores.
+    """
+
+    thresholds: np.ndarray
+    frr: np.ndarray
+    far: np.ndarray
+
+    def primary(self, beta: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``FRR + beta FAR`` at a threshold for each beta, and the least of any one."""
+        place = np.searchsorted(self.thresholds, at)
+        cost = self.frr + np.multiply.outer(beta, self.far)
+        return self.frr[place] + beta * self.far[place], np.minimum(cost.min(axis=1), 1.0)
+
+
+def calibration_dataset(
+    counts: CalibrationCounts,
+    priors: np.ndarray,
+    costs: tuple[float, float],
+    options: dict[str, str],
+    equalised: EqualisedRates | None = None,
+) -> xr.Dataset:
+    """Return the dataset; for scores that are not ratios, the best of any monotone map."""
+    curve = expit(LOG_ODDS)
+    found: Variables = {}
+    coordinates = {"prior": priors, "prior_log_odds": LOG_ODDS}
+    if counts.genuine_loss is not None and counts.impostor_loss is not None:
+        found |= _of_ratios(counts, priors, costs)
+        ece = (curve * counts.genuine_loss + (1 - curve) * counts.impostor_loss) / LOG2
+        found["ece"] = ("prior_log_odds",), ece
+        found["cllr"] = float(ece[_EVEN])
+        coordinates["llr"] = RATIOS
+    found |= _least(counts, priors, costs)
+    beta = costs[1] * (1 - priors) / (costs[0] * priors)
+    if equalised is not None:
+        actual, least = equalised.primary(beta, bayes_thresholds(priors, costs))
+    else:
+        none = np.full(len(beta), np.nan)
+        least = (
+            none if counts.pooled is None else counts.pooled.least_cost(np.ones(len(beta)), beta)
+        )
+        frr, far = (found.get(f"{x}_at_bayes", ((), none))[1] for x in ("frr", "far"))
+        actual = frr + beta * far
+    if "cllr" in found:
+        found["c_primary"] = float(actual.mean())
+    found["min_c_primary"] = float(least.mean())
+    if "cllr" in found:
+        with np.errstate(invalid="ignore"):
+            found["calibration_loss"] = found["cllr"] - found["min_cllr"]
+    found["reference_ece"] = ("prior_log_odds",), (entr(curve) + entr(1 - curve)) / LOG2
+    found["genuine_attempts"] = len(counts.genuine)
+    found["impostor_attempts"] = counts.impostor_attempts
+    attrs: dict[str, Any] = about_attrs(counts.about, "calibration", _warnings(counts, found))
+    attrs |= {**options, "cost_miss": costs[0], "cost_false_accept": costs[1]}
+    attrs["definition"] = (
+        "Cllr: Bruemmer and du Preez 2006; the minima are over monotone maps or thresholds on "
+        "the same data (optimistic)"
+    )
+    return build(found, CALIBRATION, coordinates, attrs)
+
+
+def _of_ratios(
+    counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float]
+) -> Variables:
+    """Return the costs at Bayes thresholds, and the distributions of the ratios."""
+
+    def rates(distances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        rejected = counts.false_rejects(distances)
+        return (
+            rate(rejected, len(counts.genuine)),
+            rate(counts.false_accepts(distances), counts.impostor_attempts),
+        )
+
+    thresholds = bayes_thresholds(priors, costs)
+    frr, far = rates(0.0 - thresholds)
+    curve = [w * x for w, x in zip(_weights(expit(LOG_ODDS)), rates(0.0 + LOG_ODDS), strict=True)]
+    miss, accept = _weights(priors, costs)
+    above = rates(_below(RATIOS))
+    return {
+        **along(
+            ("prior",),
+            act_dcf=miss * frr + accept * far,
+            bayes_threshold=thresholds,
+            far_at_bayes=far,
+            frr_at_bayes=frr,
+        ),
+        "bayes_error": (("prior_log_odds",), sum(curve)),
+        "genuine_above": (("llr",), 1 - above[0]),
+        "impostor_above": (("llr",), above[1]),
+    }
+
+
+def _least(counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, float]) -> Variables:
+    """Return the least costs of any threshold or monotone map, and that map."""
+    pooled = counts.pooled
+    if pooled is None:
+        values = {
+            "min_dcf": len(priors),
+            "min_bayes_error": len(LOG_ODDS),
+            "min_ece": len(LOG_ODDS),
+        }
+        least = {name: np.full(number, np.nan) for name, number in values.items()}
+    else:
+        least = {
+            "min_dcf": pooled.least_cost(*_weights(priors, costs)),
+            "min_bayes_error": pooled.least_cost(*_weights(expit(LOG_ODDS))),
+            "min_ece": pooled.cross_entropy(LOG_ODDS),
+        }
+    found: Variables = {"min_dcf": (("prior",), least.pop("min_dcf"))}
+    found |= {name: (("prior_log_odds",), values) for name, values in least.items()}
+    found["min_cllr"] = float(least["min_ece"][_EVEN])
+    if pooled is not None:
+        ends = [to_user(x, counts.about.kind) for x in (counts.low, counts.high)]
+        blocks = {
+            "pav_low": np.minimum(*ends),
+            "pav_high": np.maximum(*ends),
+            "pav_llr": pooled.llr,
+            "pav_genuine": pooled.genuine,
+            "pav_impostor": pooled.impostor,
+        }
+        found |= {name: (("pav_block",), values) for name, values in blocks.items()}
+    return found
+
+
+def _weights(
+    prior: np.ndarray, costs: tuple[float, float] = (1.0, 1.0)
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights of FRR and FAR in the cost, normalised by the cost without scores."""
+    miss, accept = prior * costs[0], (1 - prior) * costs[1]
+    least = np.minimum(miss, accept)
+    return miss / least, accept / least
+
+
+def _warnings(counts: CalibrationCounts, found: Variables) -> list[str]:
+    said = []
+    if "cllr" not in found:
+        said.append(
+            f"the scores are {PLURALS[counts.about.kind]}, not log-likelihood ratios: only the "
+            "minima are given; a calibrator that has learnt from other people makes ratios of them"
+        )
+    elif found["cllr"] > 1:
+        said.append(
+            "Cllr is above 1: decisions by these ratios lose more than decisions by the prior alone"
+        )
+    genuine, impostor = counts.infinite
+    if "cllr" in found and (genuine or impostor):
+        said.append(
+            f"Cllr is infinite: {counted(genuine, 'genuine attempts')} with a ratio of -inf and "
+            f"{counted(impostor, 'impostor attempts')} with inf"
+        )
+    for name, there in (("genuine", len(counts.genuine)), ("impostor", counts.impostor_attempts)):
+        if not there:
+            said.append(f"there is no {name} attempt: no cost is defined")
+    return said
 
 
 @leaves_out_attacks

@@ -34,7 +34,7 @@ from bioeval.evaluation.paired_systems import aligned, numbered_as
 from bioeval.evaluation.reid import Named
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.reid import camera_warnings, cameras_of, convention_of
-from bioeval.results.dataset import build
+from bioeval.results.dataset import along, build
 from bioeval.results.support import KIND_DOUBT, kind_doubt
 from bioeval.results.words import margin_in_words
 from bioeval.scores.attacks import leaves_out_attacks
@@ -67,8 +67,8 @@ COMPARISON = {
     "p_value": Name("two-sided p-value of the difference alone"),
     "p_adjusted": Name("p-value adjusted for the number of measures by Holm's method"),
     "discordant_subjects": Name(
-        "disjoint subjects, or sets of subjects, that the systems decide differently, each at its "
-        "own threshold; of the AUC, with different placements",
+        "disjoint subjects, or sets of subjects, decided differently by the systems, each at "
+        "its own threshold; of the AUC, with different placements",
         "subjects",
     ),
     "discordant_at_most": Name(
@@ -94,6 +94,8 @@ _JACKKNIFED = (
     *("mean_ap", "rank_k_mean_ap", "mean_inp", "cmc"),
 )
 
+
+_SIDES = ("probe", "gallery template")
 
 # Why nothing is concluded below the rule of 3.
 _WEAK = "too few impostor attempts for this FAR"
@@ -229,19 +231,21 @@ def compare(
         a, b = (with_exclusions(scores, protocol) for scores in (a, b))
         _refuse_unused(options, targets, rules.name)
         if rules.needs_cameras and not are_pairs(a):
-            _require_same_cameras(a, b)
+            for first_side, second_side, where in zip(
+                cameras_of(a), cameras_of(b), _SIDES, strict=True
+            ):
+                _require_equal(first_side, second_side, "cameras", where)
         pair = ComparedRetrieval(a, rules, progress), ComparedRetrieval(b, rules, progress)
         measures += retrieval_measures(*pair, columns)
-        conclusions = _conclusions(measures, interval, adjust, given)
-        return _dataset(pair, measures, conclusions, interval, adjust, apart)
+        return _dataset(pair, _conclusions(measures, interval, adjust, given), adjust, apart)
     first, second = (ComparedSystem(scores, options, targets, progress) for scores in (a, b))
     if first.verification is not None and second.verification is not None:
         measures += verification_measures(first, second, columns)
     if first.identifies:
         order = measures[0].reordered if measures else None
         measures += identification_measures(first, second, columns, order)
-    conclusions = _conclusions(measures, interval, adjust, given)
-    return _dataset((first, second), measures, conclusions, interval, adjust, apart)
+    found = _conclusions(measures, interval, adjust, given)
+    return _dataset((first, second), found, adjust, apart)
 
 
 def _require_scores(a: Any, b: Any) -> None:
@@ -265,20 +269,12 @@ def require_same(a: Any, b: Any) -> None:
                 sides = a.pair_subjects[:, k], b.pair_subjects[:, k]
                 _require_equal(*sides, "subjects", "pair")
         return
-    _require_equal(a.probe_labels, b.probe_labels, "labels", "probe")
-    _require_equal(a.gallery_labels, b.gallery_labels, "labels", "gallery template")
+    for side, where in zip(("probe_labels", "gallery_labels"), _SIDES, strict=True):
+        _require_equal(getattr(a, side), getattr(b, side), "labels", where)
     if isinstance(a, TopKScores):
         return
     own = BlockReader(a).gallery.self_position, BlockReader(b).gallery.self_position
     _require_equal(*own, "templates compared with themselves", "probe")
-
-
-def _require_same_cameras(a: Scores, b: Scores) -> None:
-    """Raise :class:`DataError` unless the templates of both systems are from the same cameras."""
-    for first, second, where in zip(
-        cameras_of(a), cameras_of(b), ("probe", "gallery template"), strict=True
-    ):
-        _require_equal(first, second, "cameras", where)
 
 
 def _refuse_unused(options: ComparisonOptions, targets: np.ndarray, convention: str) -> None:
@@ -288,9 +284,8 @@ def _refuse_unused(options: ComparisonOptions, targets: np.ndarray, convention: 
     unused += [] if np.array_equal(targets, FAR_TARGETS) else ["far_targets"]
     if unused:
         raise ProtocolError(
-            f"a comparison under {convention} is of re-identification, on which "
-            f"{' and '.join(str(Argument(name)) for name in unused)} have no effect; leave that "
-            "out, or change the card"
+            f"{' and '.join(str(Argument(name)) for name in unused)} have no effect in a "
+            f"comparison of re-identification ({convention}); leave that out, or change the card"
         )
 
 
@@ -311,11 +306,14 @@ def _require_equal(a: np.ndarray, b: np.ndarray, what: str, where: str) -> None:
 class _Conclusions:
     """Conclusions about each measure, as arrays over the measures."""
 
+    measures: list[PairedMeasure]
+    interval: IntervalOptions
     low: np.ndarray
     high: np.ndarray
     p: np.ndarray
     adjusted: np.ndarray
     better: np.ndarray
+    holm: np.ndarray  # the same after Holm's adjustment
     undecided: np.ndarray
     same: np.ndarray
     margins: MarginConclusions | None = None
@@ -342,8 +340,15 @@ def _conclusions(
         dtype=object,
     )
     return _Conclusions(
-        low, high, p, adjusted,
+        measures, interval, low, high, p, adjusted,
         better=np.where(undecided == "", better, 0).astype(np.int64),
+        holm=np.array(
+            [
+                0 if _undecided(x, adjusted[i], interval) else better[i]
+                for i, x in enumerate(measures)
+            ],
+            dtype=np.int64,
+        ),
         undecided=undecided,
         same=np.array([_is_same(x) for x in measures]),
         margins=None if margin is None else within_margins(measures, margin, _limits, interval),
@@ -402,43 +407,39 @@ def _limits(measure: PairedMeasure, interval: IntervalOptions) -> tuple[float, f
 
 def _dataset(
     systems: tuple[ComparedSystem, ComparedSystem] | tuple[ComparedRetrieval, ComparedRetrieval],
-    measures: list[PairedMeasure],
     found: _Conclusions,
-    interval: IntervalOptions,
     adjust: str,
     apart: list[str],
 ) -> xr.Dataset:
-    first, second = systems
+    (first, second), measures, interval = systems, found.measures, found.interval
     a, b = first.scores, second.scores
     names = _names(a, b)
     people = first.people
-    verdicts = [
-        _verdict(measure, found, i, names, people, interval) for i, measure in enumerate(measures)
-    ]
-    said = [
-        _conclusion(measure, found, i, names, verdicts[i], interval)
-        for i, measure in enumerate(measures)
-    ]
+    places = range(len(measures))
+    verdicts = [_verdict(found, i, names, people) for i in places]
+    said = [_conclusion(found, i, names, verdicts[i]) for i in places]
     trials = np.array([max(x.trials, 1) for x in measures])
     unseen = np.array([not x.discordant and x.trials > 0 and x.change[0] == 0 for x in measures])
     over = ("measure",)
     variables = {
-        "value_a": (over, np.array([x.values[0, 0] for x in measures])),
-        "value_b": (over, np.array([x.values[1, 0] for x in measures])),
-        "difference": (over, np.array([x.change[0] for x in measures])),
-        "difference_low": (over, found.low),
-        "difference_high": (over, found.high),
-        "tolerance": (over, np.array([x.attempt / 2 for x in measures])),
-        "p_value": (over, found.p),
-        "p_adjusted": (over, found.adjusted),
-        "better": (over, found.better),
-        "undecided": (over, found.undecided),
-        "discordant_subjects": (over, np.array([x.discordant for x in measures], dtype=np.int64)),
-        "discordant_at_most": (
+        **along(
             over,
-            np.where(unseen, zero_error_bound(trials, interval.confidence), np.nan),
+            value_a=np.array([x.values[0, 0] for x in measures]),
+            value_b=np.array([x.values[1, 0] for x in measures]),
+            difference=np.array([x.change[0] for x in measures]),
+            difference_low=found.low,
+            difference_high=found.high,
+            tolerance=np.array([x.attempt / 2 for x in measures]),
+            p_value=found.p,
+            p_adjusted=found.adjusted,
+            better=found.better,
+            undecided=found.undecided,
+            discordant_subjects=np.array([x.discordant for x in measures], dtype=np.int64),
+            discordant_at_most=np.where(
+                unseen, zero_error_bound(trials, interval.confidence), np.nan
+            ),
+            supported=np.array([x.supported for x in measures], dtype=np.int64),
         ),
-        "supported": (over, np.array([x.supported for x in measures], dtype=np.int64)),
         **({} if found.margins is None else found.margins.variables),
     }
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
@@ -477,6 +478,7 @@ def _dataset(
         **interval.attrs(),
         "adjust": adjust,
         "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
+        "answer": _answer(measures, found, names, interval),
         "conclusions": "\n".join(said),
         "verdicts": "\n".join(verdicts),
         "bioeval_version": __version__,
@@ -510,58 +512,70 @@ def _listed(attempts: Sequence[int]) -> str:
     return ", ".join(f"{n:,}" for n in attempts)
 
 
-def _verdict(
-    measure: PairedMeasure,
-    found: _Conclusions,
-    i: int,
-    names: tuple[str, str],
-    people: int,
-    interval: IntervalOptions,
-) -> str:
+def _verdict(found: _Conclusions, i: int, names: tuple[str, str], people: int) -> str:
     """Return the verdict on a measure in plain words."""
+    measure = found.measures[i]
     if np.isnan(measure.values[:, 0]).any():
         return "not defined"
     if np.isnan(found.low[i]):
         return f"no conclusion with {counted(people, 'subjects')}"
-    weak = "" if measure.supported else _WEAK
+    weak = _WEAK if found.same[i] and not measure.supported else ""
     shown = ""
     if found.margins is not None and measure.supported:
         values = (x[1][i] for x in found.margins.variables.values())
         shown = margin_in_words(names[0], measure.scalar.percent, *values)
-    said = _difference_verdict(measure, found, i, names, interval)
-    return "; ".join(filter(None, [said, weak if found.same[i] else "", shown]))
+    return "; ".join(filter(None, [_difference_verdict(found, i, names), weak, shown]))
 
 
-def _difference_verdict(
-    measure: PairedMeasure,
+def _answer(
+    measures: list[PairedMeasure],
     found: _Conclusions,
-    i: int,
     names: tuple[str, str],
     interval: IntervalOptions,
 ) -> str:
+    """Return in a sentence in which measures a system is better, after Holm's adjustment."""
+    tested = int((~np.isnan(found.adjusted)).sum())
+    after = f"{100 * interval.confidence:g} %, after Holm's adjustment for "
+    after += counted(tested, "tested measures")
+    said = []
+    for name, sign in zip(names, (1, -1), strict=True):
+        labels = [measures[i].label for i in np.flatnonzero(found.holm == sign)]
+        which = "all tested measures" if len(labels) == tested > 1 else _joined(labels)
+        said += [f"{name} is better in {which}"] if labels else []
+    if not said:
+        return f"No difference between {' and '.join(names)} can be shown ({after})."
+    return f"{'; '.join(said)} ({after})."
+
+
+def _joined(labels: list[str]) -> str:
+    """Return labels in a row, the FAR targets of one rate behind its name."""
+    heads = [label.partition("<= ")[0] for label in labels]
+    shown = [
+        label.removeprefix(f"{head}<= ") if i and head == heads[i - 1] else label
+        for i, (label, head) in enumerate(zip(labels, heads, strict=True))
+    ]
+    return ", ".join(label.removesuffix(", rank 1") for label in shown)
+
+
+def _difference_verdict(found: _Conclusions, i: int, names: tuple[str, str]) -> str:
     """Return the verdict on whether a measure differs."""
+    measure, confidence = found.measures[i], found.interval.confidence
     if found.same[i]:
         return "every decision is the same"
     if found.better[i]:
         return f"{names[0] if found.better[i] > 0 else names[1]} is better"
     if not measure.supported:
         return f"no conclusion: {_WEAK}"
-    if measure.evidence < least_discordant(interval.confidence):
-        return f"too few to decide: {_too_few(measure, interval)}"
+    if measure.evidence < least_discordant(confidence):
+        return f"too few to decide: {_too_few(measure, found.interval)}"
     if found.undecided[i]:
         return f"no conclusion: {found.undecided[i]}"
-    return f"no significant difference at {100 * interval.confidence:g} %"
+    return f"no significant difference at {100 * confidence:g} %"
 
 
-def _conclusion(
-    measure: PairedMeasure,
-    found: _Conclusions,
-    i: int,
-    names: tuple[str, str],
-    verdict: str,
-    interval: IntervalOptions,
-) -> str:
+def _conclusion(found: _Conclusions, i: int, names: tuple[str, str], verdict: str) -> str:
     """Return the conclusion about a measure as a sentence."""
+    measure, confidence = found.measures[i], found.interval.confidence
     values = measure.values[:, 0]
     if np.isnan(values).any():
         return f"{measure.label}: {verdict}."
@@ -571,11 +585,11 @@ def _conclusion(
     if np.isnan(found.low[i]):
         return f"{given}: {verdict}."
     if found.same[i]:
-        bound = float(zero_error_bound(measure.trials, interval.confidence))
+        bound = float(zero_error_bound(measure.trials, confidence))
         same, *weak = verdict.split("; ")
         exactly = (
             f"the difference is exactly 0 (at most {100 * bound:.2f} % of people would be decided "
-            f"differently, {100 * interval.confidence:g} %)"
+            f"differently, {100 * confidence:g} %)"
         )
         return f"{given}: {'; '.join([same, exactly, *weak])}."
     low, high = (scalar.written(float(x[i]), width, "+") for x in (found.low, found.high))

@@ -39,7 +39,7 @@ _MANY_SUBJECTS = 100
 
 @dataclass(frozen=True)
 class ComparisonOptions:
-    """What is compared: the attempts of each task."""
+    """Data of a comparison: the attempts of each task."""
 
     templates: str = "single"
     fusion: str = "min"

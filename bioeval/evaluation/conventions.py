@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -141,7 +142,8 @@ def conventions(
     for reading in readings:
         rows.append((reading, shared.values(reading, task)))
         tick(1)
-    names = [asked] if asked else [x for x in rows[0][1] if _shown(x)]
+    shown = [x for x in rows[0][1] if not x.startswith(("cmc=", "cms=")) or int(x[4:]) in RANKS]
+    names = [asked] if asked else shown
     return _dataset(describe(scores), task, names, goal, rows, left_out, asked)
 
 
@@ -170,7 +172,7 @@ def _parsed(measure: Any) -> tuple[str, float | None]:
 
 
 class _Shared:
-    """What ``be`` is in the calls of readings: each result is computed once, in shared sweeps."""
+    """Replacement of ``be`` in the calls of readings: each result is computed once."""
 
     def __init__(self, scores: Scores, measure: str):
         self.scores, self.measure = scores, measure
@@ -236,7 +238,7 @@ class _Shared:
         return self._kept[key]
 
     def _once(self, count: Any, scores: Scores, options: Mapping[str, Any]) -> Any:
-        """Return a result, which is counted once for the same scores and options."""
+        """Return a result, counted once for the same scores and options."""
         plain = {
             k: v.tobytes() if isinstance(v, np.ndarray) else repr(v) for k, v in options.items()
         }
@@ -287,7 +289,8 @@ def _dataset(
             continue
         every = base | values if reading.measure else values
         row = [every.get(x, math.nan) for x in names]
-        same = next((also for _, x, also in found if _equal(x, row)), None)
+        near_to = partial(np.allclose, row, rtol=0, atol=EQUAL, equal_nan=True)
+        same = next((also for _, x, also in found if near_to(x)), None)
         if same is None:
             found.append((reading, row, []))
         else:
@@ -334,15 +337,6 @@ _TEXTS = {
 }
 
 _NOTES = ("readings depart from the card in one point; combinations are not tried",)
-
-
-def _shown(name: str) -> bool:
-    stem, _, at = name.partition("=")
-    return stem not in ("cmc", "cms") or int(at) in RANKS
-
-
-def _equal(a: Sequence[float], b: Sequence[float]) -> bool:
-    return bool(np.isclose(a, b, rtol=0, atol=EQUAL, equal_nan=True).all())
 
 
 def blocks(found: Found) -> Iterator[Block]:

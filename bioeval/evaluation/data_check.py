@@ -9,9 +9,13 @@ import xarray as xr
 
 from bioeval.base.arguments import require_flag
 from bioeval.evaluation.label_checks import label_checks
-from bioeval.evaluation.pair_checks import pair_checks
 from bioeval.evaluation.plan import resolve_card
-from bioeval.evaluation.score_checks import compared_with_themselves, mirrored, score_checks
+from bioeval.evaluation.score_checks import (
+    compared_with_themselves,
+    mirrored,
+    pair_checks,
+    score_checks,
+)
 from bioeval.evaluation.worst_pairs import compared
 from bioeval.kernels.data_scan import IMPOSTOR
 from bioeval.protocol.card import Protocol

@@ -14,7 +14,7 @@ import xarray as xr
 from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.scalars import Name
-from bioeval.base.variables import VERIFICATION
+from bioeval.base.variables import VERIFICATION, picked
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.kernels.error_discard import count_by_lower
 from bioeval.kernels.folds import FoldRows
@@ -40,8 +40,7 @@ from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.verification_job import TEMPLATES
 
 ERROR_DISCARD: dict[str, Name] = {
-    **{name: VERIFICATION[name] for name in ("far", "frr", "fa", "fr")},
-    **{name: VERIFICATION[name] for name in ("genuine_attempts", "impostor_attempts")},
+    **picked(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
     "discarded": Name("samples discarded", "samples"),
     "samples": Name("samples of both sides, each template once", "samples"),
     "threshold": Name("decision threshold", "score", "threshold T"),
@@ -178,9 +177,9 @@ def error_discard_dataset(
     variables = {
         **{name: (over, values[1:]) for name, values in {**rates, **counts}.items()},
         "discarded": (over, cuts),
-        "samples": ((), np.int64(samples)),
-        "threshold": ((), to_user(threshold, tally.about.kind)),
-        "pauc": ((), area),
+        "samples": samples,
+        "threshold": to_user(threshold, tally.about.kind),
+        "pauc": area,
     }
     remarks = []
     for name, attempt in (("frr", "genuine"), ("far", "impostor")):

@@ -214,7 +214,7 @@ def scalars_of(
     card = resolve_card(scores, protocol)
     if card.has_folds:
         raise ProtocolError(
-            f"protocol {card.name} has folds, whose rates are of each fold: use be.evaluate"
+            f"protocol {card.name} has folds, and each fold has rates of its own: use be.evaluate"
         )
     automatic = protocol == "auto"
     if is_small(scores):  # the steps around counting, which the kernel for partitions spares
@@ -241,14 +241,13 @@ def _evaluate_system(
     found = datasets_of(counted, card.name, card.report.ranks)
     if options.interval is None:
         return tree_of(found)
-    from bioeval.evaluation.intervals import with_intervals
 
     with threads_for(scores):
         for node, part in counted.items():
             job = plan.tasks[node].job if node in plan.tasks else plan.retrieval
             verifies = node.startswith("verification")
             reader = plan.attempts_reader if verifies else plan.reader
-            found[node] = with_intervals(found[node], part, job, reader, options.interval)
+            found[node] = part.with_intervals(found[node], job, reader, options.interval)
     return tree_of(found)
 
 
@@ -303,8 +302,8 @@ def _evaluate_folds(
     unused = options.given("thresholds", "max_rank", "interval", "per_query")
     if unused:
         raise ProtocolError(
-            f"protocol {card.name} has folds, which have neither curves nor intervals of their "
-            f"own: leave out {' and '.join(unused)}, or change the card"
+            f"protocol {card.name} has folds without curves and intervals of their own: leave "
+            f"out {' and '.join(unused)}, or change the card"
         )
     targets = card.report.far_targets if options.far_targets is None else options.far_targets
     found = evaluate_folds(scores, card, targets, progress=progress)

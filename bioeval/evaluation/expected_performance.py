@@ -12,9 +12,9 @@ import xarray as xr
 from bioeval.base.arguments import require_increasing_proportions
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.scalars import Name
-from bioeval.base.variables import VERIFICATION
+from bioeval.base.variables import VERIFICATION, picked
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
-from bioeval.results.dataset import about_attrs, build
+from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.words import percent, thresholds_in_one_precision
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
@@ -33,8 +33,7 @@ EPC: dict[str, Name] = {
         "score",
     ),
     "hter": Name("half total error rate on the test set: (FAR + FRR) / 2"),
-    **{name: VERIFICATION[name] for name in ("far", "frr", "fa", "fr")},
-    **{name: VERIFICATION[name] for name in ("genuine_attempts", "impostor_attempts")},
+    **picked(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
     "dev_error": Name("smallest alpha FAR + (1 - alpha) FRR on the development set"),
     "dev_genuine_attempts": Name("genuine attempts of the development set", "attempts"),
     "dev_impostor_attempts": Name("impostor attempts of the development set", "attempts"),
@@ -128,10 +127,8 @@ def epc(
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
     judge = VerificationJob(test, readers[1], thresholds=known if len(known) else None, **options)
     (judged,) = run_jobs(test, readers[1], [judge], progress)
-    attempts = {
-        **{name: np.int64(n) for name, n in attempts_of(judged).items()},
-        **{f"dev_{name}": np.int64(n) for name, n in attempts_of(made).items()},
-    }
+    attempts = attempts_of(judged)
+    attempts |= {f"dev_{name}": n for name, n in attempts_of(made).items()}
     fa, fr = errors_at(judged, at)
     defined = attempts["dev_genuine_attempts"] > 0 and attempts["dev_impostor_attempts"] > 0
     far, frr = (
@@ -140,14 +137,17 @@ def epc(
     )
     over = ("alpha",)
     variables: dict[str, Any] = {
-        "threshold": (over, to_user(at, dev.kind)),
-        "hter": (over, (far + frr) / 2),
-        "far": (over, far),
-        "frr": (over, frr),
-        "fa": (over, fa),
-        "fr": (over, fr),
-        "dev_error": (over, 2 * points.min_cost),
-        **{name: ((), number) for name, number in attempts.items()},
+        **along(
+            over,
+            threshold=to_user(at, dev.kind),
+            hter=(far + frr) / 2,
+            far=far,
+            frr=frr,
+            fa=fa,
+            fr=fr,
+            dev_error=2 * points.min_cost,
+        ),
+        **attempts,
     }
     remarks = [f"development set: {note}" for note in readers[0].about.notes]
     remarks += without_attempts(attempts) + _of_one_system(
@@ -165,7 +165,7 @@ def epc(
 def _of_one_system(
     alphas: np.ndarray, dev_cost: np.ndarray, far: np.ndarray, frr: np.ndarray
 ) -> list[str]:
-    """Warn that the sets may be of different systems, where the threshold has no effect."""
+    """Warn that the sets may be of different systems if the threshold has no effect."""
     i = int(np.argmin(np.abs(alphas - 0.5)))
     hter = (far[i] + frr[i]) / 2
     if not (hter >= _USELESS and 2 * dev_cost[i] <= hter / 2):

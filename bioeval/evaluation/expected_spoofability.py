@@ -15,7 +15,7 @@ import xarray as xr
 from bioeval.base.arguments import require_increasing_proportions, require_number
 from bioeval.base.errors import require_choice
 from bioeval.base.scalars import Name
-from bioeval.base.variables import VERIFICATION
+from bioeval.base.variables import VERIFICATION, picked
 from bioeval.evaluation.attack_points import CountedBonaFide, count_bona_fide
 from bioeval.evaluation.expected_performance import (
     ALPHAS,
@@ -52,7 +52,7 @@ EPSC: dict[str, Name] = {
     "far_w": Name(f"weighted false accept rate on the test set: {_WEIGHED}"),
     "wer": Name("weighted error rate on the test set: beta far_w + (1 - beta) frr"),
     "hter_w": Name("weighted half total error rate on the test set: (far_w + frr) / 2"),
-    **{name: VERIFICATION[name] for name in ("far", "frr", "fa", "fr")},
+    **picked(VERIFICATION, "far", "frr", "fa", "fr"),
     "iapar_pooled": Name("proportion of all attack attempts accepted, whatever their species"),
     "ia": Name("attack attempts accepted", "attempts"),
     **{name: VERIFICATION[name] for name in _NUMBERS[:2]}, **_OF_ATTACKS,
@@ -164,7 +164,7 @@ def epsc(
     }  # fmt: skip
     variables = {name: (over, values) for name, values in variables.items()}
     attempts = numbers[1] | {f"dev_{name}": n for name, n in numbers[0].items()}
-    variables |= {name: ((), np.int64(n)) for name, n in attempts.items()}
+    variables |= {name: np.int64(n) for name, n in attempts.items()}
     remarks = [f"development set: {note}" for note in made.about.notes]
     remarks += without_attempts(attempts)
     task = f"expected performance and spoofability, {templates}-template"

@@ -54,7 +54,7 @@ class _Scale:
 
 
 class Fusion(ScoreTransformer):
-    """Fused scores of several systems, with what must be learnt from training scores.
+    """Fused scores of several systems, with parameters learnt from training scores.
 
     Parameters
     ----------
@@ -121,8 +121,8 @@ class Fusion(ScoreTransformer):
         require_choice("normalise", normalise, NORMALISATIONS)
         if method == "product" and normalise != "min-max":
             raise DataError(
-                f"{Argument('method', 'product')} needs {Argument('normalise', 'min-max')}, which "
-                f"brings scores to [0, 1]; got {Argument('normalise', normalise)}"
+                f"{Argument('method', 'product')} needs scores in [0, 1]; expected "
+                f"{Argument('normalise', 'min-max')}, got {Argument('normalise', normalise)}"
             )
         if (method == "weighted") != (weights is not None):
             given = "is missing" if weights is None else "is given"
@@ -302,7 +302,7 @@ def require_systems(systems: Any) -> dict[str, Scores]:
         scores.require_matrix()
         if scores.kind not in VALUED:
             raise DataError(
-                f"system {name!r} holds the order within each row, which cannot be fused; expected "
+                f"system {name!r} has only the order within each row; expected "
                 f"{' or '.join(VALUED)}"
             )
     first_name, *others = found
@@ -346,8 +346,8 @@ def _require_one_kind(systems: dict[str, Scores]) -> None:
     if len(set(kinds.values())) > 1:
         said = ", ".join(f"{name!r} holds {PLURALS[kind]}" for name, kind in kinds.items())
         raise DataError(
-            f"{said}, which cannot be fused as they are; give {Argument('normalise')} as one of "
-            f"{', '.join(map(repr, NORMALISATIONS[1:]))}"
+            f"{said}: they cannot be fused without normalisation; give {Argument('normalise')} "
+            f"as one of {', '.join(map(repr, NORMALISATIONS[1:]))}"
         )
 
 
@@ -370,5 +370,5 @@ def _weights(weights: Any, names: tuple[str, ...]) -> np.ndarray:
 
 
 def _scaled(scale: _Scale, blocks: list[np.ndarray], index: np.ndarray) -> np.ndarray:
-    """Return scaled scores to fit to, without infinite ones, which tanh would make finite."""
+    """Return scaled scores to fit to; infinite ones are left out, since tanh makes them finite."""
     return np.where(np.isfinite(blocks[0]), scale.of(blocks[0]), np.nan)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,6 +41,33 @@ _DIGESTS = ("probes", "templates", "subjects", "several")
 _LISTS = {"starts": "i", "distance": "f", "site": "i", "place": "i"}
 
 
+def write_arrays(
+    path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, Any]
+) -> None:
+    """Write plain arrays and one JSON header; the file appears whole or not at all."""
+    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    with replacing(path) as part_path, open(part_path, "wb") as file:
+        np.savez(file, header=text, **arrays)
+
+
+def read_arrays(
+    path: str | os.PathLike[str], what: str, key: str
+) -> tuple[Path, dict[str, Any], dict[str, np.ndarray], Any]:
+    """Return the path, the header and the arrays of a file, and the layout, a `key` of the header.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, truncated, or another one.
+    """
+    path = existing_file(path, what)
+    with guarded(path, expected=what):
+        archive = Archive(path, what)
+        arrays = {name: archive.read(name) for name in archive.headers}
+        header = json.loads(arrays["header"].tobytes())
+        return path, header, arrays, header[key]
+
+
 def write_mates(path: str | os.PathLike[str], mates: Any) -> None:
     """Write `BestMates`; the file appears whole or not at all."""
     arrays = {name: getattr(mates, name) for name in _DIGESTS}
@@ -48,9 +77,7 @@ def write_mates(path: str | os.PathLike[str], mates: Any) -> None:
     header["lists"] = [[name, lists.nearest] for name, lists in mates.lists.items()]
     for i, lists in enumerate(mates.lists.values()):
         arrays |= {f"list{i}.{name}": getattr(lists, name) for name in _LISTS}
-    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    with replacing(path) as part_path, open(part_path, "wb") as file:
-        np.savez(file, header=text, **arrays)
+    write_arrays(path, header, arrays)
 
 
 def read_mates(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -61,12 +88,7 @@ def read_mates(path: str | os.PathLike[str]) -> dict[str, Any]:
     DataError
         If the file is missing, truncated, or holds no mates.
     """
-    path = existing_file(path, WHAT)
-    with guarded(path, expected=WHAT):
-        archive = Archive(path, WHAT)
-        arrays = {name: archive.read(name) for name in archive.headers}
-        header = json.loads(arrays["header"].tobytes())
-        version = header["bioeval_mates"]
+    path, header, arrays, version = read_arrays(path, WHAT, "bioeval_mates")
     if version != SCHEMA:
         raise DataError(f"{path}: holds mates of layout {version}; this version reads {SCHEMA}")
     with guarded(path, expected=WHAT):
@@ -186,7 +208,7 @@ class BestMates:
         return found.hexdigest()
 
     def merge(self, other: BestMates) -> BestMates:
-        """Return the nearest mates in the parts of both, which must share no template.
+        """Return the nearest mates in the parts of both; the parts must share no template.
 
         Raises
         ------
@@ -264,7 +286,7 @@ class BestMates:
         if places:
             lines.append("which site holds each of these mates, and its position there (ties)")
         if np.isfinite(self.low):
-            lines.append("the smallest and the largest distance, by which GOM is scaled")
+            lines.append("the smallest and the largest distance, to scale GOM")
         return lines
 
 
@@ -308,8 +330,9 @@ class GalleryPart:
         """Raise :class:`MergeError` unless all parts are counted."""
         if self.missing:
             raise MergeError(
-                f"the tally is of {len(self.covered)} of {len(self.covered) + len(self.missing)} "
-                "parts of a gallery, whose ranks mean nothing alone; merge the others first, with "
+                f"the tally is of {len(self.covered)} of "
+                f"{len(self.covered) + len(self.missing)} parts of a gallery, and its ranks "
+                "mean nothing alone; merge the others first, with "
                 f"{Argument('union_of_galleries')}"
             )
 
@@ -526,8 +549,8 @@ def part_and_card(scores: Scores, protocol: str | Protocol) -> tuple[Scores, Pro
         )
     if card.claims is not None:
         raise ProtocolError(
-            f"protocol {card.name} draws claims, which depend on the whole gallery; a gallery in "
-            "parts has all claims, or none"
+            f"protocol {card.name} draws claims from the whole gallery; a gallery in parts "
+            "needs a card with all claims, or none"
         )
     return scores, card
 
@@ -542,8 +565,8 @@ def _require_addable(plan: Plan, card: Protocol) -> None:
         what = f"has a CMC ({search.convention.cmc}) of identities"
     if what:
         raise ProtocolError(
-            f"protocol {card.name} {what}, whose ranks do not add up over the parts of a gallery; "
-            "choose one that ranks templates, or each subject by all its templates"
+            f"protocol {card.name} {what}: its ranks do not add up over the parts of a "
+            "gallery; choose one that ranks templates, or each subject by all its templates"
         )
 
 
@@ -555,15 +578,15 @@ def _of_subjects(job: Any) -> bool:
 
 
 def _leave_out_subjects(plan: Plan, mates: BestMates) -> None:
-    """Leave out tasks that fuse a subject's templates, which may be in several parts."""
+    """Leave out tasks that fuse a subject's templates if these are in several parts."""
     nodes = [node for node, task in plan.tasks.items() if _of_subjects(task.job)]
     if not nodes:
         return
     number = len(mates.several)
     have = "has" if number == 1 else "have"
     why = (
-        f"{counted(number, 'subjects')} of the gallery {have} templates in several parts, whose "
-        "scores would have to be fused over the parts"
+        f"{counted(number, 'subjects')} of the gallery {have} templates in several parts, and "
+        "their scores cannot be fused over parts"
     )
     if not plan.automatic or len(nodes) == len(plan.tasks):
         raise ProtocolError(

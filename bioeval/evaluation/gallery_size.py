@@ -15,10 +15,9 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, counted, req
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.base.scalars import Name
-from bioeval.base.variables import CLOSED_SET, OPEN_SET
-from bioeval.evaluation.cross.counted_parts import counted_parts
+from bioeval.base.variables import CLOSED_SET, OPEN_SET, picked
 from bioeval.evaluation.cross.options import TIES as TIES_OF_FOLDS, FoldOptions
-from bioeval.evaluation.cross.parts import FoldSide
+from bioeval.evaluation.cross.parts import FoldSide, counted_parts
 from bioeval.results.blocks import Block, Found, Sentence, Table, Terms, Warnings
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate, shown_ranks
 from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS, impostor_role
@@ -40,7 +39,7 @@ from bioeval.tallies.tie_policies import TIES, check_max_rank
 GALLERY_SIZE = {
     "cms": CLOSED_SET["cms"],
     "recognition_rate": CLOSED_SET["recognition_rate"],
-    **{k: OPEN_SET[k] for k in ("dir", "far", "frr", "genuine_attempts", "impostor_attempts")},
+    **picked(OPEN_SET, "dir", "far", "frr", "genuine_attempts", "impostor_attempts"),
     "error_share": Name("proportion of all searches that end in a miss or a false accept"),
     "least_error_share": Name(
         "smallest error_share of any threshold, chosen on the same data (optimistic)"
@@ -120,8 +119,8 @@ def gallery_size_dataset(
         "least_error_threshold": (("unenrolled_share", *by_size), where),
         "extrapolated": (by_size, beyond),
         "far_extrapolated": (by_size, far_beyond),
-        "genuine_attempts": ((), np.int64(genuine)),
-        "impostor_attempts": ((), np.int64(impostor)),
+        "genuine_attempts": genuine,
+        "impostor_attempts": impostor,
     }
     coordinates = {
         "gallery_size": sizes,

@@ -15,7 +15,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.base.scalars import Name
-from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
+from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION, picked
 from bioeval.results.blocks import (
     Block,
     FactList,
@@ -51,9 +51,8 @@ from bioeval.tallies.verification_job import TEMPLATES
 _AT = "at the threshold of all rows"
 
 GALLERY_TEMPLATES = {
-    **{name: VERIFICATION[name] for name in ("frr", "far", "eer", "eer_threshold")},
-    **{name: VERIFICATION[name] for name in ("frr_at_far", "threshold_at_far")},
-    **{name: VERIFICATION[name] for name in ("genuine_attempts", "impostor_attempts")},
+    **picked(VERIFICATION, "frr", "far", "eer", "eer_threshold", "frr_at_far", "threshold_at_far"),
+    **picked(VERIFICATION, "genuine_attempts", "impostor_attempts"),
     "frr_se": Name("standard error of FRR over the drawn galleries"),
     "far_se": Name("standard error of FAR over the drawn galleries"),
     "threshold_used": Name("threshold of all rows", "score", "threshold T"),
@@ -102,7 +101,7 @@ class _Part:
 
 @dataclass
 class _Request:
-    """What is drawn and fused, checked."""
+    """Checked options of drawing and fusing."""
 
     fusion: str
     drawn: Drawn
@@ -281,7 +280,7 @@ def gallery_templates(
         name: (_DIMS.get(name, ("gallery_templates",)), x) for name, x in variables.items()
     }
     for name, number in zip(("genuine_attempts", "impostor_attempts"), first.numbers, strict=True):
-        found[name] = (), np.int64(number)
+        found[name] = number
     dataset = build(found, GALLERY_TEMPLATES, coordinates, attrs)
     for name in ("eer_threshold", "threshold_at_far", "threshold_used"):
         dataset[name].values = to_user(dataset[name].values, kind)
@@ -323,8 +322,7 @@ def _rule(threshold: Any) -> Rule:
     rule = parse_rule(threshold)
     if rule.name not in ("eer", "far", "fixed"):
         raise DataError(
-            f"{Argument('threshold')} is {threshold!r}; expected a number, 'eer' or ('far', x), "
-            "which the mean curves have"
+            f"{Argument('threshold')} is {threshold!r}; expected a number, 'eer' or ('far', x)"
         )
     return rule
 
@@ -336,7 +334,7 @@ def _count(
     rule: Rule | None,
     progress: Progress | None,
 ) -> None:
-    """Count all parts, and look again for the scores around their operating points."""
+    """Count all parts, and pass again over the scores around their operating points."""
     rows = reader.scores.shape[0]
     show = reporter(progress)
 
@@ -420,7 +418,7 @@ def _identification(parts: Sequence[_Part], impostors: str) -> dict[str, Any]:
         found["dir"].append(identified[:-1])
         found["cms"].append(identified[-1])
     assert tally is not None  # there is a number of templates
-    searches = {"mated_searches": np.int64(tally.genuine), "non_mated_searches": np.int64(others)}
+    searches = {"mated_searches": tally.genuine, "non_mated_searches": others}
     return {**{name: np.array(values) for name, values in found.items()}, **searches}
 
 
@@ -431,7 +429,7 @@ def _remarks(
     asked: bool,
     attempts: tuple[int, int],
 ) -> Iterator[str]:
-    """Yield what limits the rates."""
+    """Yield notes on the limits of the rates."""
     for number, words, rates in zip(attempts, ("genuine", "impostor"), ("FRR", "FAR"), strict=True):
         if not number:
             yield f"no {words} attempt: {rates} is not defined (NaN)"
@@ -499,8 +497,8 @@ def drawn_verification(
         **equal_error_variables(points.equal_error, kind),
         "frr_at_far": (("far_target",), points.frr_at_far),
         "threshold_at_far": (("far_target",), to_user(points.threshold_at_far, kind)),
-        "genuine_attempts": ((), np.int64(genuine)),
-        "impostor_attempts": ((), np.int64(impostor)),
+        "genuine_attempts": genuine,
+        "impostor_attempts": impostor,
     }
     if claims.draws:
         spread = zip(("frr_se", "far_se"), claims.spread(grid), strict=True)
@@ -514,7 +512,7 @@ def drawn_verification(
         "draw": "uniformly without replacement, independently for each probe and subject",
     }  # fmt: skip
     coordinates = {"threshold": to_user(grid, kind), "far_target": far_targets}
-    names = {**VERIFICATION, **{k: GALLERY_TEMPLATES[k] for k in ("frr_se", "far_se")}}
+    names = {**VERIFICATION, **picked(GALLERY_TEMPLATES, "frr_se", "far_se")}
     found = build(variables, names, coordinates, attrs)
     return found.isel(threshold=slice(None, None, -1)) if larger_is_closer(kind) else found
 

@@ -127,9 +127,8 @@ def group_intervals(
         found["threshold_at_far"] = -high, -low
     measured, remarks = _of_measures(far, frr, float(dataset.attrs["alpha"]), options)
     found |= measured
-    over = {name: tuple(map(str, dataset[name].dims)) for name in found}
     remarks = [*few_people(attempts.people, options), *undefined, *remarks]
-    out = with_intervals(dataset, found, over, GROUPS, options, remarks)
+    out = with_intervals(dataset, found, GROUPS, options, remarks)
     return out.assign_attrs(
         interval_threshold="the threshold of all groups stays in replicates; groups' own are chosen"
         " anew"
@@ -213,7 +212,7 @@ class _ByGroup:
         return sink
 
     def counts(self) -> dict[str, Any]:
-        """Return all totals, which are whole numbers."""
+        """Return all totals, whole numbers."""
         own = {str(g): forms.counts() for g, forms in enumerate(self._within)}
         return {"between": self._between.counts(), "own": own}
 

@@ -10,25 +10,25 @@ import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.scalars import Name
-from bioeval.base.variables import OPEN_SET, ends
+from bioeval.base.variables import OPEN_SET, ends, picked
 from bioeval.evaluation.identification import open_set
-from bioeval.results.dataset import build
+from bioeval.results.dataset import along, build
 from bioeval.results.groups import FEW_SUBJECTS, GROUPS, INEQUITY, Grouping, inequity, named
 from bioeval.results.support import RULE_OF_30
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.threshold_rules import Rule
 
 SEARCHES: dict[str, Name] = {
-    **{name: OPEN_SET[name] for name in ("frr", "far", "fa")},
+    **picked(OPEN_SET, "frr", "far", "fa"),
     "fr": Name("mated searches without the mate at rank 1 within the threshold", "searches"),
-    **{name: OPEN_SET[name] for name in ("genuine_attempts", "impostor_attempts")},
+    **picked(OPEN_SET, "genuine_attempts", "impostor_attempts"),
     "subjects": Name("subjects of the group among the probes", "subjects"),
-    **{name: GROUPS[name] for name in ("threshold", "frr_overall", "far_overall")},
+    **picked(GROUPS, "threshold", "frr_overall", "far_overall"),
     "threshold_at_far": Name(
         "loosest attainable threshold with FAR at most the target in the group", "score"
     ),
     "frr_at_far": Name("smallest FRR of the group with FAR at most the target in the group"),
-    **{name: GROUPS[name] for name in ("expected_fr", "few_subjects", "frr_flagged")},
+    **picked(GROUPS, "expected_fr", "few_subjects", "frr_flagged"),
     "expected_fa": Name("false accepts expected at the overall FAR", "searches"),
     "far_flagged": Name("1 where subjects or expected false accepts are fewer than 30, else 0"),
     **{name: GROUPS[name] for name in INEQUITY},
@@ -113,20 +113,23 @@ def _dataset(
         "far_flagged": few | ~(expected["fa"] >= RULE_OF_30),
     }
     variables: dict[str, Any] = {
-        "frr": (over, frr),
-        "fr": (over, genuine - of("di")),
-        "genuine_attempts": (over, genuine),
-        "subjects": (over, subjects),
-        "far": (over, far),
-        "fa": (over, of("fa")),
-        "impostor_attempts": (over, impostor),
+        **along(
+            over,
+            frr=frr,
+            fr=genuine - of("di"),
+            genuine_attempts=genuine,
+            subjects=subjects,
+            far=far,
+            fa=of("fa"),
+            impostor_attempts=impostor,
+        ),
         "threshold_at_far": (own, at_targets("threshold_at_far")),
         "frr_at_far": (own, 1 - at_targets("dir_at_far")),
         **{f"expected_{name}": (over, x) for name, x in expected.items()},
         **{name: (over, x.astype(np.int64)) for name, x in flags.items()},
-        "threshold": ((), float(whole["threshold"][0])),
-        **{f"{name}_overall": ((), x) for name, x in overall.items()},
-        **{name: ((), x) for name, x in inequity(far, frr, alpha).items()},
+        "threshold": float(whole["threshold"][0]),
+        **{f"{name}_overall": x for name, x in overall.items()},
+        **{name: x for name, x in inequity(far, frr, alpha).items()},
     }
     if "frr_low" in parts[0]:
         for end, other in (("low", "high"), ("high", "low")):

@@ -19,7 +19,7 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, sampled_identification
 from bioeval.protocol.tasks import ClosedSet, OpenSet
-from bioeval.results.dataset import about_attrs, build
+from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.open_set import impostor_probes
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress
@@ -56,14 +56,17 @@ def ranks_dataset(tally: IdentificationTally, ties: str) -> xr.Dataset:
     kind = tally.about.kind
     over = ("probe",)
     variables = {
-        "identification_rank": (over, rank),
-        "mate_distance": (over, to_user(tally.mate, kind)),
-        "nearest_other": (over, to_user(tally.other, kind)),
-        "closer": (over, tally.closer),
-        "tied": (over, tally.tied),
-        "mates": (over, tally.mates),
-        "others": (over, tally.others),
-        "enrolled": (over, tally.enrolled.astype(np.int64)),
+        **along(
+            over,
+            identification_rank=rank,
+            mate_distance=to_user(tally.mate, kind),
+            nearest_other=to_user(tally.other, kind),
+            closer=tally.closer,
+            tied=tally.tied,
+            mates=tally.mates,
+            others=tally.others,
+            enrolled=tally.enrolled.astype(np.int64),
+        )
     }
     attrs = about_attrs(tally.about, "ranks of the best mates", [])
     attrs |= {"rank_unit": tally.rank_unit, "fusion": tally.fusion, "ties": ties}
@@ -323,9 +326,8 @@ def _identify(
     found = counts.dataset(node)
     if limits is None:
         return found, tally
-    from bioeval.evaluation.intervals import with_intervals
 
-    return with_intervals(found, counts, job, reader, limits), tally
+    return counts.with_intervals(found, job, reader, limits), tally
 
 
 def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTally) -> xr.Dataset:

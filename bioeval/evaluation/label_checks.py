@@ -166,8 +166,8 @@ def _labels(scores: Scores) -> Finding:
         return Finding(
             "labels", "warning", "labels for unknown people are counted as one subject",
             sum(number for _, number in odd), listed(repr(plain(label)) for label, _ in odd),
-            "leave these templates out, mask them, or evaluate under a re-identification card, "
-            "which removes junk",
+            "leave these templates out, mask them, or evaluate under a re-identification card "
+            "to remove junk",
         )  # fmt: skip
     return Finding("labels", "ok", f"{counted(len(present), 'distinct labels')}")
 

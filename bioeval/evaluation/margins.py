@@ -35,7 +35,7 @@ def check_margin(margin: Any, confidence: float) -> float | dict[str, float] | N
     if confidence <= 0.5:
         raise DataError(
             f"{Argument('confidence')} is {confidence:g}; expected more than 0.5 with "
-            f"{Argument('margin')}, whose interval holds 2 * confidence - 1"
+            f"{Argument('margin')}: its interval has the level 2 * confidence - 1"
         )
     if not isinstance(margin, Mapping):
         return _proportion(margin)
@@ -59,7 +59,7 @@ def _proportion(value: Any) -> float:
 
 @dataclass(frozen=True)
 class MarginConclusions:
-    """What is shown of each measure with its margin, as arrays over the measures."""
+    """Results of each measure with its margin, as arrays over the measures."""
 
     margin: np.ndarray
     not_worse: np.ndarray

@@ -162,12 +162,12 @@ def morphing(
     others = _bona_fide(bona_fide, systems, single)
     found = [_read(x, people, progress) for x in systems.values()]
     grid = given if isinstance(given, np.ndarray) else _grid(found, given)
-    at = _used(threshold, systems, others, single)
+    at = _used(threshold, systems, others)
     each = [
         _rates(one, grid, targets, people, others.get(name), at.get(name), options)
         for one, name in zip(found, systems, strict=True)
     ]
-    made: Variables = {"morphs": ((), len(people))}
+    made: Variables = {"morphs": len(people)}
     for variable, (dims, value) in each[0].items():
         if single:
             made[variable] = dims, value
@@ -317,7 +317,7 @@ def _grid(found: Sequence[_Morphs], number: int | None) -> np.ndarray:
 
 
 def _used(
-    given: Any, systems: Mapping[str, Scores], others: Mapping[str, Scores], single: bool
+    given: Any, systems: Mapping[str, Scores], others: Mapping[str, Scores]
 ) -> dict[str, float]:
     """Return the threshold of each system, as a distance; none where it is not given."""
     if given is None:

@@ -246,7 +246,7 @@ def _side(scores: Scores, which: str, cohort: Scores | None, method: str) -> Coh
     """Return the cohort scores of one side of the data, on whichever side of their matrix it is."""
     what = f"{which}_cohort"
     if cohort is None:
-        raise DataError(f"{Argument(what)} is missing, which {Argument('method', method)} needs")
+        raise DataError(f"{Argument(what)} is missing; {Argument('method', method)} needs it")
     wanted = scores.gallery_labels if which == "gallery" else scores.probe_labels
     side = _oriented(what, cohort, wanted, f"the {which} templates of the scores")
     data = {*scores.probe_labels.tolist(), *scores.gallery_labels.tolist()}

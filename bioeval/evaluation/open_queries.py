@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -33,15 +33,16 @@ def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Score
     _require_same_gallery(queries, scores, argument)
     if np.isin(queries.probe_ids, queries.gallery_ids).any():
         raise DataError(
-            f"{argument} is an all-against-all matrix, whose queries are in the gallery; expected "
-            "queries of another data set, against the same gallery"
+            f"{argument} is an all-against-all matrix: its queries are in the gallery; "
+            "expected queries of another data set, against the same gallery"
         )
     view = queries.select()
     view.gallery_meta, view.distractor_ids = scores.gallery_meta, scores.distractor_ids
     if "same-camera" not in (rules.removed, rules.ap_removed) and rules.needs_cameras:
         sides = view.probe_meta, view.gallery_meta
         view.probe_meta, view.gallery_meta = (
-            _without_cameras(meta) | {"camera": np.zeros(size, dtype=np.int64)}
+            {name: x for name, x in meta.items() if name.casefold() not in CAMERA_COLUMNS}
+            | {"camera": np.zeros(size, dtype=np.int64)}
             for meta, size in zip(sides, view.shape, strict=True)
         )
     view.exclude = view._as_columns([x for x in scores.exclude if x == NOT_ENROLLED])
@@ -73,10 +74,6 @@ def _require_same_gallery(queries: Scores, scores: Scores, argument: Argument) -
                 f"({counted(len(other), 'templates')} differ); expected the same templates in "
                 "the same order"
             )
-
-
-def _without_cameras(meta: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name: x for name, x in meta.items() if name.casefold() not in CAMERA_COLUMNS}
 
 
 def _codes_of_strangers(gallery: np.ndarray, queries: int, ids: Sequence[int]) -> Codes:

@@ -16,11 +16,11 @@ from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
-from bioeval.base.variables import CLOSED_SET, COORDINATES, OPEN_SET, VERIFICATION, ends
+from bioeval.base.variables import CLOSED_SET, COORDINATES, OPEN_SET, VERIFICATION, ends, picked
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Intervals, Sentence, Table, Terms, Warnings
-from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.results.dataset import Variables, about_attrs, along, build
 from bioeval.results.open_set import impostor_probes, impostor_role
 from bioeval.results.reid import REID
 from bioeval.results.words import excluded, in_one_precision, number, percent
@@ -51,14 +51,14 @@ from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.tie_policies import TIES, rank_weights
 from bioeval.tallies.verification_job import TEMPLATES
 
-_AT = {name: VERIFICATION[name] for name in ("frr", "fr", "genuine_attempts")}
+_AT = picked(VERIFICATION, "frr", "fr", "genuine_attempts")
 
 OVER_TIME = {
-    "time_end": Name("end of the bin, which is not in it", ""),
+    "time_end": Name("end of the bin (not included)", ""),
     "probes": Name("probes seen in the bin", "probes"),
     "probes_outside": Name("probes in no bin, or without a time", "probes"),
     **_AT,
-    **{name: VERIFICATION[name] for name in ("far", "fa", "impostor_attempts")},
+    **picked(VERIFICATION, "far", "fa", "impostor_attempts"),
     "gallery_templates": Name("templates enrolled when a probe is seen, mean", "templates"),
     "gallery_subjects": Name("subjects enrolled when a probe is seen, mean", "subjects"),
     "threshold": COORDINATES["threshold"],
@@ -74,11 +74,11 @@ OVER_TIME = {
     "mrep": Name("mean re-identification precision within the threshold: sqrt(VP RP)"),
     "mfr": Name("mean false rate within the threshold, of queries not enrolled: min(FP / B, 1)"),
     "reid_queries": Name("queries that mAP and mReP are over", "queries"),
-    "open_queries": Name("queries not enrolled when seen, that mFR is over", "queries"),
+    "open_queries": Name("queries not enrolled when seen (denominator of mFR)", "queries"),
 }
 
 AGEING = {
-    "age_end": Name("end of the bin, which is not in it", ""),
+    "age_end": Name("end of the bin (not included)", ""),
     **_AT,
     "genuine_mean": Name("mean of the finite genuine scores", "score"),
     "genuine_sd": Name("standard deviation (ddof 0) of the finite genuine scores", "score"),
@@ -129,18 +129,21 @@ def over_time_dataset(
     fr = genuine - by_bin(bin_of, count, is_accepted(found.values, found.threshold))
     probes = by_bin(codes, count)
     variables: Variables = {
-        "time_end": (over, _stored(bins.edges[1:])),
-        "probes": (over, probes),
-        "frr": (over, rates(fr, genuine)),
-        "fr": (over, fr),
-        "genuine_attempts": (over, genuine),
-        "far": (over, rates(found.false_accepts, found.impostor_attempts)),
-        "fa": (over, found.false_accepts),
-        "impostor_attempts": (over, found.impostor_attempts),
-        "gallery_templates": (over, rates(by_bin(codes, count, sizes[0]), probes)),
-        "gallery_subjects": (over, rates(by_bin(codes, count, sizes[1]), probes)),
-        "threshold": ((), to_user(np.float64(found.threshold), about.kind)),
-        "probes_outside": ((), np.int64((codes < 0).sum())),
+        **along(
+            over,
+            time_end=_stored(bins.edges[1:]),
+            probes=probes,
+            frr=rates(fr, genuine),
+            fr=fr,
+            genuine_attempts=genuine,
+            far=rates(found.false_accepts, found.impostor_attempts),
+            fa=found.false_accepts,
+            impostor_attempts=found.impostor_attempts,
+            gallery_templates=rates(by_bin(codes, count, sizes[0]), probes),
+            gallery_subjects=rates(by_bin(codes, count, sizes[1]), probes),
+        ),
+        "threshold": to_user(np.float64(found.threshold), about.kind),
+        "probes_outside": (codes < 0).sum(),
         **of_queries,
     }
     coordinates = {"time": _stored(bins.edges[:-1])}
@@ -169,14 +172,19 @@ def _searches(
     fa = by_bin(codes[others], count, accepted)
     both = ("time", "rank")
     return {
-        **{name: (both, rates(x, np.broadcast_to(searches[:, None], x.shape)))
-           for name, x in hits.items()},
+        **{
+            name: (both, rates(x, np.broadcast_to(searches[:, None], x.shape)))
+            for name, x in hits.items()
+        },
         **{f"{name}_count": (both, x) for name, x in hits.items()},
-        "mated_searches": (("time",), searches),
-        "open_set_far": (("time",), rates(fa, non_mated)),
-        "open_set_fa": (("time",), fa),
-        "non_mated_searches": (("time",), non_mated),
-    }  # fmt: skip
+        **along(
+            ("time",),
+            mated_searches=searches,
+            open_set_far=rates(fa, non_mated),
+            open_set_fa=fa,
+            non_mated_searches=non_mated,
+        ),
+    }
 
 
 def identified(
@@ -210,14 +218,17 @@ def ageing_dataset(
     away = np.where(finite, score - mean[inside], 0.0) if count else score
     spread = np.sqrt(rates(by_bin(inside, count, away**2), number))
     variables: Variables = {
-        "age_end": (over, bins.edges[1:].astype(np.float64)),
-        "genuine_attempts": (over, genuine),
-        "fr": (over, fr),
-        "frr": (over, rates(fr, genuine)),
-        "genuine_mean": (over, mean),
-        "genuine_sd": (over, spread),
-        "threshold": ((), to_user(np.float64(found.threshold), about.kind)),
-        "non_finite": ((), np.int64((~finite).sum())),
+        **along(
+            over,
+            age_end=bins.edges[1:].astype(np.float64),
+            genuine_attempts=genuine,
+            fr=fr,
+            frr=rates(fr, genuine),
+            genuine_mean=mean,
+            genuine_sd=spread,
+        ),
+        "threshold": to_user(np.float64(found.threshold), about.kind),
+        "non_finite": (~finite).sum(),
         **fitted,
     }
     attrs = about_attrs(about, "ageing of templates", [])
@@ -348,7 +359,7 @@ def over_time(
     stated = [require_integer("ranks", x, low=1) for x in require_list("ranks", ranks)]
     if budget is not None and reid is None:
         raise DataError(
-            f"{Argument('budget')} is an option of mFR, which needs a card: give "
+            f"{Argument('budget')} is an option of mFR, and mFR needs a card: give "
             f"{Argument('reid')}, such as 'gom-market1501', or leave it out"
         )
     rule = parse_rule(threshold)
@@ -386,7 +397,8 @@ def over_time(
         of = time.codes[mated], person[mated]
         for name, each in hits.items():
             ends[name] = _limits_by_bin(each, *of, len(time), weights, limits)
-    return _with_ends(ds, ends, OVER_TIME, limits.for_this_gallery, len(weights))
+    here = limits.for_this_gallery
+    return with_intervals(ds, ends, OVER_TIME, here, few_people(len(weights), here))
 
 
 @leaves_out_attacks
@@ -459,7 +471,7 @@ def ageing(
     assert limits is not None
     view, given = _checked(scores, "single", "min")
     if "enrolled_at" not in given:
-        raise DataError("the age of a template needs enrolled_at of the gallery, which is missing")
+        raise DataError("the gallery metadata have no enrolled_at; the age of a template needs it")
     rule = parse_rule(threshold)
     reader = SharedReader(view)
     counting = Counting("single", "min", rule.as_distance(view.kind))
@@ -476,7 +488,7 @@ def ageing(
     weights = weight_columns(int(person.max()) + 1, limits)
     time = TimeBins.of(age, bins)
     line, ends = _lines(age, to_user(found.values, view.kind), person, weights, limits)
-    line["subjects"] = ((), np.int64(len(weights)))
+    line["subjects"] = len(weights)
     ds = ageing_dataset(found, time, reader.about, line)
     said, warnings = threshold_attrs(rule)
     lost = total - int((time.codes >= 0).sum())
@@ -485,7 +497,7 @@ def ageing(
     rejected = ~is_accepted(found.values, found.threshold)[None]
     low, high = _limits_by_bin(rejected, time.codes, person, len(time), weights, limits)
     ends["frr"] = low[:, 0], high[:, 0]
-    return _with_ends(ds, ends, AGEING, limits, len(weights))
+    return with_intervals(ds, ends, AGEING, limits, few_people(len(weights), limits))
 
 
 def _checked(scores: Scores, templates: str, fusion: str) -> tuple[Scores, dict[str, np.ndarray]]:
@@ -519,13 +531,6 @@ def _described(ds: xr.Dataset, attrs: dict[str, str], warnings: list[str]) -> xr
     known = str(ds.attrs["warnings"])
     ds.attrs |= {**attrs, "warnings": "\n".join(filter(None, [known, *warnings]))}
     return ds
-
-
-def _with_ends(
-    ds: xr.Dataset, ends: dict[str, Limits], names: Any, options: IntervalOptions, people: int
-) -> xr.Dataset:
-    over = {name: tuple(map(str, ds[name].dims)) for name in ends}
-    return with_intervals(ds, ends, over, names, options, few_people(people, options))
 
 
 def _limits_by_bin(
@@ -570,8 +575,8 @@ def _lines(
         "slope_within": _quotient(wxy, wxx, sxx),
     }
     slope = slopes["slope"][0]
-    variables: Variables = {name: ((), np.float64(value[0])) for name, value in slopes.items()}
-    variables["intercept"] = ((), np.float64(middle[1] - slope * middle[0]))
+    variables: Variables = {name: np.float64(value[0]) for name, value in slopes.items()}
+    variables["intercept"] = np.float64(middle[1] - slope * middle[0])
     return variables, {
         name: of_one(confidence_limits(value[None], options)) for name, value in slopes.items()
     }

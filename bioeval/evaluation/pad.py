@@ -17,7 +17,7 @@ from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.blocks import Block, FactList, Found, Note, Sentence, Table, Title, Warnings
-from bioeval.results.dataset import Variables, build
+from bioeval.results.dataset import Variables, along, build
 from bioeval.results.words import (
     percent,
     rate_with_limits,
@@ -153,8 +153,8 @@ def pad(
     made: Variables = {
         "threshold_at_apcer": (("apcer_target",), to_user(at_target, kind)),
         "bpcer_at_apcer": (("apcer_target",), _pick(data.points.fr, points)),
-        "d_eer": ((), data.d_eer.eer),
-        "d_eer_threshold": ((), to_user(data.d_eer.eer_threshold, kind)),
+        "d_eer": data.d_eer.eer,
+        "d_eer_threshold": to_user(data.d_eer.eer_threshold, kind),
         **_responses(data),
     }
     at = None
@@ -224,12 +224,15 @@ def _responses(data: Presentations) -> Variables:
     none = int((failed & (codes == BONA_FIDE)).sum())
     over = ("species",)
     return {
-        "presentations_of_species": (over, number),
-        "non_responses_of_species": (over, silent),
-        "apnrr_of_species": (over, silent / number),
-        "bona_fide": ((), bona_fide),
-        "bona_fide_non_responses": ((), none),
-        "bpnrr": ((), none / bona_fide),
+        **along(
+            over,
+            presentations_of_species=number,
+            non_responses_of_species=silent,
+            apnrr_of_species=silent / number,
+        ),
+        "bona_fide": bona_fide,
+        "bona_fide_non_responses": none,
+        "bpnrr": none / bona_fide,
     }
 
 
@@ -304,10 +307,7 @@ def _at_threshold(data: Presentations, at: float | None, kind: str) -> Variables
         f"{name}_at_threshold": (("species",) * np.ndim(x), x) for name, x in rates.items()
     }
     used = to_user(math.nan if at is None else at, kind)
-    return found | {
-        "threshold_used": ((), used),
-        "acer": ((), (rates["apcer"] + rates["bpcer"]) / 2),
-    }
+    return found | {"threshold_used": used, "acer": (rates["apcer"] + rates["bpcer"]) / 2}
 
 
 def _grid(
@@ -327,7 +327,7 @@ def _grid(
 
 
 def _units(data: Presentations, subjects: Any, instrument: Any) -> dict[str, np.ndarray]:
-    """Return the code of the subject and of the instrument of each presentation, where known."""
+    """Return the codes of the subject and the instrument of each presentation, if known."""
     found = {}
     for name, given in (("subjects", subjects), ("instrument", instrument)):
         if given is None:
@@ -352,7 +352,7 @@ NAMES = {
     "bpcer": Name("proportion of bona fide presentations classified as attacks", iso="BPCER"),
     "threshold_at_apcer": Name("loosest threshold with APCER at most the target"),
     "bpcer_at_apcer": Name("BPCER at the loosest threshold within the APCER target", iso="BPCER"),
-    "d_eer": Name("detection equal error rate, where APCER and BPCER cross"),
+    "d_eer": Name("detection equal error rate: APCER and BPCER cross"),
     "d_eer_threshold": Name("attainable threshold nearest to the detection equal error rate"),
     "presentations_of_species": Name("attack presentations of a species"),
     "non_responses_of_species": Name("attack presentations of a species without a response"),

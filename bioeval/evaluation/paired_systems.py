@@ -114,7 +114,7 @@ def aligned(a: Any, b: Any, called: Sequence[str]) -> tuple[Any, Any, list[str]]
 
 
 def numbered_as(a: Scores, b: Scores) -> Scores:
-    """Return `b`, which has the labels of `a`, with the numbers that `a` gives its subjects.
+    """Return `b` with the numbers that `a` gives its subjects; both have the same labels.
 
     They depend on the dtype of the labels and on the order of all of a file; people who are
     resampled together are the same numbers.
@@ -191,7 +191,7 @@ def _some(scores: PairScores, places: np.ndarray) -> PairScores:
 
 
 def _turned_as(a: PairScores, b: PairScores) -> PairScores:
-    """Return the pairs of `b`, which have no order, with their sides as in `a`."""
+    """Return the pairs of `b` with their sides in the order of `a`."""
     if a.templates is None or b.templates is None:
         return b
     names, others = (np.array(x.templates.values, dtype=object) for x in (a, b))

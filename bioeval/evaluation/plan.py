@@ -26,7 +26,7 @@ from bioeval.tallies.kept_points import holds_points
 from bioeval.tallies.kept_windows import at_most_kept, kept_of, second_pass_near_points
 from bioeval.tallies.point_search import FewScores, Finder, PointFinder
 from bioeval.tallies.points import check_costs, check_far_targets, with_rare_targets
-from bioeval.tallies.second_pass import PointsWanted, SecondPass
+from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.second_pass_work import ImpostorSweep, take_second_passes
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
@@ -97,8 +97,8 @@ class Plan:
         refuse_unused(card, options)
         if galleries_of(scores, card) is not None:
             raise ProtocolError(
-                f"protocol {card.name} averages over several galleries, which be.evaluate does; "
-                "for this, select one: scores.select(gallery=...)"
+                f"protocol {card.name} averages over several galleries; use be.evaluate, or "
+                "select one: scores.select(gallery=...)"
             )
         scores = with_exclusions(scores, card)
         self.options, self.automatic = options, automatic
@@ -249,9 +249,10 @@ class Plan:
         finders = []
         for job, found in self._verified(counted):
             symmetric = both_ways and found.templates == "single"
-            wanted = PointsWanted(
-                self._targets(found, symmetric), self.costs, self.options.auc, rows=rows
-            )
+            targets = self.far_targets
+            if self._rare:
+                targets = with_rare_targets(targets, found.impostor.total / (2 if symmetric else 1))
+            wanted = PointsWanted(targets, self.costs, self.options.auc, rows=rows)
             if is_small(reader.scores):  # nothing to share: its only block is read once
                 finder: Finder = FewScores(found, ImpostorSweep(job, reader), wanted, symmetric)
             else:
@@ -281,7 +282,7 @@ class Plan:
             passes = [(job, finder.next_second_pass()) for _, job, finder in finders]
             if not (missing := [(job, one) for job, one in passes if one is not None]):
                 break
-            self._take_second_passes(missing)
+            take_second_passes(missing, self.attempts_reader)
         for found, _, finder in finders:
             found.points = finder.points()
 
@@ -299,7 +300,7 @@ class Plan:
             if second_pass is None or not holds_points(found):
                 second_passes.append((job, second_pass_near_points(found, wanted)))
         if second_passes:
-            self._take_second_passes(second_passes)
+            take_second_passes(second_passes, self.attempts_reader)
         again = dict(second_passes)
         for job, found in self._verified(counted):
             if job in again:
@@ -318,21 +319,10 @@ class Plan:
             if isinstance(job, VerificationJob) and isinstance(found, VerificationTally):
                 yield job, found
 
-    def _take_second_passes(
-        self, second_passes: Sequence[tuple[VerificationJob, SecondPass]]
-    ) -> None:
-        """Look at all impostor scores again."""
-        take_second_passes(second_passes, self.attempts_reader)
-
     @property
     def _rare(self) -> bool:
         """Whether verification reports rare FAR targets that the data can support."""
         return self.automatic and self.options.far_targets is None
-
-    def _targets(self, counted: VerificationTally, symmetric: bool) -> np.ndarray:
-        """Return the FAR targets of verification."""
-        own = counted.impostor.total / (2 if symmetric else 1)
-        return with_rare_targets(self.far_targets, own) if self._rare else self.far_targets
 
 
 def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
@@ -376,9 +366,9 @@ def refuse_unused(card: Protocol, options: EvaluationOptions) -> None:
     unused = options.given("far_targets")
     if unused and _searches_only(card):
         raise ProtocolError(
-            f"{' and '.join(unused)} do nothing under protocol {card.name}, which has "
-            "only re-identification; leave them out, or add a section [verification] or "
-            "[open_set] to a card of your own"
+            f"{' and '.join(unused)} do nothing under protocol {card.name}: it has only "
+            "re-identification; leave them out, or add a section [verification] or [open_set] "
+            "to a card of your own"
         )
     if options.normalize is not None and card.gom is None:
         raise ProtocolError(

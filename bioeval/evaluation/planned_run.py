@@ -30,7 +30,7 @@ PLANNED_RUN = {
     "core_hours": Name("processor time", "hours"),
     "hours": Name("time on all workers, without idle time", "hours"),
     "embedding_bytes": Name("size of the embeddings", "bytes"),
-    "matrix_bytes": Name("size of the matrix of scores, which is never stored", "bytes"),
+    "matrix_bytes": Name("size of the matrix of scores (never stored)", "bytes"),
     "working_bytes": Name("memory of a worker that has all templates", "bytes"),
 }
 
@@ -168,7 +168,7 @@ def plan_run(
         )
     attrs: dict[str, Any] = {"task": "planned run", "workers": workers, "dim": features}
     attrs |= {"dtype": dtype, "bioeval_version": __version__, "warnings": warning}
-    return build({k: ((), float(v)) for k, v in found.items()}, PLANNED_RUN, {}, attrs)
+    return build({k: float(v) for k, v in found.items()}, PLANNED_RUN, {}, attrs)
 
 
 def _whole(name: str, value: Any, low: int) -> float:

@@ -242,7 +242,7 @@ class Tally:
     def merge(
         self, other: Tally, *, union_of_galleries: bool = False, same_system: bool = False
     ) -> Tally:
-        """Return the tally of both sets of probes, which must be disjoint.
+        """Return the tally of both sets of probes; they must be disjoint.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The ranked lists of a few queries, with the measures of each: what a plot of them draws."""
+"""The ranked lists of a few queries with their measures, for a plot."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.scalars import Name
+from bioeval.base.variables import picked
 from bioeval.evaluation.reid import apply_convention, gom
 from bioeval.results.dataset import build
 from bioeval.results.gom import GOM
@@ -25,7 +26,7 @@ RANKED = {
     "match": Name("whether the entry at the rank is a match (1) or not (0); -1 beyond the list"),
     "entry_score": Name("score of the entry at the rank; NaN beyond the list", "score"),
     "average_precision": Name("average precision of the whole list; NaN without a match"),
-    **{name: GOM[name] for name in ("rp", "vp", "rep", "fr")},
+    **picked(GOM, "rp", "vp", "rep", "fr"),
 }
 
 

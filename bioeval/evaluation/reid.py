@@ -230,7 +230,7 @@ def reid(
         require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
         if rules.cmc != "single-gallery-shot":
             raise ProtocolError(
-                f"sampling applies to single gallery shots; the CMC here counts {rules.cmc}, which "
+                f"sampling applies to single gallery shots; this CMC counts {rules.cmc} and "
                 "draws nothing"
             )
     per_query = require_flag("per_query", per_query)
@@ -478,8 +478,8 @@ def lists_gom(
         scores.require_matrix()
     if limits is not None:
         raise ProtocolError(
-            f"{Argument('interval')}: GOM of top-K lists has bounds, which have no confidence "
-            "limits; leave it out, or give a matrix of scores"
+            f"{Argument('interval')}: GOM of top-K lists has bounds without confidence limits; "
+            "leave it out, or give a matrix of scores"
         )
     if load(convention).exclude:
         scores.excluding()

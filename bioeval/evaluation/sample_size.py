@@ -19,7 +19,7 @@ from bioeval.base.version import __version__
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.evaluation.verification import verification
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
-from bioeval.results.dataset import Variables, build
+from bioeval.results.dataset import Variables, along, build
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.matrix import Scores, require_scores
@@ -200,7 +200,7 @@ SAMPLE_SIZE = {
     "subjects": Name("subjects for the width of the interval", "subjects"),
     "sessions": Name("sessions of each subject, at least two", "sessions"),
     "all_templates": Name("templates of all these subjects", "templates"),
-    "value": Name("FRR, or EER, that is expected"),
+    "value": Name("expected FRR or EER"),
     "subject_sd": Name("standard deviation of a subject's rate"),
     "design_effect": Name("variance of the rate over that of as many independent genuine pairs"),
     "icc": Name("correlation of two genuine errors of a subject that share no template"),
@@ -351,15 +351,15 @@ def sample_size(
                 )
             templates = max(2, round(pilot.shape[1] / len(np.unique(pilot.codes.gallery))))
     sizes = np.array(_sizes(templates))
-    variables: Variables = {"value": ((), basis.value)}
+    variables: Variables = {"value": basis.value}
     variables |= _subjects(basis, sizes, each, width, confidence, assurance)
     variables |= {
-        "icc": ((), basis.components.between / basis.components.total),
-        "template_icc": ((), basis.components.template / basis.components.total),
+        "icc": basis.components.between / basis.components.total,
+        "template_icc": basis.components.template / basis.components.total,
     }
     variables |= _rules(far, confidence)
     if pilot is not None:
-        variables["pilot_subjects"] = (), np.int64(basis.subjects)
+        variables["pilot_subjects"] = np.int64(basis.subjects)
     warnings = list(basis.warnings)
     if width > basis.value:
         warnings.append(
@@ -386,19 +386,22 @@ def _subjects(
         subjects = subjects_for_width(variance, tails, width, confidence, assurance, basis.subjects)
         if subjects >= MOST:
             raise DataError(
-                f"{Argument('frr_width')} is {width:g}, which takes more than {MOST:,} subjects; "
-                "expected a wider one"
+                f"{Argument('frr_width')} is {width:g} and takes more than {MOST:,} subjects; "
+                "expected a larger width"
             )
         independent = basis.value * (1 - basis.value) / (size * (size - 1) / 2)
         rows.append((subjects, math.sqrt(variance), variance / independent))
     number, sd, effect = (np.array(x) for x in zip(*rows, strict=True))
     number = number.astype(np.int64)
     return {
-        "subjects": (("templates",), number),
-        "sessions": (("templates",), np.maximum(2, -(-sizes // per_session))),
-        "all_templates": (("templates",), number * sizes),
-        "subject_sd": (("templates",), sd),
-        "design_effect": (("templates",), effect),
+        **along(
+            ("templates",),
+            subjects=number,
+            sessions=np.maximum(2, -(-sizes // per_session)),
+            all_templates=number * sizes,
+            subject_sd=sd,
+            design_effect=effect,
+        )
     }
 
 
@@ -408,9 +411,9 @@ def _rules(far: float, confidence: float) -> Variables:
     rules = trials_without_error(far, confidence), math.ceil(float(rule_of_30(far)) - 1e-9)
     for rule, trials in zip(("3", "30"), rules, strict=True):
         variables |= {
-            f"trials_rule_of_{rule}": ((), np.int64(trials)),
-            f"subjects_rule_of_{rule}": ((), np.int64(2 * trials)),
-            f"subjects_rule_of_{rule}_all_pairs": ((), np.int64(subjects_of_pairs(trials))),
+            f"trials_rule_of_{rule}": trials,
+            f"subjects_rule_of_{rule}": 2 * trials,
+            f"subjects_rule_of_{rule}_all_pairs": subjects_of_pairs(trials),
         }
     return variables
 
@@ -463,7 +466,7 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Sentence()
     yield Sentence(
         "Subjects: two for each independent trial. All pairs: number of subjects if all their "
-        "pairs count as trials, which are then not independent. Genuine pairs should come from "
-        "different days, in at least two sessions.",
+        "pairs count as trials, though these are not independent. Genuine pairs should come "
+        "from different days, in at least two sessions.",
     )
     yield Warnings(found)

@@ -1,4 +1,4 @@
-"""Tallies that a site may share: counts alone, codes in place of people, and what is disclosed."""
+"""Tallies that a site may share: counts alone, codes in place of people, and disclosures."""
 
 from __future__ import annotations
 
@@ -152,10 +152,10 @@ def disclosed(
         )
     if sharing is not None and np.isfinite(sharing.epsilon):
         lines.append(
-            f"all counts have geometric noise for epsilon = {sharing.epsilon:g} together, for one "
-            "person whose probes are exchanged for others (the gallery, the thresholds and the "
-            "numbers above are taken as public); sensitivity: up to "
-            f"{sharing.attempts_per_person:,} attempts per person in a table, twice that in all"
+            f"all counts have geometric noise for epsilon = {sharing.epsilon:g} together, for "
+            "the exchange of one person's probes. The gallery, the thresholds and the numbers "
+            f"above are taken as public; sensitivity: up to {sharing.attempts_per_person:,} "
+            "attempts per person in a table, twice that in all"
         )
     return lines
 

@@ -9,18 +9,18 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import BioevalError, DataError, ProtocolError
-from bioeval.evaluation.counted_together import counted_together
+from bioeval.evaluation.counted_together import (
+    PartitionScalars,
+    counted_together,
+    partition_attrs,
+    summaries_tree,
+)
 from bioeval.evaluation.cross.splits import SplitSides, plan_of, require_square, split_samples
 from bioeval.evaluation.evaluate import scalars_of
 from bioeval.evaluation.plan import EvaluationOptions, resolve_card
 from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
-from bioeval.results.summaries import (
-    PartitionScalars,
-    partition_attrs,
-    summaries_tree,
-)
 from bioeval.scores.arrays import as_index
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, require_scores

@@ -142,12 +142,12 @@ def tally(
         scores, card = part_and_card(scores, protocol)
     if card.has_folds:
         raise ProtocolError(
-            f"protocol {card.name} has folds, whose counts do not merge; use be.evaluate"
+            f"protocol {card.name} has folds: their counts do not merge; use be.evaluate"
         )
     if card.verification is not None and card.verification.attempts is not None:
         raise ProtocolError(
-            f"protocol {card.name} makes transactions of probes, which two tallies might divide; "
-            "use be.evaluate"
+            f"protocol {card.name} makes transactions of probes: two tallies might divide "
+            "them; use be.evaluate"
         )
     secret = DigestKey.parse(key)
     if not isinstance(site, str):
@@ -155,7 +155,7 @@ def tally(
     keep = _kept_at_most(points)
     if keep and card.verification is None:
         raise ProtocolError(
-            f"points do nothing under protocol {card.name}, which has no verification: the "
+            f"points do nothing under protocol {card.name}: it has no verification, and the "
             "operating points of its tasks are exact in any tally; leave them out"
         )
     plan = Plan(scores, card, options, automatic=protocol == "auto")
@@ -223,7 +223,7 @@ def refine_tally(
     costs: Sequence[tuple[float, float, float]] = COSTS,
     auc: bool = True,
 ) -> Tally:
-    """Add the operating points of verification to a tally, by another look at the scores.
+    """Add the operating points of verification to a tally, by another pass over the scores.
 
     Parameters
     ----------

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.evaluation.gallery_parts import GalleryPart
+from bioeval.evaluation.gallery_parts import GalleryPart, read_arrays, write_arrays
 from bioeval.evaluation.sharing import Sharing
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.scores.formats.archive import Archive
-from bioeval.scores.formats.files import existing_file, guarded, replacing
+from bioeval.scores.formats.files import existing_file, guarded
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_digests import CountedProbes
 from bioeval.tallies.counts import (
@@ -100,9 +100,7 @@ def write_tally(path: str | os.PathLike[str], tally: Any) -> None:
         **{name: _pack(getattr(tally, name), name, arrays) for name in _BESIDE},
         "discloses": tally.disclosed(),
     }
-    text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    with replacing(path) as part_path, open(part_path, "wb") as file:
-        np.savez(file, header=text, **arrays)  # type: ignore[arg-type]
+    write_arrays(path, header, arrays)
 
 
 def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -113,12 +111,7 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
     DataError
         If the file is missing, truncated, or no tally.
     """
-    path = existing_file(path, "a saved tally")
-    with guarded(path, expected="a saved tally"):
-        archive = Archive(path, "a saved tally")
-        arrays = {name: archive.read(name) for name in archive.headers}
-        header = json.loads(arrays["header"].tobytes())
-        version = header["bioeval_tally"]
+    path, header, arrays, version = read_arrays(path, "a saved tally", "bioeval_tally")
     if version not in range(1, SCHEMA + 1):
         raise DataError(f"{path}: is a tally of layout {version}; this version reads 1 to {SCHEMA}")
     with guarded(path, expected="a saved tally"):
@@ -371,7 +364,7 @@ def _identification(tally: IdentificationTally) -> str:
 def _folded(tally: FoldedVerification | FoldedIdentification) -> str:
     """Check counts on a fixed grid; noisy ones may be negative."""
     limits, noise = tally.thresholds, tally.noise
-    if not _array(limits, "f") or np.isnan(limits).any() or not _rises(limits, strictly=True):
+    if not _increasing(limits):
         return "the thresholds are not an increasing list of numbers"
     right = isinstance(noise, float) and 0 <= noise < np.inf
     if not right or not isinstance(tally.merged, bool):
@@ -403,7 +396,7 @@ def _folded(tally: FoldedVerification | FoldedIdentification) -> str:
 def _folded_queries(tally: FoldedQueries) -> str:
     """Check counts of queries by value and rank."""
     limits, ranks, measures = tally.thresholds, tally.ranks, tally.measures
-    if not _array(limits, "f") or np.isnan(limits).any() or not _rises(limits, strictly=True):
+    if not _increasing(limits):
         return "the thresholds are not an increasing list of numbers"
     if not _array(ranks, "i") or not _rises(ranks, strictly=True) or (ranks < 1).any():
         return "the ranks are not an increasing list of numbers"
@@ -426,7 +419,7 @@ def _folded_queries(tally: FoldedQueries) -> str:
 def _gallery(tally: GalleryTally) -> str:
     """Check expected counts over drawn galleries."""
     limits = tally.thresholds
-    if not _array(limits, "f") or not _rises(limits, strictly=True):
+    if not _increasing(limits):
         return "the thresholds are not an increasing list of numbers"
     if tally.ties not in ("pessimistic", "optimistic", "stable", "expected"):
         return "the options it was counted with are damaged"
@@ -472,18 +465,13 @@ def _retrieval(tally: ReidTally) -> str:
     if (identities is None) == (tally.cmc == "identity-dedup"):
         return "its ranks of identities are missing, or should not be there"
     if shots is not None and not (
-        isinstance(shots, np.ndarray)
-        and shots.ndim == 2
-        and shots.dtype.kind == "f"
+        _array(shots, "f", 2)
         and len(shots) == queries
         and ((shots >= 0) & (shots <= 1 + 1e-9)).all()
     ):
         return "its single shots are damaged"
     if identities is not None and not (
-        isinstance(identities, np.ndarray)
-        and identities.dtype.kind == "i"
-        and identities.shape == (queries, 3)
-        and (identities >= 0).all()
+        _array(identities, "i", 2) and identities.shape == (queries, 3) and (identities >= 0).all()
     ):
         return "its ranks of identities are damaged"
     return ""
@@ -508,7 +496,7 @@ def _within_thresholds(tally: GomTally) -> str:
 def _retrieved(tally: ReidTally | GomTally) -> bool:
     """Whether the table of entries retrieved within increasing thresholds is valid."""
     taus = tally.thresholds
-    if taus is None or not _array(taus, "f") or not _rises(taus, strictly=True):
+    if taus is None or not _increasing(taus):
         return False
     return _table(tally.retrieved, (len(tally.enrolled), len(taus)))
 
@@ -539,13 +527,18 @@ _CHECKS: dict[type, Callable[[Any], str]] = {
 }
 
 
+def _increasing(values: Any) -> bool:
+    return _array(values, "f") and not np.isnan(values).any() and _rises(values, strictly=True)
+
+
 def _rises(values: np.ndarray, *, strictly: bool) -> bool:
     later, earlier = values[1:], values[:-1]
     return bool((later > earlier if strictly else later >= earlier).all())
 
 
-def _array(value: Any, kind: str) -> bool:
-    return isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind == kind
+def _array(value: Any, kind: str, dimensions: int = 1) -> bool:
+    right = isinstance(value, np.ndarray) and value.ndim == dimensions
+    return right and value.dtype.kind == kind
 
 
 def _counts(value: Any) -> bool:

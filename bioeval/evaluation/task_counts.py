@@ -13,6 +13,8 @@ import xarray as xr
 from bioeval.results.dataset import Scalars
 
 if TYPE_CHECKING:
+    from bioeval.scores.blocks import BlockReader
+    from bioeval.stats.options import IntervalOptions
     from bioeval.tallies.counts import TaskTally
     from bioeval.tallies.folded import Folded
     from bioeval.tallies.random_galleries.counts import GalleryTally
@@ -93,6 +95,50 @@ class TaskCounts:
 
                 return gom_dataset(tally, GomOptions(**self.options))
         return make(tally, **self.options)
+
+    def with_intervals(
+        self, dataset: xr.Dataset, job: Any, reader: BlockReader, options: IntervalOptions
+    ) -> xr.Dataset:
+        """Return the result with confidence intervals; `job` made the counts."""
+        from bioeval.tallies.by_subject import SubjectAttempts, require_people
+
+        tally: Any = self.tally
+        if tally.form == "galleries":
+            note = "means over drawn galleries have no confidence intervals"
+            known = dataset.attrs["warnings"]
+            return dataset.assign_attrs(warnings=f"{known}\n{note}" if known else note)
+        if options.by_subject:
+            require_people(reader.scores, options.method)
+        if tally.form == "verification":
+            from bioeval.stats.verification import verification_intervals
+
+            attempts = SubjectAttempts(job, reader) if options.by_subject else None
+            return verification_intervals(dataset, tally, attempts, options)
+        subjects = reader.scores.codes.probe if options.by_subject else None
+        options_of_means = replace(options, band="pointwise")  # they have no simultaneous bands
+        if tally.form in ("reid", "gom"):
+            from bioeval.results.gom import GOM, GomOptions, gom_measures
+            from bioeval.results.reid import REID, ReidOptions, reid_measures
+            from bioeval.stats.query_means import query_mean_intervals
+
+            if tally.form == "reid":
+                measures = reid_measures(tally, ReidOptions(**self.options))
+                return query_mean_intervals(dataset, measures, subjects, REID, options_of_means)
+            measures = gom_measures(tally, GomOptions(**self.options))
+            return query_mean_intervals(dataset, measures, subjects, GOM, options_of_means)
+        from bioeval.stats.identification import closed_set_intervals, open_set_intervals
+        from bioeval.tallies.left_out import LeftOut
+
+        add = closed_set_intervals if "cms" in dataset else open_set_intervals  # none are folded
+        left_out = None
+        codes, square = reader.scores.codes, reader.scores.layout == "all-against-all"
+        people = np.unique(codes.probe)
+        if options.by_subject and square and np.array_equal(people, np.unique(codes.gallery)):
+            ties = str(dataset.attrs["ties"])
+            if ties not in job.left_out:  # open and closed set may share the job
+                job.left_out[ties] = LeftOut.of(tally, reader, ties)
+            left_out = job.left_out[ties]
+        return add(dataset, tally, subjects, options, left_out)
 
 
 def datasets_of(

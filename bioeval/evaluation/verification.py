@@ -205,8 +205,7 @@ def verification(
         )
         found = verification_dataset(result)
         if limits is not None:
-            from bioeval.evaluation.intervals import with_intervals
             from bioeval.evaluation.task_counts import TaskCounts
 
-            found = with_intervals(found, TaskCounts(result, {}), job, reader, limits)
+            found = TaskCounts(result, {}).with_intervals(found, job, reader, limits)
     return found

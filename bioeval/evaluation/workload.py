@@ -17,7 +17,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.blocks import Block, Found, Sentence, Table
-from bioeval.results.dataset import Variables, build
+from bioeval.results.dataset import Variables, along, build
 from bioeval.results.threshold_lookup import other_targets, threshold_of
 from bioeval.results.words import excluded
 from bioeval.scores.attacks import leaves_out_attacks
@@ -284,17 +284,23 @@ def _variables(
     with np.errstate(divide="ignore"):
         none = np.exp(trials * np.log1p(-(exposed / people * rate))[:, None])
     return {
-        "rate": (event, rate),
-        "rate_low": (event, low),
-        "rate_high": (event, high),
-        "people_per_day": (event, exposed),
-        "per_day": (event, exposed * rate),
-        "expected": (both, expected),
-        "count_low": (both, counted[0]),
-        "count_high": (both, counted[1]),
-        "predicted_low": (both, counted[2]),
-        "predicted_high": (both, counted[3]),
-        "none_at_all": (both, none),
+        **along(
+            event,
+            rate=rate,
+            rate_low=low,
+            rate_high=high,
+            people_per_day=exposed,
+            per_day=exposed * rate,
+        ),
+        **along(
+            both,
+            expected=expected,
+            count_low=counted[0],
+            count_high=counted[1],
+            predicted_low=counted[2],
+            predicted_high=counted[3],
+            none_at_all=none,
+        ),
     }
 
 
@@ -364,9 +370,9 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
         at = np.flatnonzero(ds["threshold"].values == threshold)
         if not len(at):
             raise DataError(
-                f"{Argument('threshold')} is {threshold!r}, which is not among the "
-                f"{ds.sizes['threshold']} of the results; evaluate at this threshold: "
-                f"be.verification(scores, thresholds=[{threshold!r}], interval=...)"
+                f"{Argument('threshold')} is {threshold!r}; expected one of the "
+                f"{ds.sizes['threshold']} thresholds of the results. Or evaluate at this "
+                f"threshold: be.verification(scores, thresholds=[{threshold!r}], interval=...)"
             )
         values = [
             tuple(_value(ds, f"{x}{iso}{end}", threshold=int(at[0])) for end in _ENDS)
@@ -387,7 +393,7 @@ def _of_result(ds: xr.Dataset, threshold: Any, far_target: float | None) -> _Rat
 def _at_target(
     ds: xr.Dataset, target: float | None, iso: str, open_set: bool
 ) -> list[tuple[float, ...]]:
-    """Return the rates at a FAR target, which is taken as the FAR."""
+    """Return the rates at a FAR target, taken as the FAR."""
     there = ds["far_target"].values.tolist() if "far_target" in ds.dims else []
     if not isinstance(target, float | int | np.number):
         raise DataError(
@@ -395,7 +401,7 @@ def _at_target(
         )
     if target not in there:
         raise DataError(
-            f"{Argument('far_target')} is {target!r}, which the results do not have; "
+            f"{Argument('far_target')} is {target!r}; the results do not have this target; "
             + other_targets(float(target), there)
         )
     at = {"far_target": there.index(target), "rank": 0}

@@ -310,7 +310,7 @@ def _mutually_nearer(scores: Scores, subjects: np.ndarray) -> bool:
 
 
 def _storable(values: np.ndarray) -> np.ndarray:
-    """Return values as numbers or text, which netCDF can hold."""
+    """Return values as numbers or text, as netCDF needs them."""
     if values.dtype.kind in "biuf":
         return values
     return np.array([str(x) for x in values.tolist()], dtype=object)

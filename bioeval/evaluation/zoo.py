@@ -90,7 +90,7 @@ def halves_test(
 
 
 def _ends(sizes: np.ndarray) -> np.ndarray:
-    """Return the ends of the groups of subjects, which are in order of their sizes."""
+    """Return the ends of the groups of subjects, in order of their sizes."""
     ends, stops = [0], np.cumsum(np.unique(sizes, return_counts=True)[1])
     for stop in stops.tolist():
         if stop - ends[-1] >= LEAST_TOGETHER:

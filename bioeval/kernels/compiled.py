@@ -1,4 +1,4 @@
-"""Compilation of loops, and the folder that keeps what is compiled.
+"""Compilation of loops, and the folder of compiled kernels.
 
 Numba notices an edit of the file of a loop, but not of what the loop uses from another file. The
 folder therefore has a name of its own for each state of the kernels and of their libraries. It lies

@@ -5,8 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 from bioeval.kernels.compiled import compiled
+from bioeval.kernels.few import by_numpy
 
 
+def numpy_constant_rows(raw, places, itself, value, count):
+    """Do as :func:`constant_rows`, by NumPy."""
+    x = raw.values[np.ix_(raw.rows, places)].astype(np.float64)
+    column = np.arange(len(places))
+    read = np.isfinite(x) & (column != itself[:, None])
+    if len(raw.mask) > 0:
+        read &= raw.mask[np.ix_(raw.mask_rows, places)] != 0
+    rows = np.arange(len(x))
+    other = read & (x != x[rows, read.argmax(axis=1)][:, None])
+    several = other.any(axis=1)
+    end = np.where(several, other.argmax(axis=1), len(places))
+    read &= column < end[:, None]
+    count[:] = read.sum(axis=1)
+    last = len(places) - 1 - read[:, ::-1].argmax(axis=1)
+    value[:] = np.where(several | (count == 0), np.nan, x[rows, last])
+
+
+@by_numpy(numpy_constant_rows, lambda raw, places, *_: len(raw.rows) * len(places))
 @compiled
 def constant_rows(raw, places, itself, value, count):
     """Write the only finite value of each row (NaN for several) and how often it occurs.

@@ -11,9 +11,29 @@ import numpy as np
 from numba.extending import register_jitable
 
 from bioeval.kernels.compiled import compiled
+from bioeval.kernels.few import by_numpy
 from bioeval.kernels.parallel_rows import parallel_rows
 
 
+def _cells(block, *_):
+    return block.size
+
+
+def _impostors(block, mate_start, mate_stop):
+    """Return which cells are impostor scores."""
+    column = np.arange(block.shape[1])
+    others = (column < mate_start[:, None]) | (column >= mate_stop[:, None])
+    return others & ~np.isnan(block)
+
+
+def numpy_finite_range(block, mate_start, mate_stop, low, high):
+    """Do as :func:`finite_range`, by NumPy."""
+    finite = _impostors(block, mate_start, mate_stop) & np.isfinite(block)
+    low[:] = np.where(finite, block, np.inf).min(axis=1, initial=np.inf)
+    high[:] = np.where(finite, block, -np.inf).max(axis=1, initial=-np.inf)
+
+
+@by_numpy(numpy_finite_range, _cells)
 @parallel_rows("block")
 def finite_range(begin, end, block, mate_start, mate_stop, low, high):
     """Write the smallest and the largest finite impostor score of each row (inf, -inf if none)."""
@@ -82,6 +102,42 @@ def careful_moments(row, start, stop, scale):
     return n, origin, middle, spread
 
 
+def numpy_row_moments(block, mate_start, mate_stop, scale, lanes, count, origins, mean, squares):
+    """Do as :func:`row_moments`, by NumPy."""
+    others, rows = _impostors(block, mate_start, mate_stop), np.arange(len(block))
+    count[:] = others.sum(axis=1)
+    wide = -(-block.shape[1] // lanes) * lanes
+    first, second = np.zeros((2, len(block), lanes))
+    with np.errstate(all="ignore"):
+        origin = block[rows, others.argmax(axis=1)].astype(np.float64) * scale
+        apart = np.zeros((2, len(block), wide))  # before and behind the own subject
+        x = block.astype(np.float64) * scale - origin[:, None]
+        x[~others | np.isnan(x)] = 0.0
+        before = np.arange(block.shape[1]) < mate_start[:, None]
+        apart[0, :, : block.shape[1]] = np.where(before, x, 0.0)
+        row, column = np.nonzero(others & ~before)
+        apart[1, row, column - mate_stop[row]] = x[row, column]
+        for part in apart:
+            for start in range(0, wide, lanes):
+                some = part[:, start : start + lanes]
+                first += some
+                second += some * some
+        total, square = np.zeros((2, len(block)))
+        for j in range(lanes):
+            total += first[:, j]
+            square += second[:, j]
+        mean[:] = total / count
+        squares[:] = square - mean * total
+        exact = (square == 0.0) | ((squares >= square / 1024) & (square < np.inf))
+        origins[:] = origin
+        for i in np.flatnonzero((count > 0) & ~(exact & (np.abs(origin) < np.inf))):
+            found = careful_moments(block[i], mate_start[i], mate_stop[i], scale)
+            count[i], origins[i], mean[i], squares[i] = found
+    for values in (origins, mean, squares):
+        values[~others.any(axis=1)] = 0.0
+
+
+@by_numpy(numpy_row_moments, _cells)
 @parallel_rows("block")
 def row_moments(
     begin, end, block, mate_start, mate_stop, scale, lanes, count, origins, mean, squares
@@ -136,6 +192,27 @@ def row_moments(
             count[i], origins[i], mean[i], squares[i] = found
 
 
+def _add(tables, others, values, bins):
+    """Add a score each to its bin, in the table of the chunk of rows that it is in."""
+    chunks, b = len(tables), len(others)
+    ends = np.arange(1, chunks + 1) * b // chunks
+    rows = np.nonzero(others)[0][values]
+    np.add.at(tables, (np.searchsorted(ends, rows, side="right"), bins), 1)
+
+
+def numpy_count_cells(block, mate_start, mate_stop, width, inverse, first, tables, infinite):
+    """Do as :func:`count_cells`, by NumPy."""
+    others = _impostors(block, mate_start, mate_stop)
+    x = block[others].astype(np.float64)
+    for end, value in enumerate((-np.inf, np.inf)):
+        _add(infinite, others, x == value, end)
+    finite = np.isfinite(x)
+    k = np.ceil(x[finite] * inverse)
+    k += k * width < x[finite]
+    _add(tables, others, finite, k.astype(np.int64) - first)
+
+
+@by_numpy(numpy_count_cells, _cells)
 @parallel_rows("tables")
 def count_cells(begin, end, block, mate_start, mate_stop, width, inverse, first, tables, infinite):
     """Count impostor scores into cells ``((k - 1) * width, k * width]``, k from `first`.
@@ -189,6 +266,13 @@ def threshold_of(x, thresholds, base, scale, guide):
     return low
 
 
+def numpy_count_thresholds(block, mate_start, mate_stop, thresholds, base, scale, guide, tables):
+    """Do as :func:`count_thresholds`, by NumPy."""
+    others = _impostors(block, mate_start, mate_stop)
+    _add(tables, others, slice(None), np.searchsorted(thresholds, block[others].astype(np.float64)))
+
+
+@by_numpy(numpy_count_thresholds, _cells)
 @parallel_rows("tables")
 def count_thresholds(
     begin, end, block, mate_start, mate_stop, thresholds, base, scale, guide, tables
@@ -297,6 +381,18 @@ def list_pairs(
         last[s] = at
 
 
+def numpy_gather(block, rows, start, stop, self_position, value, index, position):
+    """Do as :func:`gather`, by NumPy."""
+    some = np.repeat(np.arange(len(rows)), stop - start)
+    place = np.arange(len(some)) - np.repeat(np.cumsum(stop - start) - stop, stop - start)
+    x = block[rows[some], place]
+    kept = np.flatnonzero((place != self_position[rows[some]]) & ~np.isnan(x))
+    for out, found in ((value, x), (index, some), (position, place)):
+        out[: len(kept)] = found[kept]
+    return len(kept)
+
+
+@by_numpy(numpy_gather, lambda *args: len(args[-1]))
 @compiled
 def gather(block, rows, start, stop, self_position, value, index, position):
     """Write the scores of cells ``start[k]:stop[k]`` of the rows ``rows[k]``, for each `k` in turn.

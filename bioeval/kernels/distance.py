@@ -10,7 +10,7 @@ from bioeval.kernels.parallel_rows import parallel_rows
 
 
 class Embeddings(NamedTuple):
-    """Embeddings of one side: ``exact * factor``, whose rounded products were computed.
+    """Embeddings of one side, ``exact * factor``; products were computed from rounded ones.
 
     `squared` are the squared lengths, in the dtype of the products.
     """

@@ -46,7 +46,7 @@ def below(word, count):
 
 @register_jitable
 def draw_row(row, block, i, probe, size, key, facts):
-    """Rank the subject of row `i`, whose distances `row` holds."""
+    """Rank the subject of row `i` with the distances `row`."""
     starts, own, place = block.starts, block.own[i], block.columns
     groups = len(starts) - 1
     golden = np.uint64(0x9E3779B97F4A7C15)
@@ -148,7 +148,8 @@ def permuted_products(begin, end, first, second, ends, key, sums):
     line = np.empty_like(second)
     for r in range(begin, end):
         state = mixed(key[0] ^ mixed(np.uint64(r) + key[1]))
-        line[:] = second
+        for k in range(len(second)):  # assignments of slices take seconds to compile
+            line[k] = second[k]
         low = 0
         for stop in ends:
             for j in range(stop - 1, low, -1):

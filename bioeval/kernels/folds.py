@@ -105,7 +105,7 @@ def collect_scores(begin, end, rows, row_fold, first, above, upto, values, place
         count = 0
         inside = np.empty(PIECE, dtype=np.int32)
         near = np.empty(PIECE, dtype=np.int32)
-        last = np.full(PIECE, np.nan, dtype=block.dtype)
+        last = np.empty(PIECE, dtype=block.dtype)
         whole = n // PIECE * PIECE
         for i in range(c * b // chunks, (c + 1) * b // chunks):
             row = block[i]
@@ -113,7 +113,8 @@ def collect_scores(begin, end, rows, row_fold, first, above, upto, values, place
             stop_window = first[row_fold[i] + 1]
             if start_window == stop_window:
                 continue
-            last[: n - whole] = row[whole:]
+            for j in range(PIECE):  # assignments of slices take seconds to compile
+                last[j] = row[whole + j] if whole + j < n else np.nan
             lowest = above[start_window]
             highest = upto[stop_window - 1]
             # Most pieces of a row hold no such score, which comparisons without branches find out;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
+from bioeval.kernels.few import FEW, by_numpy
 from bioeval.kernels.parallel_rows import parallel_rows
 
 # Rules of fusion, besides the `k`-th smallest distance, which is `k`.
@@ -29,6 +30,24 @@ def sort(values):
         gap //= 3
 
 
+def numpy_fuse_groups(block, columns, starts, self_position, rule, fused, place):
+    """Do as :func:`fuse_groups`, by NumPy."""
+    x = block.copy()
+    own = np.flatnonzero(self_position >= 0)
+    x[own, self_position[own]] = np.nan
+    fused[:] = np.fmin.reduceat(x, starts[:-1], axis=1)
+    nearest = x == np.repeat(fused, np.diff(starts), axis=1)
+    n = block.shape[1]
+    first = np.minimum.reduceat(np.where(nearest, np.arange(n), n), starts[:-1], axis=1)
+    place[:] = np.append(columns[0], -1)[first]
+
+
+def _cells(block, columns, starts, self_position, rule, *_):
+    of_nearest = rule == 1 and (np.diff(starts) > 0).all()
+    return block.size if of_nearest else FEW + 1
+
+
+@by_numpy(numpy_fuse_groups, _cells)
 @parallel_rows("block")
 def fuse_groups(begin, end, block, columns, starts, self_position, rule, fused, place):
     """Fuse the templates of each group by the `rule`-th smallest distance, or their mean.

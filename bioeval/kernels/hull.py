@@ -6,6 +6,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from bioeval.kernels.compiled import compiled
+from bioeval.kernels.few import by_numpy
 
 
 @register_jitable
@@ -38,6 +39,13 @@ def lower_hull(x, y, out):
     return find_hull(x, y, out)
 
 
+def interpreted_hull(*args):
+    """Do as :func:`hull_equal_errors`, without compiling it."""
+    loop = hull_equal_errors.kernel
+    getattr(loop, "py_func", loop)(*args)
+
+
+@by_numpy(interpreted_hull, lambda far, *_: 64 * len(far))
 @compiled
 def hull_equal_errors(far, frr, starts, out):
     """Write where the hull of each ROC meets the line FAR = FRR; NaN of a ROC without points.

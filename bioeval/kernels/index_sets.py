@@ -286,7 +286,7 @@ def take_mates(line, start, stop, missing, into, filled):
 
 @register_jitable
 def take_others(part, best, missing, into, end, low):
-    """Put impostor scores before an end; return it, and the numbers closer, tied and there."""
+    """Put impostor scores before an end; return the new end and the numbers closer, tied, there."""
     closer = np.int32(0)
     tied = np.int32(0)
     there = np.int32(0)
@@ -321,7 +321,25 @@ def fuse_nearest_places(line, starts, groups, nearest):
 
 
 class RoomForOne(NamedTuple):
-    """Room for the subjects, the templates and the places of one selection."""
+    """Room for the subjects, the templates and the places of one selection.
+
+    It is made outside the kernel, since calls that make arrays take seconds to compile.
+
+    Attributes
+    ----------
+    group, position : int64 arrays of -1
+        For the codes of the subjects and the numbers of the templates.
+    seen : bool array of False
+        For the codes of the subjects.
+    order, starts : uint32 array, shape (n,), and int64 array, shape (n + 2,)
+        For the columns.
+    spare : int32 array
+        For the cells, or twice the rows.
+    digits : uint32 array, shape (2, 1 << h)
+        For the counts of digits of `h` bits, half of those of the places.
+    front, back : int64 arrays, shape (3,)
+        Ends of the lists of single, multi and searches.
+    """
 
     group: np.ndarray
     seen: np.ndarray
@@ -330,29 +348,32 @@ class RoomForOne(NamedTuple):
     starts: np.ndarray
     spare: np.ndarray
     digits: np.ndarray
+    front: np.ndarray
+    back: np.ndarray
 
-
-@register_jitable
-def room_for_any(matrix, chosen, half):
-    """Return room for the largest selection."""
-    rows = 0
-    columns = 0
-    cells = 1
-    for k in range(len(chosen.cells) - 1):
-        rows = max(rows, chosen.row_starts[k + 1] - chosen.row_starts[k])
-        columns = max(columns, chosen.column_starts[k + 1] - chosen.column_starts[k])
-        cells = max(cells, chosen.cells[k + 1] - chosen.cells[k])
-    codes = max(matrix.probe.max(), matrix.gallery.max()) + 1
-    templates = max(matrix.probe_ids.max(), matrix.gallery_ids.max()) + 1
-    return RoomForOne(
-        group=np.full(codes, -1, dtype=np.int64),
-        seen=np.zeros(codes, dtype=np.bool_),
-        position=np.full(templates, -1, dtype=np.int64),
-        order=np.empty(columns, dtype=np.uint32),
-        starts=np.empty(columns + 2, dtype=np.int64),
-        spare=np.empty(max(cells, 2 * rows), dtype=np.int32),
-        digits=np.empty((2, 1 << half), dtype=np.uint32),
-    )
+    @classmethod
+    def for_any(cls, matrix: RankedMatrix, chosen: Selections) -> RoomForOne:
+        """Return room for the largest of some selections."""
+        rows, columns, cells = (
+            int(np.diff(x).max(initial=0))
+            for x in (chosen.row_starts, chosen.column_starts, chosen.cells)
+        )
+        codes, templates = (
+            1 + int(max(x.max(initial=0), y.max(initial=0)))
+            for x, y in ((matrix.probe, matrix.gallery), (matrix.probe_ids, matrix.gallery_ids))
+        )
+        half = (max(int(matrix.missing).bit_length(), 1) + 1) // 2
+        return cls(
+            group=np.full(codes, -1, dtype=np.int64),
+            seen=np.zeros(codes, dtype=np.bool_),
+            position=np.full(templates, -1, dtype=np.int64),
+            order=np.empty(columns, dtype=np.uint32),
+            starts=np.empty(columns + 2, dtype=np.int64),
+            spare=np.empty(max(cells, 2 * rows, 1), dtype=np.int32),
+            digits=np.empty((2, 1 << half), dtype=np.uint32),
+            front=np.zeros(3, dtype=np.int64),
+            back=np.zeros(3, dtype=np.int64),
+        )
 
 
 @register_jitable
@@ -387,7 +408,7 @@ def count_row(line, starts, groups, own, missing, ends, lists, nearest):
 
 @register_jitable
 def count_selection(matrix, chosen, rules, found, room, k):
-    """Take the attempts of a selection, not yet in order; return their ends."""
+    """Take the attempts of a selection, not yet in order, between the ends in the room."""
     missing = np.int32(matrix.missing)
     first = chosen.row_starts[k]
     rows = chosen.rows[first : chosen.row_starts[k + 1]]
@@ -405,8 +426,11 @@ def count_selection(matrix, chosen, rules, found, room, k):
     role = rules.impostors
     if role == AUTO or rules.square:
         role = LEAVE_OUT if counts[8] == m else (BOTH if rules.square else UNENROLLED)
-    front = np.zeros(3, dtype=np.int64)
-    back = np.array([m * n, m * n, 2 * m])
+    front = room.front
+    back = room.back
+    for task in range(3):
+        front[task] = 0
+        back[task] = m * n if task < 2 else 2 * m
     for i in range(m):
         row = matrix.places[rows[i]]
         line = found.lines[cells][i * n : (i + 1) * n]
@@ -450,19 +474,18 @@ def count_selection(matrix, chosen, rules, found, room, k):
     for j in columns:
         room.group[matrix.gallery[j]] = -1
         room.position[matrix.gallery_ids[j]] = -1
-    return front, back
 
 
 @compiled
-def count_selections(matrix, chosen, rules, found):
+def count_selections(matrix, chosen, rules, found, room):
     """Order the attempts of each selection, and count its searches."""
-    bits = 1
-    while (matrix.missing >> bits) > 0:
-        bits += 1
-    half = np.uint32((bits + 1) // 2)
-    room = room_for_any(matrix, chosen, half)
+    half = np.uint32(0)
+    while room.digits.shape[1] >> half > 1:
+        half += np.uint32(1)
+    front = room.front
+    back = room.back
     for k in range(len(chosen.cells) - 1):
-        front, back = count_selection(matrix, chosen, rules, found, room, k)
+        count_selection(matrix, chosen, rules, found, room, k)
         cells = slice(chosen.cells[k], chosen.cells[k + 1])
         by_task = (
             found.single[cells],

@@ -89,7 +89,8 @@ def take_order_changes(genuine, impostor, alive, units):
                     first[number], second[number] = genuine.first[k], genuine.second[k]
                     owner[number] = genuine.left[k]
                     number += 1
-            top[:number] = bottom[:number] = second[:number]
+            for k in range(number):  # assignments of slices take seconds to compile
+                top[k] = bottom[k] = second[k]
             _extremes(top[:number], bottom[:number])
         x, y = impostor.first[e], impostor.second[e]
         if number == 0 or not _changes(

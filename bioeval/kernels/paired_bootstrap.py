@@ -65,7 +65,9 @@ def replicate_points(begin, end, impostor, genuine, weights, targets, points):
                 row[c] += made * left[c] * right[c]
         own = np.zeros((distinct, width))
         for e in range(len(genuine)):
-            own[genuine[e, 0]] += w[genuine[e, 1]]
+            row, line = own[genuine[e, 0]], w[genuine[e, 1]]
+            for c in range(width):  # sums of whole rows take seconds to compile
+                row[c] += line[c]
         for c in range(width):
             _points(between[:, c], own[:, c], targets, low + c, points)
 

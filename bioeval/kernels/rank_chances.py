@@ -232,7 +232,7 @@ def cells_below(cells, x, equal):
 
 @register_jitable
 def closer_in_order(row, starts, usable, x, closer):
-    """Do the same for increasing cells; return the sum, and the number equal to `x`."""
+    """Write the number of increasing cells of each group below `x`; return the sum and the ties."""
     below = 0
     same = 0
     for g in range(len(usable)):
@@ -369,7 +369,7 @@ def add_ranks(trials, kinds, loose, rules, tiny, weight, terms, chance):
 
 @register_jitable
 def rank_row(row, block, i, usable, draw, rules, ranks):
-    """Rank the mates of row `i`, whose distances `row` holds."""
+    """Rank the mates of row `i` with the distances `row`."""
     low = ranks.first[i]
     high = ranks.first[i + 1]
     mate, tied, chance = ranks.distance[low:high], ranks.tied[low:high], ranks.chance[low:high]

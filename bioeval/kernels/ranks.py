@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
+from bioeval.kernels.few import by_numpy
 from bioeval.kernels.parallel_rows import parallel_rows
 
 
@@ -55,6 +56,26 @@ def rank_row(row, place, start, stop, itself, facts, i):
     facts.mates_tied[i] = same
 
 
+def numpy_rank_facts(block, columns, mate_start, mate_stop, self_position, facts):
+    """Do as :func:`rank_facts`, by NumPy."""
+    column = np.arange(block.shape[1])
+    own = (column >= mate_start[:, None]) & (column < mate_stop[:, None])
+    there = ~np.isnan(block)
+    mates, others = own & there & (column != self_position[:, None]), ~own & there
+    mated = mates.any(axis=1)
+    facts.mates[:], facts.others[:] = mates.sum(axis=1), others.sum(axis=1)
+    best, other = (np.where(x, block, np.inf).min(axis=1, initial=np.inf) for x in (mates, others))
+    facts.mate[:] = np.where(mated, best, np.nan)
+    facts.other[:] = np.where(facts.others > 0, other, np.nan)
+    tied, mates_tied = (x & mated[:, None] & (block == best[:, None]) for x in (others, mates))
+    facts.closer[:] = (others & mated[:, None] & (block < best[:, None])).sum(axis=1)
+    facts.tied[:], facts.mates_tied[:] = tied.sum(axis=1), mates_tied.sum(axis=1)
+    last = np.iinfo(np.int64).max
+    place = np.where(mates_tied, columns, last).min(axis=1, initial=last)
+    facts.tied_before[:] = (tied & (columns < place[:, None])).sum(axis=1)
+
+
+@by_numpy(numpy_rank_facts, lambda block, *_: block.size)
 @parallel_rows("block")
 def rank_facts(begin, end, block, columns, mate_start, mate_stop, self_position, facts):
     """Rank the best mate of each row among the candidates that are not mates.

@@ -1,4 +1,4 @@
-"""Digests of rows of numbers, which are the same in any order of the columns."""
+"""Digests of rows of numbers; the order of the columns does not matter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Non-mates around mates that other sites may hold: ranks of mates that sites share.
+"""Counts of non-mates around mates, for ranks of mates that sites share.
 
 The mates of a probe are found beforehand, at any site; each site counts its own candidates around
 them, and the counts of all sites add up.

@@ -1,4 +1,4 @@
-"""Sums and counts of impostor scores by row and by column, from which subjects' are made.
+"""Sums and counts of impostor scores by row and by column, to be added up by subject.
 
 As in :mod:`bioeval.kernels.count`, the row's own subject is at ``mate_start:mate_stop``, everything
 else is an impostor score, NaN no attempt.

@@ -386,7 +386,7 @@ def pairs_in_order(line, index, ranks, marked):
 
 @register_jitable
 def keep_aside(line, index, points, chunk, marked):
-    """Append scores put aside to those whose pairs are found later; return less their pairs."""
+    """Append scores put aside for a later count; return minus the pairs of their cells, twice."""
     filled = points.deferred[chunk]
     if filled < 0 or filled + len(marked) > points.later.shape[1]:
         points.deferred[chunk] = -1
@@ -433,7 +433,8 @@ def copy_row(row, gallery, negated, line):
         for p in range(n):
             line[p] = -row[p]
     else:
-        line[:n] = row[:n]
+        for p in range(n):  # assignments of slices take seconds to compile
+            line[p] = row[p]
 
 
 @register_jitable
@@ -582,7 +583,7 @@ def sum_powers(line, start, stop, points, chunk, i, number):
 
 @register_jitable
 def count_part(line, index, counts, chunk, marked):
-    """Count scores, whose cells are known, in their cells and at the marks."""
+    """Count scores of known cells in their cells and at the marks."""
     table = counts.cells[chunk]
     if counts.marks.shape[1] == 0:
         count_cells(index, table)
@@ -593,7 +594,7 @@ def count_part(line, index, counts, chunk, marked):
 
 @register_jitable
 def take_back(missing, counts, chunk):
-    """Subtract the missing scores from the first cell, where NaN are counted."""
+    """Subtract the missing scores (NaN) from the first cell."""
     slot = ~counts.cells[chunk, 0]
     if slot >= 0:
         counts.at_most[chunk, slot, 1] -= missing
@@ -603,7 +604,7 @@ def take_back(missing, counts, chunk):
 
 @register_jitable
 def count_impostors(line, start, stop, missing, tables, chunk, scratch, i):
-    """Count row `i` without the probe's own subject, and find what operating points need.
+    """Count row `i` without the probe's own subject; collect findings for operating points.
 
     As many of its scores as are `missing` are NaN.
     """

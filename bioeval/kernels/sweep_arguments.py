@@ -82,7 +82,7 @@ class Probes(NamedTuple):
 
 
 class TaskFlags(NamedTuple):
-    """What to count: verification by templates, by subjects, and ranks among subjects."""
+    """Choice of counts: verification by templates, by subjects, and ranks among subjects."""
 
     single: bool
     multi: bool
@@ -90,7 +90,7 @@ class TaskFlags(NamedTuple):
 
 
 class CellTables(NamedTuple):
-    """Tables of impostor counts in cells, in some of which thresholds are marked.
+    """Tables of impostor counts in cells; some cells have marked thresholds.
 
     Attributes
     ----------

@@ -116,7 +116,7 @@ def enough_within(row, start, stop, thresholds, needed):
 
 @register_jitable
 def row_within(row, block, i, usable, grid, steps, chances):
-    """Find the chances of row `i`, whose distances `row` holds."""
+    """Find the chances of row `i` with the distances `row`."""
     starts, own, itself = block.starts, block.own[i], block.self_position[i]
     thresholds = grid.thresholds
     groups = len(starts) - 1

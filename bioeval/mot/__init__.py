@@ -1,8 +1,7 @@
 """Multi-object tracking: CLEAR MOT, identity measures and HOTA against a ground truth.
 
 ``inputs``, ``motchallenge_text`` and ``boxes`` read; ``sequence`` puts both sides into frames;
-``matching`` assigns; ``measures`` and ``hota`` count; ``dataset``
-labels; ``table`` and ``timeline`` show.
+``matching`` assigns; ``measures`` counts; ``evaluate`` labels; ``table`` and ``timeline`` show.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ LAYOUTS = {
 #: Names of columns.
 COLUMNS = ("camera", "frame", "id", "left", "top", "width", "height", "flag", "class", "-")
 
-_NEEDED = ("frame", "id", "left", "top", "width", "height")
+#: Columns that each row has.
+NEEDED = ("frame", "id", "left", "top", "width", "height")
 
 #: Columns of the MOTChallenge format of 2015, which has world coordinates where later ones have
 #: a class.
@@ -97,9 +98,9 @@ def parse_columns(columns: Any) -> tuple[str, ...]:
             raise DataError(bad_choice("a name in columns", name, COLUMNS))
         if name != "-" and names.count(name) > 1:
             raise DataError(f"columns names {name!r} twice; expected each once")
-    lacking = [name for name in _NEEDED if name not in names]
+    lacking = [name for name in NEEDED if name not in names]
     if lacking:
-        raise DataError(f"columns lacks {', '.join(lacking)}; expected {', '.join(_NEEDED)}")
+        raise DataError(f"columns lacks {', '.join(lacking)}; expected {', '.join(NEEDED)}")
     return names
 
 
@@ -111,12 +112,12 @@ def columns_read(columns: tuple[str, ...], width: int) -> dict[str, int]:
     read = {name: i for i, name in enumerate(columns) if name != "-"}
     if columns == LAYOUTS["motchallenge"] and width >= _OF_2015:
         del read["class"]
-    return {name: i for name, i in read.items() if i < width or name in (*_NEEDED, "camera")}
+    return {name: i for name, i in read.items() if i < width or name in (*NEEDED, "camera")}
 
 
 def least_width(columns: tuple[str, ...]) -> int:
     """Return the number of columns that a row must have."""
-    return 1 + max(i for i, name in enumerate(columns) if name in (*_NEEDED, "camera"))
+    return 1 + max(i for i, name in enumerate(columns) if name in (*NEEDED, "camera"))
 
 
 def complaint(name: str, value: float) -> str:

@@ -116,7 +116,7 @@ def _sides(scene: Scene) -> tuple[Boxes, Boxes]:
 
 @dataclass(frozen=True)
 class _Reading:
-    """Boxes of a result as something else than what they are read as."""
+    """Boxes of a result in another reading, such as corners."""
 
     words: str
     remedy: str
@@ -125,7 +125,7 @@ class _Reading:
 
 
 class _Look:
-    """What the boxes of a result have in common with those of the targets of a sequence."""
+    """Overlaps of the boxes of a result with the targets of a sequence."""
 
     def __init__(self, scene: Scene, iou: float):
         self.scene, self.iou = scene, iou

@@ -13,10 +13,10 @@ from bioeval.base.arguments import require_callable, require_flag, require_numbe
 from bioeval.base.errors import require_choice
 from bioeval.base.version import __version__
 from bioeval.mot.boxes import parse_columns
-from bioeval.mot.hota import THRESHOLDS
 from bioeval.mot.inputs import read_pairs
 from bioeval.mot.matching import PAIRINGS
 from bioeval.mot.measures import (
+    THRESHOLDS,
     TRACKING,
     TRACKING_SPELLS,
     TRACKING_TARGETS,

@@ -17,6 +17,7 @@ from bioeval.base.arguments import require_integer, require_path
 from bioeval.base.errors import Argument, DataError, nearest_name
 from bioeval.mot.boxes import (
     LAST_FRAME,
+    NEEDED,
     Rows,
     build,
     columns_read,
@@ -37,7 +38,6 @@ from bioeval.scores.formats.files import (
 )
 
 _WHAT = "a file of boxes"
-_BOX = ("frame", "id", "left", "top", "width", "height")
 _LOOKED = 20  # lines of a file that are looked at to recognise boxes
 
 
@@ -147,7 +147,7 @@ def lists_boxes(path: Path) -> bool:
 
 def _is_box(words: list[str]) -> bool:
     try:
-        return len([float(x) for x in words]) >= len(_BOX)
+        return len([float(x) for x in words]) >= len(NEEDED)
     except ValueError:
         return False
 
@@ -177,7 +177,7 @@ _LISTED = 5
 
 @dataclass(frozen=True)
 class Pair:
-    """The ground truth and the result of a sequence, whose length, if given, is `frames`.
+    """The ground truth and the result of a sequence of `frames` frames, if given.
 
     The name is empty for a single sequence without one.
     """
@@ -363,7 +363,7 @@ def _check_names(frames: Any, truths: dict[str, _Source], parts: str) -> None:
         for name in map(str, frames):
             if name not in truths:
                 raise DataError(
-                    f"{Argument('frames')} has {name!r}, which is none of the {parts}: "
+                    f"{Argument('frames')} has {name!r}; expected one of the {parts}: "
                     f"{_some(sorted(truths))}.{nearest_name(name, truths)}"
                 )
 

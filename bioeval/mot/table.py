@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
@@ -15,49 +16,31 @@ from bioeval.base.errors import counted
 from bioeval.views.tables import layout as numbers
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
 
-#: Heads of the columns and the variables below them.
-_RATES = (
-    ("MOTA", "mota", "%"),
-    ("MOTP", "motp", "%"),
-    ("IDF1", "idf1", "%"),
-    ("IDP", "idp", "%"),
-    ("IDR", "idr", "%"),
-    ("recall", "recall", "%"),
-    ("precision", "precision", "%"),
-    ("FAR", "far", ""),
-    ("FP/frame", "fp_per_frame", ""),
-)
-_HOTA = (
-    ("HOTA", "hota", "%"),
-    ("DetA", "deta", "%"),
-    ("AssA", "assa", "%"),
-    ("DetRe", "detre", "%"),
-    ("DetPr", "detpr", "%"),
-    ("AssRe", "assre", "%"),
-    ("AssPr", "asspr", "%"),
-    ("LocA", "loca", "%"),
-)
-_COUNTS = (
-    ("frames", "frames", "n"),
-    ("targets", "targets", "n"),
-    ("MT", "mt", "n"),
-    ("PT", "pt", "n"),
-    ("ML", "ml", "n"),
-    ("boxes", "truth_boxes", "n"),
-    ("FN", "fn", "n"),
-    ("FP", "fp", "n"),
-    ("IDSW", "idsw", "n"),
-    ("frag.", "fragmentations", "n"),
-    ("IDTP", "idtp", "n"),
-)
-_TARGETS = (
-    ("frames", "frames_present", "n"),
-    ("covered", "frames_covered", "n"),
-    ("coverage", "coverage", "%"),
-    ("IDSW", "target_switches", "n"),
-    ("frag.", "target_fragmentations", "n"),
-    ("state", "state", "word"),
-)
+#: Heads of the columns, and the variables below them.
+_RATES = {
+    **{"MOTA": "mota", "MOTP": "motp", "IDF1": "idf1", "IDP": "idp", "IDR": "idr"},
+    **{"recall": "recall", "precision": "precision", "FAR": "far", "FP/frame": "fp_per_frame"},
+}
+_HOTA = {
+    **{"HOTA": "hota", "DetA": "deta", "AssA": "assa", "DetRe": "detre", "DetPr": "detpr"},
+    **{"AssRe": "assre", "AssPr": "asspr", "LocA": "loca"},
+}
+_COUNTS = {
+    **{"frames": "frames", "targets": "targets", "MT": "mt", "PT": "pt", "ML": "ml"},
+    **{"boxes": "truth_boxes", "FN": "fn", "FP": "fp", "IDSW": "idsw"},
+    **{"frag.": "fragmentations", "IDTP": "idtp"},
+}
+_TARGETS = {
+    "frames": "frames_present",
+    "covered": "frames_covered",
+    "coverage": "coverage",
+    "IDSW": "target_switches",
+    "frag.": "target_fragmentations",
+    "state": "state",
+}
+#: Rates that are no proportions.
+_PER_FRAME = ("far", "fp_per_frame")
+
 _LEGEND = (
     "MOTP: mean overlap of the matches. FAR: FN + FP + IDSW per frame. HOTA and its parts: means "
     "over IoU thresholds of 0.05 to 0.95. MT, PT, ML: targets mostly tracked, partially tracked, "
@@ -112,7 +95,7 @@ class TrackingTable:
         identities = "1 identity" if count == 1 else f"{count:,} identities"
         yield "Result", f"{identities}, boxes: {int(ds['result_boxes']):,}"
         if int(attrs["cameras"]) > 1:
-            yield "Cameras", f"{attrs['cameras']}, whose identities are the same"
+            yield "Cameras", f"{attrs['cameras']} with common identities"
         kept = {
             "last-known": "each target's last pairing is kept (last-known)",
             "previous-frame": "pairings of the previous frame are kept (previous-frame)",
@@ -123,18 +106,17 @@ class TrackingTable:
 
 
 def _table(
-    columns: tuple[tuple[str, str, str], ...],
+    columns: dict[str, str],
     rows: list[tuple[str, Callable[[str], Any]]],
     fits: Callable[[Table], bool],
     last_bold: bool = False,
 ) -> Iterator[Any]:
     """Lay out a row for each name; if that does not fit, one number below another."""
-    cells = [[_cell(value(name), unit) for _, name, unit in columns] for _, value in rows]
-    heads = [head for head, *_ in columns]
+    cells = [[_cell(name, value(name)) for name in columns.values()] for _, value in rows]
     names = any(name for name, _ in rows)
-    table = plain_table([*[""] * names, *heads])
-    for column, (*_, unit) in zip(table.columns[names:], columns, strict=True):
-        column.justify = "left" if unit == "word" else "right"
+    table = plain_table([*[""] * names, *columns])
+    if "state" in columns:
+        table.columns[-1].justify = "left"
     for i, ((name, _), row) in enumerate(zip(rows, cells, strict=True)):
         bold = last_bold and i == len(rows) - 1
         texts = map(Text, [*[name] * names, *row])
@@ -142,21 +124,19 @@ def _table(
     if fits(table):
         yield table
         return
-    wide = max(
-        (len(text) for text in [*heads, *(cell for row in cells for cell in row)]), default=0
-    )
+    wide = max(len(text) for text in [*columns, *(cell for row in cells for cell in row)])
     for (name, _), row in zip(rows, cells, strict=True):
         if name:
             yield Text(name, style="bold")
-        yield indented(grid(zip(heads, (cell.rjust(wide) for cell in row), strict=True)))
+        yield indented(grid(zip(columns, (cell.rjust(wide) for cell in row), strict=True)))
 
 
-def _cell(value: Any, unit: str) -> str:
+def _cell(name: str, value: Any) -> str:
     """Format a number: rates in per cent, counts with thousands separators."""
-    if unit == "word":
+    if isinstance(value, str):
         return str(value)
     if math.isnan(value):
         return numbers.NOT_DEFINED
-    if unit == "n":
-        return f"{int(value):,}"
-    return f"{100 * value:.1f} %" if unit == "%" else f"{value:.3f}"
+    if isinstance(value, int | np.integer):
+        return f"{value:,}"
+    return f"{value:.3f}" if name in _PER_FRAME else f"{100 * value:.1f} %"

@@ -72,7 +72,7 @@ class Parameters:
         for name, changes in inner.items():
             nested = params.get(name, getattr(self, name))
             if not isinstance(nested, Parameters):
-                raise DataError(f"{name} is {nested!r}, which has no parameters")
+                raise DataError(f"{name} is {nested!r} and has no parameters")
             params[name] = type(nested)(**nested.get_params(deep=False)).set_params(**changes)
         changed = type(self)(**{**self.get_params(deep=False), **params})
         self.__dict__.update(changed.__dict__)
@@ -149,7 +149,7 @@ class Splitter(Division[Parts]):
     """A division in two, in scikit-learn's form."""
 
     def get_metadata_routing(self) -> Any:
-        """Request ``groups`` from scikit-learn, where its metadata routing is on.
+        """Request ``groups`` from scikit-learn if its metadata routing is on.
 
         Returns
         -------

@@ -52,7 +52,7 @@ def fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = None) -> np
     if len(codes) > 1:
         raise DataError(
             f"{type(splitter).__name__} tests each sample {len(codes)} times; use "
-            "repeated_fold_codes, which has a row for each repeat"
+            "repeated_fold_codes, with a row for each repeat"
         )
     return codes[0]
 

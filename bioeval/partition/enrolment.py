@@ -111,7 +111,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         if quality is not None and not isinstance(quality, str):
             raise DataError(
                 f"{who}: quality is {type(quality).__name__}; expected the name of a metadata "
-                "column, which is given to split(..., meta=...)"
+                "column of split(..., meta=...)"
             )
         if enrol is not None and not (isinstance(enrol, Mapping) and enrol):
             raise DataError(
@@ -365,8 +365,8 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         out = shuffling.units_of(size, total, up=True)
         if out >= total:
             raise DataError(
-                f"{samples.who}: unenrolled is {self.unenrolled!r}, which is {out} of {total} "
-                "subjects; at least one has to be enrolled"
+                f"{samples.who}: unenrolled is {self.unenrolled!r}: {out} of {total} subjects; "
+                "at least one has to be enrolled"
             )
         return out
 
@@ -376,7 +376,7 @@ class EnrolledSplit(Splitter[GalleryProbe]):
         number = shuffling.units_of(size, able, up=False)
         if not 1 <= number <= able:
             raise DataError(
-                f"{samples.who}: {Argument('enrolled')} is {self.enrolled!r}, which is {number} "
+                f"{samples.who}: {Argument('enrolled')} is {self.enrolled!r}: {number} "
                 f"subjects, but {able} of {len(samples.subjects)} have templates enough to be "
                 f"enrolled and to probe; expected 1 to {able}, or a larger proportion"
             )

@@ -254,7 +254,7 @@ class Experiment(Division[ExperimentParts]):
             other = chosen, chosen
             if len(chosen):
                 where = samples.at(chosen)
-                where.who = f"{samples.who}, where the threshold is chosen"
+                where.who = f"{samples.who} (part of the threshold)"
                 inside = self._split_of(self._enrolled_share(samples.at(test)))
                 other = self._divided(where, chosen, share, inside, apart, repeat)
             yield ExperimentParts(train, validation, *judged, *other)

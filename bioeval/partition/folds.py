@@ -54,7 +54,8 @@ class _Folds(Splitter[TrainTest]):
         who = type(self).__name__
         if units == 1:
             raise DataError(
-                f"{who}: there is only one {what}, which cannot be both trained on and tested"
+                f"{who}: there is only one {what}; expected at least one to train on and one "
+                "to test"
             )
         if units < self.n_splits:
             raise DataError(

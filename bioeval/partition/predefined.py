@@ -52,8 +52,8 @@ class _Given(Splitter[TrainTest]):
         unlisted = np.array([code for code in found if code not in order], dtype=np.int64)
         if len(unlisted):
             raise DataError(
-                f"{who}: {name} has {labels.show(unlisted)}, which is not among folds; "
-                "list every fold, or leave folds out"
+                f"{who}: {name} has {labels.show(unlisted)}, not listed in folds; list every "
+                "fold, or leave folds out"
             )
         return order
 

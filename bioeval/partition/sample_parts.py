@@ -71,7 +71,7 @@ def _number_unseen(samples: SplitInput, size: Share, able: int) -> int:
         size = shuffling.as_size(samples.who, "unseen", size)
         number = shuffling.units_of(size, able, up=True)
     if number >= able:
-        asked = f"{Argument('unseen')} is {size!r}, which is {counted(number, 'subjects')}: "
+        asked = f"{Argument('unseen')} is {size!r}: {counted(number, 'subjects')}; "
         raise DataError(
             f"{samples.who}: {asked if number else ''}only {able} of {len(samples.subjects)} "
             "subjects have two templates or more, one to train and one to test; at least one of "
@@ -181,9 +181,9 @@ class _Strata:
             what = repr(self.samples.labelled(self.name).values.tolist()[stratum])
         raise DataError(
             f"{self.samples.who}: {what} in meta[{self.name!r}] has "
-            f"{np.count_nonzero(self.stratum == stratum)} of {len(self.stratum)} templates, so "
-            f"that training, of {self.chosen.sum()}, needs {self.low[stratum]} to "
-            f"{self.high[stratum]} of them, but the templates of the seen subjects allow no such "
-            f"choice; expected another {Argument('train')}, fewer {Argument('unseen')} subjects, "
-            f"or no {Argument('stratify')}"
+            f"{np.count_nonzero(self.stratum == stratum)} of {len(self.stratum)} templates. A "
+            f"training part of {self.chosen.sum()} needs {self.low[stratum]} to "
+            f"{self.high[stratum]} of them; the seen subjects do not have them; expected "
+            f"another {Argument('train')}, fewer {Argument('unseen')} subjects, or no "
+            f"{Argument('stratify')}"
         )

@@ -109,8 +109,8 @@ class SplitInput:
         """The subjects of the samples."""
         if self._labels is None:
             raise DataError(
-                f"{self.who}: no subjects are given; pass the subject of each sample as y "
-                "(or as groups, where y is something else)"
+                f"{self.who}: no subjects are given; pass the subject of each sample as y (or "
+                "as groups if y is something else)"
             )
         if getattr(self._labels, "ndim", 1) == 2 and self._source == "groups":
             raise DataError(

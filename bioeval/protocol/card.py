@@ -93,8 +93,8 @@ PARTITIONS = {
         arguments={"fold_of_sample": "column"},
     ),
     "dev-eval": PartitionKind(
-        doc="two parts of subjects, drawn anew in each repeat: development, on which the threshold "
-        "is chosen, and evaluation, on which it is judged",
+        doc="two parts of subjects, drawn anew in each repeat: development, to choose the "
+            "threshold, and evaluation, to judge it",
         splitter="SubjectShuffleSplit",
         arguments={
             "n_splits": "repeats",
@@ -148,8 +148,8 @@ class Partition(Section):
     )
     stratify: str | None = card_field(
         "a metadata column of subjects whose values have the same proportions in every fold; "
-        "with an experiment, in the training part, where numbers are divided at their quartiles "
-        "and a subject may have several values",
+        "with an experiment, in the training part: there numbers are divided at their "
+        "quartiles and a subject may have several values",
         layouts=SEARCHABLE,
         default=None,
     )
@@ -159,11 +159,11 @@ class Partition(Section):
         default=None,
     )
     train: Size | None = _of_experiment(
-        "with an experiment: the subjects of the training part, on which the threshold is chosen "
-        "where there is no validation part; the others are tested",
+        "with an experiment: the subjects of the training part; the threshold is chosen on it "
+        "if there is no validation part; the others are tested",
     )
     validation: Size | None = _of_experiment(
-        "with an experiment: the subjects of the validation part, on which the threshold is chosen",
+        "with an experiment: the subjects of the validation part; the threshold is chosen on it",
     )
     gallery_templates: Size | None = _of_experiment(
         "with an experiment: the templates of each subject that are enrolled; or their metadata, "

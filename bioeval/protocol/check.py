@@ -45,14 +45,14 @@ _UNDATED = ("lecture", "ongoing")
 
 
 class Problems:
-    """What is wrong with a card, and where: `where` names the card and `text` is its text."""
+    """Problems of a card and their lines: `where` names the card and `text` is its text."""
 
     def __init__(self, where: str, text: str) -> None:
         self.where, self.text = where, text
         self.found: list[tuple[Place, str]] = []
 
     def add(self, place: Place, message: str) -> None:
-        """Add a problem of a section, or of a field, which begins with the name of its section."""
+        """Add a problem of a section, or of a field that begins with the name of its section."""
         label = f"[{place[0]}] " if len(place) > 1 else ""
         self.found.append((place, label + message))
 
@@ -150,9 +150,8 @@ def _check_pairs(values: Mapping[str, Values], problems: Problems) -> None:
     if rule != "ordered" and (others or task.get("templates") != ("single",)):
         problems.add(
             ("verification", "pairs"),
-            f"pairs = {shorten(rule)}, which leaves comparisons out; expected "
-            'templates = ["single"] beside it and no other task'
-            f"{f'; found {_brackets(others)}' if others else ''}",
+            f'pairs = {shorten(rule)} leaves comparisons out; expected templates = ["single"] '
+            f"beside it and no other task{f'; found {_brackets(others)}' if others else ''}",
         )
 
 
@@ -190,7 +189,7 @@ def _check_folds(
             continue
         used = rule.get("rule") == field.only_if[1]
         if used and rule.get(key) is None:
-            text = f'[threshold] rule = "{rule["rule"]}" needs {key}, which is missing'
+            text = f'[threshold] rule = "{rule["rule"]}" needs {key}; it is missing'
             problems.add(("threshold",), text)
         elif not used and rule.get(key) is not None:
             problems.add_unused("threshold", key, rule[key], f'with rule = "{rule.get("rule")}"')

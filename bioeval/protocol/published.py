@@ -29,8 +29,8 @@ class Published:
             require_choice("unit", unit, ("percent", "fraction"))
         if isinstance(number, float) and digits is None:
             raise DataError(
-                f"{Argument('published')} is {number!r}, whose digits as printed are not known; "
-                f'give it as text, "{number}", or give {Argument("digits")}'
+                f"{Argument('published')} is {number!r} without its printed digits; give it as "
+                f'text, "{number}", or give {Argument("digits")}'
             )
         text = number if isinstance(number, str) else repr(number)
         try:

@@ -99,7 +99,7 @@ class Readings:
     def _unsuited(self, card: Protocol) -> str:
         """Return why the scores do not support a card; empty where they do."""
         if card.partition is not None or card.galleries is not None:
-            return "it divides the data into parts, whose results are other numbers"
+            return "it divides the data into parts, and each part has other numbers"
         if card.layout != self.scores.layout and self.task != "reid":
             return f"it is for {card.layout}, and the scores are {self.scores.layout}"
         missing = [x for x in card.exclude if not self._both_have(x)]

@@ -177,8 +177,8 @@ def cameras_of(scores: Any) -> tuple[np.ndarray, np.ndarray]:
         shown = [repr(column.tolist()[0]) for column in columns]
         raise DataError(
             f"cameras are of two types, such as {shown[0]} of a query and {shown[1]} in the "
-            "gallery, which are never equal, so that nothing would be removed; make both numbers, "
-            "or both text"
+            "gallery: no camera would be equal and nothing removed; make both numbers, or "
+            "both text"
         )
     return columns[0], columns[1]
 

@@ -309,8 +309,9 @@ class Retrieval(Task):
         may_be_empty=True,
     )
     distractor_ids: tuple[int, ...] = card_field(
-        "identities of distractors, which stay as wrong entries, in addition to those from image "
-        "names (`names_of`); a query of a distractor is searched like any other, with a warning",
+        "identities of distractors, in addition to those from image names (`names_of`); they "
+        "stay as wrong entries; a query of a distractor is searched like any other, with a "
+        "warning",
         distinct=True,
         default=(),
         may_be_empty=True,

@@ -25,7 +25,7 @@ Datasets = Mapping[str, xr.Dataset]
 
 
 def dataset_of(data: Variables, coords: Variables, attrs: dict[str, Any]) -> xr.Dataset:
-    """Return a dataset of variables, of which the coordinates are over their own dimension."""
+    """Return a dataset of variables; coordinates are over their own dimension."""
     make = _direct_dataset if _direct_is_the_same() else xr.Dataset
     return make(data, coords, attrs)
 

@@ -25,7 +25,7 @@ class Title:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A line of text, which a view wraps at its width."""
+    """A line of text; a view wraps it at its width."""
 
     text: str | Terms = ""
 

@@ -26,8 +26,13 @@ FIRST = (
 #: What labels the costs of decisions, which are scalars by prior.
 COSTS = ("cost_prior", "cost_miss", "cost_false_accept")
 
-#: Dimensions and values of variables, by name.
-Variables = dict[str, tuple[tuple[str, ...], Any]]
+#: Variables by name: dimensions and values, or a single number.
+Variables = dict[str, Any]
+
+
+def along(dims: tuple[str, ...], **values: Any) -> Variables:
+    """Return variables over the same dimensions."""
+    return {name: (dims, x) for name, x in values.items()}
 
 
 class Scalars(NamedTuple):
@@ -45,7 +50,7 @@ class Scalars(NamedTuple):
         )
 
     def at(self, chosen: np.ndarray) -> Scalars:
-        """Return those of some partitions, where the first axis of every value is over them."""
+        """Return the values of some partitions, the first axis of every value."""
         variables = {k: (dims, values[chosen]) for k, (dims, values) in self.variables.items()}
         return Scalars(variables, self.labels)
 
@@ -101,16 +106,18 @@ def decisions(ga: np.ndarray, genuine: int, fa: np.ndarray, impostor: int) -> Va
 
 
 def build(
-    variables: Mapping[str, tuple[tuple[str, ...], Any]],
+    variables: Mapping[str, Any],
     names: Mapping[str, Name],
     coordinates: Mapping[str, np.ndarray],
     attrs: Mapping[str, str | int | float],
 ) -> xr.Dataset:
     """Return a Dataset whose variables carry their long name, units and ISO term.
 
-    `names` may describe new coordinates, too.
+    A variable is a pair of dimensions and values, or a single number. `names` may describe new
+    coordinates, too.
     """
-    data = {k: _variable(dims, x, names[k]) for k, (dims, x) in in_order(variables).items()}
+    found = {k: x if isinstance(x, tuple) else ((), x) for k, x in in_order(variables).items()}
+    data = {k: _variable(dims, x, names[k]) for k, (dims, x) in found.items()}
     described = {**COORDINATES, **names}
     coords = {k: _variable((k,), x, described[k]) for k, x in coordinates.items()}
     return dataset_of(data, coords, dict(attrs))

@@ -34,14 +34,6 @@ NO_POINTS = (
 MERGED = "thresholds and ranks were left out until no count was small: between them are bounds only"
 
 
-def noise_warning(sd: float) -> str:
-    """Return the warning of noisy counts."""
-    return (
-        f"noisy: each count has noise of standard deviation {sd:.3g} (differential privacy), and "
-        "sums of them more; running counts are made to rise again (isotonic regression)"
-    )
-
-
 def folded_verification(
     tally: FoldedVerification, far_targets: Sequence[float] = FAR_TARGETS
 ) -> xr.Dataset:
@@ -57,13 +49,13 @@ def folded_verification(
         thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
     variables: Variables = {
         **decisions(ga, genuine, fa, impostor),
-        "genuine_attempts": ((), np.int64(genuine)),
-        "impostor_attempts": ((), np.int64(impostor)),
-        "skipped_claims": ((), np.int64(tally.skipped_claims)),
+        "genuine_attempts": genuine,
+        "impostor_attempts": impostor,
+        "skipped_claims": tally.skipped_claims,
     }
     if sides := tally.about.people:
-        variables["subjects"] = (), np.int64(sides[-1])
-        variables["disjoint_pairs"] = (), np.int64(disjoint_pairs(*sides))
+        variables["subjects"] = sides[-1]
+        variables["disjoint_pairs"] = disjoint_pairs(*sides)
     coordinates = {"threshold": thresholds}
     if not tally.noise:  # of noisy counts they would be no bounds
         coordinates["far_target"] = targets
@@ -152,7 +144,11 @@ def _tied(tally: FoldedIdentification) -> Any:
 
 def _warnings(tally: FoldedVerification | FoldedIdentification) -> list[str]:
     if tally.noise:
-        return [noise_warning(tally.noise)]
+        return [
+            f"noisy: each count has noise of standard deviation {tally.noise:.3g} (differential "
+            "privacy), and sums of them more; running counts are made to rise again (isotonic "
+            "regression)"
+        ]
     return [NO_POINTS, MERGED] if tally.merged else [NO_POINTS]
 
 

@@ -29,8 +29,8 @@ def fold_reid(tally: ReidTally, options: dict[str, Any], ranks: np.ndarray) -> F
     chosen = ReidOptions(**options)
     if tally.cmc in ("allshots", "single-gallery-shot") or chosen.ties == "expected":
         raise ProtocolError(
-            f"re-identification whose CMC counts {tally.cmc}, with {chosen.ties} ties, has weights "
-            "of matches, which do not fold into whole numbers of queries"
+            f"re-identification whose CMC counts {tally.cmc}, with {chosen.ties} ties, has "
+            "weights of matches; they do not fold into whole numbers of queries"
         )
     measures = reid_measures(tally, chosen)
     curve = measures.cmc
@@ -57,8 +57,8 @@ def fold_gom(tally: GomTally, options: dict[str, Any], thresholds: Any) -> Folde
     at = np.searchsorted(tally.thresholds, taus)
     if (tally.thresholds[np.minimum(at, len(tally.thresholds) - 1)] != taus).any():
         raise ProtocolError(
-            "GOM was not counted at these thresholds, which are on the scale of its distances; "
-            f"give {Argument('thresholds')} among those of the tally"
+            "GOM was not counted at these thresholds (on the scale of its distances); give "
+            f"{Argument('thresholds')} among those of the tally"
         )
     means = gom_measures(tally, chosen).means
     rules = [tally.convention, tally.removed, tally.junk, tally.variant, f"B = {chosen.budget}"]
@@ -134,7 +134,7 @@ def folded_queries(tally: FoldedQueries) -> xr.Dataset:
     if means:
         coordinates["rank"] = tally.ranks
         variables["cmc"] = ("rank",), rate(tally.first.cumsum()[:-1], tally.queries)
-        variables["not_in_gallery"] = (), np.int64(tally.open_queries)
+        variables["not_in_gallery"] = tally.open_queries
     else:
         coordinates["threshold"] = tally.thresholds
         ends = [
@@ -143,11 +143,11 @@ def folded_queries(tally: FoldedQueries) -> xr.Dataset:
         ]
         areas = ("mrep_area", "mfr_area", "max_mrep", "max_mvp")
         given |= {name: ((), ends[0][name], ends[1][name]) for name in areas}
-        variables["open_queries"] = (), np.int64(tally.open_queries)
+        variables["open_queries"] = tally.open_queries
     variables |= {
         **bounded_variables(given),
-        "queries": ((), np.int64(tally.queries)),
-        "skipped": ((), np.int64(tally.skipped)),
+        "queries": tally.queries,
+        "skipped": tally.skipped,
     }
     task = "re-identification" if means else "GOM"
     attrs = about_attrs(tally.about, task, [NO_MEANS]) | {"rules": tally.rules}

@@ -92,8 +92,8 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     for name in ("gallery_templates", "gallery_subjects"):
         attrs[name] = sum(int(dataset.attrs[name]) for dataset in every)
     notes = [
-        f"means over the galleries {', '.join(results)}, each at its own thresholds; attempts are "
-        "sums, by which no mean is weighed"
+        f"means over the galleries {', '.join(results)}, each at its own thresholds; attempts "
+        "are sums and no weights of the means"
     ]
     for dataset in every:
         notes += str(dataset.attrs.get("warnings", "")).splitlines()

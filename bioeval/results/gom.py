@@ -14,16 +14,18 @@ from bioeval.base.errors import DataError, require_choice
 from bioeval.base.scalars import Name
 from bioeval.base.variables import by_name, ends
 from bioeval.base.version import __version__
-from bioeval.results.average_precision import (
+from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.query_means import (
+    MatchCurve,
+    QueryMean,
+    QueryMeasures,
+    RetrievedSets,
     average_precision,
     first_places,
     inverse_negative_penalty,
     ranks_of,
 )
-from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.results.reid import REID
-from bioeval.results.retrieved_sets import RetrievedSets
 from bioeval.tallies.reid_counts import GomTally
 from bioeval.tallies.thresholds import check_thresholds
 
@@ -43,7 +45,7 @@ GOM = {
     "mean_inp": REID["mean_inp"],
     "cmc": REID["cmc"],
     "queries": Name("queries that mRP, mVP and mReP are over", "queries"),
-    "open_queries": Name("queries not in the gallery, that mFR is over", "queries"),
+    "open_queries": Name("queries not in the gallery (denominator of mFR)", "queries"),
     "skipped": Name("queries whose matches are all removed, in neither set", "queries"),
     "removed": REID["removed"],
     "rp": Name("ranking precision; NaN without a match"),
@@ -104,12 +106,12 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
     variables: dict[str, Any] = {
         **{name: (("threshold",), values) for name, values in means.items()},
         "dir": (("threshold", "rank"), rate(identified, valid)),
-        **{name: ((), value) for name, value in (summary(tau, means) | scalars).items()},
+        **{name: value for name, value in (summary(tau, means) | scalars).items()},
         "cmc": (("rank",), rate(cmc.counts(max_rank), valid)),
-        "queries": ((), np.int64(measures.means["mrep"].counted.sum())),
-        "open_queries": ((), np.int64(absent.sum())),
-        "skipped": ((), np.int64((~found & ~absent).sum())),
-        "removed": ((), np.int64(tally.removed_entries.sum())),
+        "queries": measures.means["mrep"].counted.sum(),
+        "open_queries": absent.sum(),
+        "skipped": (~found & ~absent).sum(),
+        "removed": tally.removed_entries.sum(),
     }
     coordinates = {"threshold": tau, "rank": np.arange(1, max_rank + 1)}
     if options.per_query:
@@ -245,7 +247,7 @@ def gom_from_curves(
     if "mrp" in means and (at_one := np.flatnonzero(tau == 1.0)).size:
         scalars["mean_ap"] = means["mrp"][at_one[0]]
     variables: dict[str, Any] = {k: (("threshold",), values) for k, values in means.items()}
-    variables |= {k: ((), value) for k, value in scalars.items()}
+    variables |= {k: value for k, value in scalars.items()}
     coordinates = {"threshold": tau}
     if cmc is not None:
         values = _curve("cmc", cmc)

@@ -14,12 +14,10 @@ import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.protocol.reid import Convention
-from bioeval.results.average_precision import cut_warnings
 from bioeval.results.bounded import Bounded, bounded_variables, with_bounds
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.gom import GOM, GomOptions, missing_warnings, summary
-from bioeval.results.query_means import MatchCurve, QueryMean
-from bioeval.results.retrieved_sets import RetrievedSets
+from bioeval.results.query_means import MatchCurve, QueryMean, RetrievedSets, cut_warnings
 from bioeval.results.top_k import junk_codes, listed_matches
 from bioeval.scores.provenance import describe
 from bioeval.scores.top_k import TopKScores
@@ -66,13 +64,13 @@ def gom_of_lists(
     variables = bounded_variables(given)
     for name, of in (("tau_max", "mrep"), ("tau_f1", "f1")):
         if (place := _first_largest(means[0][of], means[1][of])) is not None:
-            variables[name] = (), thresholds[place]
+            variables[name] = thresholds[place]
     known, absent = found.positives > 0, ~found.enrolled
     variables |= {
-        "queries": ((), np.int64(known.sum())),
-        "open_queries": ((), np.int64(absent.sum())),
-        "skipped": ((), np.int64((~known & ~absent).sum())),
-        "removed": ((), np.int64((scores.gallery_size - found.candidates).sum())),
+        "queries": known.sum(),
+        "open_queries": absent.sum(),
+        "skipped": (~known & ~absent).sum(),
+        "removed": (scores.gallery_size - found.candidates).sum(),
     }
     notes = missing_warnings(known, absent, options.variant)
     if cut := found.cut:
@@ -103,10 +101,10 @@ def _require_supported(options: GomOptions, scale: bool | tuple[float, float]) -
     """Raise :class:`ProtocolError` for what top-K lists do not determine."""
     if scale is True:
         raise ProtocolError(
-            "top-K lists do not hold the largest distance, from which distances are normalised; "
-            f"give {Argument('normalize')} = (low, high), the smallest and the largest distance "
-            "of the whole, to be.gom or `bioeval gom`, or False for distances as they are (in a "
-            'card, distances = "as-given")'
+            "top-K lists do not have the largest distance, needed to normalise; give "
+            f"{Argument('normalize')} = (low, high), the smallest and the largest distance of "
+            "the whole. False takes distances as they are (in a card, "
+            'distances = "as-given")'
         )
     for name, word in (("variant", "paper"), ("ties", "stable")):
         if (found := getattr(options, name)) != word:
@@ -166,7 +164,7 @@ class _Measure:
 
 
 class _RetrievedLists:
-    """What each query retrieves within each threshold, as far as its list determines it."""
+    """Retrieved entries of each query within each threshold, as far as its list determines them."""
 
     least, most = 0, 1
 
@@ -284,23 +282,23 @@ class _RetrievedLists:
             complete = self.unlisted_matches == 0
             best_rp = np.maximum(np.where(self.hits > 0, all_sums / self.hits, 0.0), full)
             worst_rp = far.smallest_mean(self.hits, all_sums)
-            at_least = {
-                "rp": np.where(self.open & (u > 0), worst_rp[:, None], rp),
-                "vp": hits / (listed + v - hits + positives),
-                "rep": np.where(self.open, np.sqrt(sums / (listed + v - hits + positives)), rep),
-                "precision": np.where(listed + v > 0, hits / (listed + v), 0.0),
-                "recall": hits / positives,
-                "f1": 2 * hits / (listed + v + positives),
-            }
             most_sums = sums + np.where(u > 0, near.total[:, None], 0.0)
-            at_most = {
-                "rp": np.where(self.open & (u > 0), best_rp[:, None], rp),
-                "vp": (hits + u) / (listed - hits + positives),
-                "rep": np.where(self.open, np.sqrt(most_sums / (listed - hits + positives)), rep),
-                "precision": np.where(listed + u > 0, (hits + u) / (listed + u), 0.0),
-                "recall": (hits + u) / positives,
-                "f1": 2 * (hits + u) / (listed + u + positives),
-            }
+            sides = [
+                {
+                    "rp": np.where(self.open & (u > 0), end_rp[:, None], rp),
+                    "vp": found / (listed + wrong - hits + positives),
+                    "rep": np.where(
+                        self.open, np.sqrt(end_sums / (listed + wrong - hits + positives)), rep
+                    ),
+                    "precision": np.where(taken > 0, found / taken, 0.0),
+                    "recall": found / positives,
+                    "f1": 2 * found / (taken + positives),
+                }
+                for found, wrong, taken, end_rp, end_sums in (
+                    (hits, v, listed + v, worst_rp, sums),
+                    (hits + u, np.zeros_like(v), listed + u, best_rp, most_sums),
+                )
+            ]
             last = np.zeros(len(some))
             last[self.hits > 0] = self.ranks[self.matches.starts[1:][self.hits > 0] - 1]
             behind = self.listed + self.unlisted_matches
@@ -310,8 +308,8 @@ class _RetrievedLists:
         something, more = listed > 0, listed + u + v > 0
         names = {"rp": "mrp", "vp": "mvp", "rep": "mrep"}
         found: dict[str, _Measure] = {
-            names.get(name, name): _Measure(some, low, at_most[name])
-            for name, low in at_least.items()
+            names.get(name, name): _Measure(some, *(side[name] for side in sides))
+            for name in sides[0]
         }
         return found | {
             "mfr": _Measure(

@@ -11,8 +11,8 @@ import xarray as xr
 
 from bioeval.base.errors import cut, escaped
 from bioeval.base.scalars import Name
-from bioeval.base.variables import VERIFICATION, ends
-from bioeval.results.dataset import about_attrs, build
+from bioeval.base.variables import VERIFICATION, ends, picked
+from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.support import RULE_OF_30
 from bioeval.tallies.by_group import GroupTally
 from bioeval.tallies.points import per_cent
@@ -21,8 +21,7 @@ from bioeval.tallies.thresholds import to_user
 _FLAG = "1 where {}, else 0"
 
 GROUPS: dict[str, Name] = {
-    **{name: VERIFICATION[name] for name in ("frr", "fr", "genuine_attempts")},
-    **{name: VERIFICATION[name] for name in ("far", "fa", "impostor_attempts")},
+    **picked(VERIFICATION, "frr", "fr", "genuine_attempts", "far", "fa", "impostor_attempts"),
     "subjects": Name("subjects of the group, on either side", "subjects"),
     "threshold": Name("threshold of all groups", "score"),
     "frr_overall": Name("FRR of all groups together", iso="FNMR"),
@@ -167,13 +166,14 @@ def groups_dataset(
     shapes = {1: over, 2: both}
     measures = inequity(far.diagonal(), frr, alpha)
     variables: dict[str, Any] = {
-        "frr": (over, frr),
-        "fr": (over, tally.false_rejects),
-        "genuine_attempts": (over, genuine),
-        "subjects": (over, groups.subjects),
-        "far": (both, far),
-        "fa": (both, tally.false_accepts),
-        "impostor_attempts": (both, impostor),
+        **along(
+            over,
+            frr=frr,
+            fr=tally.false_rejects,
+            genuine_attempts=genuine,
+            subjects=groups.subjects,
+        ),
+        **along(both, far=far, fa=tally.false_accepts, impostor_attempts=impostor),
         "threshold_at_far": (own, to_user(at_far[..., 1], kind)),
         "frr_at_far": (own, at_far[..., 0]),
         **{name: (dims[name.removeprefix("expected_")], x) for name, x in expected.items()},
@@ -181,10 +181,10 @@ def groups_dataset(
             name: (own if "at_far" in name else shapes[x.ndim], x.astype(np.int64))
             for name, x in flags.items()
         },
-        "threshold": ((), to_user(tally.chosen.threshold, kind)),
-        "frr_overall": ((), frr_all),
-        "far_overall": ((), far_all),
-        **{name: ((), measures[name]) for name in INEQUITY},
+        "threshold": to_user(tally.chosen.threshold, kind),
+        "frr_overall": frr_all,
+        "far_overall": far_all,
+        **{name: measures[name] for name in INEQUITY},
     }
     coordinates = {"group": groups.labels, "claimed_group": groups.labels, "far_target": targets}
     remarks = [

@@ -13,7 +13,7 @@ import xarray as xr
 from bioeval.base.errors import counted, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.variables import OPEN_SET
-from bioeval.results.dataset import Scalars, Variables, about_attrs, build, max_ranks, rate
+from bioeval.results.dataset import Scalars, Variables, about_attrs, along, build, max_ranks, rate
 from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.cells import cell_exponent
@@ -261,14 +261,17 @@ class OpenSetCounts:
         curves: Variables = {
             "dir": (both, rate(self.identified, genuine)),
             "di": (both, self.detected),
-            "far": (over, rate(self.accepted, impostor)),
-            "grr": (over, rate(impostor - self.accepted, impostor)),
-            "frr": (over, rate(genuine - self.identified[:, 0], genuine)),
-            "fa": (over, self.accepted),
-            "gr": (over, impostor - self.accepted),
-            "ttr": (over, rate(self.targets_within, targets)),
-            "ttr_identity": (over, rate(self.own_within, targets)),
-            "ftr": (over, rate(self.non_targets_within, self.attempts.non_targets)),
+            **along(
+                over,
+                far=rate(self.accepted, impostor),
+                grr=rate(impostor - self.accepted, impostor),
+                frr=rate(genuine - self.identified[:, 0], genuine),
+                fa=self.accepted,
+                gr=impostor - self.accepted,
+                ttr=rate(self.targets_within, targets),
+                ttr_identity=rate(self.own_within, targets),
+                ftr=rate(self.non_targets_within, self.attempts.non_targets),
+            ),
         }
         grid = to_user(self.thresholds, kind)
         if not larger_is_closer(kind):

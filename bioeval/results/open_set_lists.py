@@ -149,7 +149,7 @@ class _ListedSearches:
         self.rank, self._tie = self._ranks(distance, own, other, unlisted, task.ties)
 
     def _nearest(self, distance: np.ndarray, those: np.ndarray, number: np.ndarray) -> _Between:
-        """Return the distance of the nearest of some entries, of which there are a number."""
+        """Return the distance of the nearest of a number of entries."""
         some = those.any(axis=1)
         first = distance[np.arange(len(distance)), np.argmax(those, axis=1)]
         low = np.where(some, first, np.where(number > 0, self.last, np.nan))

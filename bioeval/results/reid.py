@@ -15,9 +15,14 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import BioevalWarning, MergeError, ProtocolError, require_choice
 from bioeval.base.scalars import Name
 from bioeval.base.variables import by_name, ends
-from bioeval.results.average_precision import (
+from bioeval.results.dataset import about_attrs, build, rate
+from bioeval.results.query_means import (
     AP_FORMS,
     TENTHS,
+    MatchCurve,
+    QueryMean,
+    QueryMeasures,
+    RetrievedSets,
     average_precision,
     counted_places,
     cut_average_precision,
@@ -27,9 +32,6 @@ from bioeval.results.average_precision import (
     inverse_negative_penalty,
     match_places,
 )
-from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
-from bioeval.results.retrieved_sets import RetrievedSets
 from bioeval.tallies.reid_counts import MatchLists, ReidTally
 from bioeval.tallies.thresholds import to_user
 from bioeval.tallies.tie_policies import TIES, check_max_rank
@@ -106,15 +108,15 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         "cmc_count": (("rank",), counted),
         **{name: (_OVER.get(name, ()), x.mean) for name, x in measures.means.items()},
         **{name: (("rank",), x.means(options.max_rank)) for name, x in measures.curves.items()},
-        "queries": ((), np.int64(queries)),
-        "skipped": ((), np.int64(total - queries)),
-        "unmatched": ((), np.int64(total - valid)),
-        "not_in_gallery": ((), np.int64(absent)),
-        "removed": ((), np.int64(tally.removed_entries.sum())),
-        "tied": ((), np.int64(ambiguous)),
+        "queries": queries,
+        "skipped": total - queries,
+        "unmatched": total - valid,
+        "not_in_gallery": absent,
+        "removed": tally.removed_entries.sum(),
+        "tied": ambiguous,
     }
     if tally.about.people:
-        variables["subjects"] = (), np.int64(len(tally.about.probe_subjects))
+        variables["subjects"] = len(tally.about.probe_subjects)
     coordinates = {"rank": np.arange(1, options.max_rank + 1), "recall_level": RECALL_LEVELS}
     if (sets := _sets(tally)) is not None and tally.thresholds is not None:
         variables["micro_f1"] = ("threshold",), _in_order(sets.micro_f1(), tally)
@@ -260,10 +262,10 @@ def require_matches(dataset: xr.Dataset) -> None:
         )
     rule = dataset.attrs["removes"]
     raise ProtocolError(
-        f"no query has a match left: of {total} queries, {absent} have an identity that is not in "
-        f"the gallery, and the matches of the other {total - absent} are all removed (removed = "
-        f"{rule!r}, junk {dataset.attrs['junk']}) or failed; check the cameras, or choose "
-        "another convention"
+        f"no query has a match left. The gallery lacks the identity of {absent} of {total} "
+        f"queries; all matches of the other {total - absent} are removed (removed = {rule!r}, "
+        f"junk {dataset.attrs['junk']}) or failed; check the cameras, or choose another "
+        "convention"
     )
 
 

@@ -115,6 +115,18 @@ def judge_kind(
     return "warning", f"{message}: no better than chance", remedy
 
 
+#: What is said instead of a threshold to install, where the kind or the labels are doubtful.
+NO_INSTALL = (
+    "No threshold to install: impostor scores are nearer than genuine scores. Mend the kind or the "
+    "labels as the warning says, and repeat."
+)
+
+
+def refuses_threshold(doubt: str) -> bool:
+    """Whether a doubt of the kind or the labels is so strong that no threshold is of use."""
+    return bool(doubt) and "near chance" not in doubt
+
+
 def kind_doubt(eer: float, kind: str, people: int, *, fused: bool = False) -> str:
     """Return a warning of scores near chance or below it; empty where there is no doubt."""
     if kind == "order" or math.isnan(eer):

@@ -49,7 +49,7 @@ _POINTS = ("eer", "zero_far", "zero_frr", "min_cost")
 
 
 def units_of(dataset: xr.Dataset) -> str:
-    """Return the kind and the units of a result's thresholds, by which systems share one."""
+    """Return the kind and the units of a result's thresholds; equal ones can be shared."""
     metric = re.search(r"metric (\w+)", str(dataset.attrs.get("origin", "")))
     own = str(dataset.get("threshold", xr.DataArray()).attrs.get("units", ""))
     kind = str(dataset.attrs.get("kind", "distance"))
@@ -233,7 +233,7 @@ def _grid(dataset: xr.Dataset) -> tuple[bool, np.ndarray]:
 def _refuse_unknown(
     dataset: xr.Dataset, grid: np.ndarray, threshold: np.ndarray, outside: np.ndarray, similar: bool
 ) -> None:
-    """Raise unless the strictest threshold of the grid accepts nothing, where it matters."""
+    """Raise if rates beyond the strictest threshold of the grid are not known to be 0."""
     if not outside.any():
         return
     first = dataset.isel(threshold=-1 if similar else 0)
@@ -245,9 +245,9 @@ def _refuse_unknown(
     listed = ", ".join(f"{x:g}" for x in places[:_SHOWN]) + ", ..." * (len(places) > _SHOWN)
     side, end, edge = ("above", "last", grid[-1]) if similar else ("below", "first", grid[0])
     raise DataError(
-        f"{Argument('threshold')} {listed} is {side} the {end} threshold of the results, {edge:g}, "
-        "which accepts some attempts already, so that the rates are not known: give the scores, "
-        "or evaluate at the thresholds themselves"
+        f"{Argument('threshold')} {listed} is {side} the {end} threshold of the results, "
+        f"{edge:g}, and some attempts are accepted there already, so the rates are not known: "
+        "give the scores, or evaluate at the thresholds themselves"
     )
 
 

@@ -11,11 +11,16 @@ import xarray as xr
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import DataError, ProtocolError, require_choice, subject
 from bioeval.base.scalars import Name
-from bioeval.base.variables import ends
+from bioeval.base.variables import ends, picked
 from bioeval.protocol.reid import Convention, cameras_of
-from bioeval.results.average_precision import cut_warnings, interpolated_precision
 from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
+from bioeval.results.query_means import (
+    MatchCurve,
+    QueryMean,
+    QueryMeasures,
+    cut_warnings,
+    interpolated_precision,
+)
 from bioeval.results.reid import _RANKED, RECALL_LEVELS, REID, ranked_curves, warn_of_cut_lists
 from bioeval.scores.labels import Codes
 from bioeval.scores.provenance import describe
@@ -24,9 +29,8 @@ from bioeval.tallies.reid_counts import MatchLists
 from bioeval.tallies.tie_policies import check_max_rank
 
 TOP_K = {
-    **{name: REID[name] for name in ("cmc", "cmc_count", "mean_ap", "mean_inp", "rank_k_mean_ap")},
-    **{name: REID[name] for name in ("precision_at_k", "recall_at_k", "interpolated_precision")},
-    **{name: REID[name] for name in ("queries", "subjects", "skipped")},
+    **picked(REID, "cmc", "cmc_count", "mean_ap", "mean_inp", "rank_k_mean_ap", "precision_at_k"),
+    **picked(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
     "rank_k_average_precision": REID["rank_k_average_precision"],
     "rank_k": Name("rank K at which lists are cut"),
     "beyond_lists": Name("queries with more matches than a list has places", "queries"),
@@ -164,8 +168,8 @@ def reid_of_lists(
     for name, word in _SUPPORTED.items():
         if getattr(rules, name) != word:
             raise ProtocolError(
-                f"the convention {rules.name} has {name} = {getattr(rules, name)!r}, which top-K "
-                f"lists do not determine; give {word!r}, or a matrix of scores"
+                f"the convention {rules.name} has {name} = {getattr(rules, name)!r}; top-K "
+                f"lists do not determine it; give {word!r}, or a matrix of scores"
             )
     names = ("removed", "junk", "junk_ids", "unmatched", "rank_k", "rank_k_over")
     given = {name: getattr(rules, name) for name in names}
@@ -240,9 +244,9 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
     variables = {
         "cmc": (("rank",), rate(counts, queries)),
         "cmc_count": (("rank",), counts),
-        "rank_k_mean_ap": ((), means["rank_k_mean_ap"].mean),
-        "rank_k": ((), np.int64(cut)),
-        **{k: ((), means[k].mean if complete else np.nan) for k in ("mean_ap", "mean_inp")},
+        "rank_k_mean_ap": means["rank_k_mean_ap"].mean,
+        "rank_k": cut,
+        **{k: means[k].mean if complete else np.nan for k in ("mean_ap", "mean_inp")},
         **{
             name: (("rank",), np.where(unknown, np.nan, curve.means(last)))
             for name, curve in curves.items()
@@ -253,10 +257,10 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
             if complete
             else np.full(len(RECALL_LEVELS), np.nan),
         ),
-        "queries": ((), np.int64(queries)),
-        "subjects": ((), np.int64(len(about.probe_subjects))),
-        "skipped": ((), np.int64(skipped)),
-        "beyond_lists": ((), np.int64(beyond)),
+        "queries": queries,
+        "subjects": len(about.probe_subjects),
+        "skipped": skipped,
+        "beyond_lists": beyond,
     }
     coordinates = {"rank": np.arange(1, last + 1), "recall_level": RECALL_LEVELS}
     if options.per_query:

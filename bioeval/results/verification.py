@@ -134,7 +134,7 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         variables |= {
             "far_unenrolled": (over, rate(accepted, len(unenrolled))),
             "fa_unenrolled": (over, accepted),
-            "unenrolled_attempts": ((), np.int64(len(unenrolled))),
+            "unenrolled_attempts": len(unenrolled),
         }
     warnings = []
     doubt = ""

@@ -13,7 +13,7 @@ import xarray as xr
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.scalars import Name
-from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.results.dataset import Variables, about_attrs, along, build
 from bioeval.tallies.subject_sums import BySubject, SubjectTally
 from bioeval.tallies.thresholds import to_user
 
@@ -136,22 +136,26 @@ def zoo_dataset(
     rejected = genuine.attempts - genuine.within
     lost = sum(int((x.attempts - x.finite).sum()) for x in (genuine, probe))
     variables: Variables = {
-        "threshold": ((), to_user(tally.threshold, kind)),
+        "threshold": to_user(tally.threshold, kind),
         **{name: (_SUBJECT, to_user(mean, kind)) for name, mean in means.items()},
-        "genuine_attempts": (_SUBJECT, genuine.attempts),
-        "impostor_attempts_as_probe": (_SUBJECT, probe.attempts),
-        "impostor_attempts_as_claimed": (_SUBJECT, claimed.attempts),
-        "non_finite": ((), np.int64(lost)),
+        **along(
+            _SUBJECT,
+            genuine_attempts=genuine.attempts,
+            impostor_attempts_as_probe=probe.attempts,
+            impostor_attempts_as_claimed=claimed.attempts,
+        ),
+        "non_finite": lost,
         **_errors("fr", "", rejected, genuine.attempts),
         **_errors("fa", "_as_probe", probe.within, probe.attempts),
         **_errors("fa", "_as_claimed", claimed.within, claimed.attempts),
         "frr_without": (_SUBJECT, _without(rejected, genuine.attempts, rejected, genuine.attempts)),
         "far_without": (
-            _SUBJECT, _without(probe.within, probe.attempts, either.within, either.attempts)
+            _SUBJECT,
+            _without(probe.within, probe.attempts, either.within, either.attempts),
         ),
         **_animals(means["genuine_mean"], means["impostor_mean"], quantile),
         **tests,
-    }  # fmt: skip
+    }
     if lost:
         warnings.append(f"{counted(lost, 'attempts')} with an infinite score are in no mean")
     attrs = about_attrs(tally.about, "zoo", warnings)
@@ -187,7 +191,7 @@ def _errors(name: str, role: str, errors: np.ndarray, attempts: np.ndarray) -> V
         f"{name}{role}": (_SUBJECT, errors),
         f"{name}r{role}": (_SUBJECT, rate),
         f"{name}_share{role}": (_SUBJECT, share),
-        f"{name}_gini{role}": ((), gini(errors[attempts > 0])),
+        f"{name}_gini{role}": gini(errors[attempts > 0]),
     }
 
 
@@ -218,10 +222,13 @@ def _animals(genuine: np.ndarray, impostor: np.ndarray, quantile: Quantile) -> V
     nan = np.full(len(ANIMALS), np.nan)
     return {
         "animal_of_subject": (_SUBJECT, of_subject),
-        "animal_count": (("animal",), count),
-        "animal_expected": (("animal",), np.full(len(ANIMALS), h * h / total) if total else nan),
-        "animal_p_more": (("animal",), chance.sf(count - 1) if total else nan),
-        "animal_p_fewer": (("animal",), chance.cdf(count) if total else nan),
+        **along(
+            ("animal",),
+            animal_count=count,
+            animal_expected=np.full(len(ANIMALS), h * h / total) if total else nan,
+            animal_p_more=chance.sf(count - 1) if total else nan,
+            animal_p_fewer=chance.cdf(count) if total else nan,
+        ),
     }
 
 

@@ -1,1 +1,1 @@
-"""What was compared with what: scores, labels, embeddings, blocks of rows, and their files."""
+"""Comparisons and their data: scores, labels, embeddings, blocks of rows, and their files."""

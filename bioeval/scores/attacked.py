@@ -106,7 +106,7 @@ def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
 
 
 def _require_labels(scores: Scores) -> None:
-    """Raise unless a matrix has labels, by which attack rows name their targets."""
+    """Raise unless a matrix has labels; attack rows name their targets by them."""
     if not are_pairs(scores):
         require_subjects(scores, "a vulnerability")
 
@@ -163,7 +163,7 @@ def _require_targets(attacks: Scores, rows: np.ndarray) -> None:
     if missing.any():
         i = int(np.argmax(missing))
         raise DataError(
-            f"{counted(int(missing.sum()), 'attack rows')} target subjects who are not enrolled, "
-            f"the first is row {int(rows[i])}, which targets {plain(attacks.probe_labels[i])!r}; "
+            f"{counted(int(missing.sum()), 'attack rows')} target subjects who are not "
+            f"enrolled (first: row {int(rows[i])}, target {plain(attacks.probe_labels[i])!r}); "
             "expected the label of the target, with templates in the gallery"
         )

@@ -32,9 +32,9 @@ def column_of(scores: Scores, name: str, what: str = "scores") -> np.ndarray:
     if require_text("attack", name) not in meta:
         there = f"they have: {', '.join(meta)}" if meta else "they have none"
         raise DataError(
-            f"{Argument('attack')} is {name!r}, which is not in the probe metadata of {what}; "
-            f"{there}.{nearest_name(str(name), [*meta])} Expected the column with the attack "
-            "instrument species of each row"
+            f"{Argument('attack')} is {name!r}, but the probe metadata of {what} have no such "
+            f"column; {there}.{nearest_name(str(name), [*meta])} Expected the column with the "
+            "attack instrument species of each row"
         )
     return species_of(meta[name], f"column {name!r} of {what}")
 

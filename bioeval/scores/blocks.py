@@ -198,7 +198,7 @@ class BlockReader:
 
     @cached_property
     def watch(self) -> FailureCodeWatch:
-        """What was seen of failure codes in the rows that were read."""
+        """Findings about failure codes in the rows that were read."""
         columns, position = self.gallery.columns[0], self.gallery.self_position
         itself = np.where(position >= 0, columns[position], -1)
         return FailureCodeWatch(self.scores, itself, np.argsort(columns))
@@ -211,7 +211,7 @@ class BlockReader:
             self.watch.look(low, raw, self.watch.positions, sign)
 
     def note_failure_codes(self) -> None:
-        """Add what was seen of failure codes to the provenance; computed distances have none."""
+        """Add findings about failure codes to the provenance; computed distances have none."""
         if self.scores.streams:
             return
         if are_pairs(self.scores):
@@ -268,7 +268,7 @@ class BlockReader:
             show(high, m)
 
     def blocks_of(self, low: int, high: int, rows: int | None = None) -> Iterator[Block]:
-        """Yield the blocks of rows ``low:high``, where `low` is the start of a block."""
+        """Yield the blocks of rows ``low:high``; `low` is the start of a block."""
         step = self.rows_per_block() if rows is None else rows
         for first in range(low, high, step):
             yield self.block(first, min(first + step, high))
@@ -527,7 +527,7 @@ def require_subjects(scores: Scores, what: str) -> None:
     """Raise :class:`ProtocolError` where scores have no subjects that a task needs."""
     if scores.layout == "pairs":
         raise ProtocolError(
-            f"{what} needs a matrix of scores with labels; these are fixed pairs, which support "
+            f"{what} needs a matrix of scores with labels; these are fixed pairs, for "
             "verification alone"
         )
     if not scores.labelled:

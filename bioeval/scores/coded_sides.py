@@ -1,4 +1,4 @@
-"""The names of both sides of listed pairs as codes, which need less memory than objects."""
+"""The names of both sides of listed pairs as codes, to save memory."""
 
 from __future__ import annotations
 

@@ -138,8 +138,8 @@ class EnrolmentTimes:
         given = times_of(probe_meta, gallery_meta)
         if not given:
             raise DataError(
-                f"exclude names {NOT_ENROLLED!r}, which needs the metadata enrolled_at or "
-                "withdrawn_at of the gallery, and seen_at of the probes; there is none of them"
+                f"exclude names {NOT_ENROLLED!r}; expected the metadata enrolled_at or "
+                "withdrawn_at of the gallery and seen_at of the probes, found none of them"
             )
         self.columns = tuple(given)
         order = np.unique(_joined([x[~missing(x)] for x in given.values()]))

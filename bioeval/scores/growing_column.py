@@ -52,8 +52,9 @@ class GrowingColumn:
             self._file.flush()
         except OSError as error:
             raise DataError(
-                f"the data are kept in a temporary file in {tempfile.gettempdir()}, which "
-                f"failed: {error.strerror or error}; name a folder with room in TMPDIR"
+                "the data could not be written to a temporary file in "
+                f"{tempfile.gettempdir()}: {error.strerror or error}; name a folder with room "
+                "in TMPDIR"
             ) from error
         self._written, self._waiting = len(self), 0
 

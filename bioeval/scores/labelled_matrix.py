@@ -55,7 +55,7 @@ def length_of(labels: Any) -> int:
 
 
 class LabelledMatrix:
-    """Base of :class:`bioeval.Scores`, where its parameters are described."""
+    """Base of :class:`bioeval.Scores`; see there for the parameters."""
 
     verification: FileCheck | None = None
     origin = ""
@@ -155,7 +155,7 @@ class LabelledMatrix:
             elif name not in known:
                 side = "gallery" if name in self.probe_meta else "probe"
                 raise DataError(
-                    f"exclude names {name!r}, which is not in the {side} metadata; "
+                    f"exclude names {name!r}, but the {side} metadata have no such column; "
                     f"{'both sides have: ' + ', '.join(known) if known else 'there are none'}."
                     f"{nearest_name(str(name), [*known, NOT_ENROLLED])}"
                 )
@@ -167,8 +167,8 @@ class LabelledMatrix:
         m, n = self._base.shape
         if m != n:
             raise DataError(
-                f"the scores have shape ({m}, {n}), which is not square; without gallery_labels "
-                "the same templates are on both sides. Give gallery_labels for a "
+                f"the scores have shape ({m}, {n}); without gallery_labels the same templates "
+                "are on both sides, and the matrix must be square. Give gallery_labels for a "
                 "probe-against-gallery matrix"
             )
         if gallery_meta is not None:
@@ -468,7 +468,7 @@ class LabelledMatrix:
 
     @property
     def base(self) -> Any:
-        """The values that were given, of which a selection is a view."""
+        """The values given; a selection is a view of them."""
         return self._base
 
     @property
@@ -488,13 +488,13 @@ class LabelledMatrix:
 
     @property
     def embedded_probes(self) -> np.ndarray | None:
-        """The embeddings of the probes, where the scores were computed from them."""
+        """The embeddings of the probes, if the scores were computed from them."""
         rows = self._embedded
         return rows if rows is None or self._rows is None else rows[self._rows]
 
     @property
     def is_stored(self) -> bool:
-        """Whether the values are in a container, whose chunks are inflated when read."""
+        """Whether the values are in a container; its chunks are decompressed when read."""
         return rows_of(self._base) == "container"
 
     @property
@@ -578,7 +578,7 @@ class LabelledMatrix:
 
 
 class SelectedRows:
-    """A selection read by rows like an array, which can have its own mask."""
+    """A selection read by rows like an array, perhaps with its own mask."""
 
     ndim = 2
 

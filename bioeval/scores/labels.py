@@ -162,7 +162,8 @@ def _factorize(labels: list, what: str) -> tuple[np.ndarray, np.ndarray]:
             codes[i] = numbers.setdefault(plain(label), len(numbers))
         except TypeError:
             raise DataError(
-                f"{what}: the label {label!r} is a {type(label).__name__}, which is not hashable"
+                f"{what}: the label {label!r} is a {type(label).__name__}; expected a hashable "
+                "label"
             ) from None
     values = np.empty(len(numbers), dtype=object)
     values[:] = list(numbers)
@@ -249,7 +250,7 @@ def _arrow_columns(table: Any) -> Mapping[str, Any]:
         pyarrow: Any = importlib.import_module("pyarrow")
     except ImportError:
         raise DataError(
-            f"{type(table).__name__} is a table of Arrow, for which pyarrow is not installed: "
+            f"{type(table).__name__} is a table of Arrow; pyarrow is not installed to read it: "
             "python -m pip install 'bioeval[formats]'"
         ) from None
     read = pyarrow.table(table)

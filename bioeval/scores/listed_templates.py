@@ -148,14 +148,14 @@ class ListedTemplates:
             )
         if not found.keep.any():
             raise DataError(
-                "every pair compares a template with itself, which is not an attempt; give "
+                "every pair compares a template with itself, and this is not an attempt; give "
                 f"{Argument('keep', 'self')} to count them"
             )
         notes += _notes_on_orders(found, found.distinct - own, rules)
         return (None if found.keep.all() else found.keep), notes
 
     def _plain(self, found: _Found, rules: ListRules) -> bool:
-        """Count the pairs in a table of all templates; False where a closer look is needed."""
+        """Count the pairs in a table of all templates; False where more checks are needed."""
         size = len(self.names.values)
         if size * size > _CELLS * len(self.names):
             return False
@@ -319,8 +319,8 @@ class ListedTemplates:
             said = _number(trouble.number, "pairs")
             if trouble is found.contradictory:
                 raise DataError(
-                    f"{said} both genuine and impostor: {self._examples(trouble)}; correct the "
-                    "list, in which each pair of templates has one class"
+                    f"{said} both genuine and impostor: {self._examples(trouble)}; give each "
+                    "pair of templates one class"
                 )
             advice = f"give {Argument('keep', 'repeated')} if these are separate attempts"
             if rules.unordered:
@@ -344,23 +344,23 @@ class ListedTemplates:
 
 
 def _notes_on_orders(found: _Found, pairs: int, rules: ListRules) -> list[str]:
-    """Return a note on how many pairs are listed in both orders, where not all are."""
+    """Return a note on how many pairs are listed in both orders, unless all are."""
     if rules.unordered and not found.merged:
         return []
     if rules.unordered:
         rounded = ""
         if found.rounded:
             rounded = (
-                f", {found.rounded:,} of them with the score of the first order, from which the "
-                "other one differs by rounding alone"
+                f", {found.rounded:,} of them with the score of the first order, since both "
+                "differ by rounding alone"
             )
         once = f"count{'s' * (found.merged == 1)} once"
         return [f"{counted(found.merged, 'pairs')} in both orders {once}{rounded}"]
     if not 0 < found.both < pairs:
         return []
     return [
-        f"of {counted(pairs, 'pairs')} {found.both:,} {'is' if found.both == 1 else 'are'} listed "
-        "in both orders, which are two attempts; `unordered` counts each pair once"
+        f"of {counted(pairs, 'pairs')} {found.both:,} {'is' if found.both == 1 else 'are'} "
+        "listed in both orders and count as two attempts; `unordered` counts each pair once"
     ]
 
 

@@ -1,4 +1,4 @@
-"""What was compared with what: scores with labels and metadata, as a matrix or as pairs.
+"""Scores of comparisons with labels and metadata, as a matrix or as pairs.
 
 A :class:`Scores` is made from a matrix, from embeddings or from pairs; protocols read it in blocks
 of rows.
@@ -337,8 +337,8 @@ def require_scores(scores: Any, what: str = "scores") -> None:
     """Raise :class:`DataError` unless these are :class:`Scores`."""
     if not isinstance(scores, Scores):
         raise DataError(
-            f"{what} is {type(scores).__name__}; expected bioeval.Scores(values, ...), which "
-            "states the kind of the values: bioeval.Scores(values, probe_labels, gallery_labels)"
+            f"{what} is {type(scores).__name__}; expected bioeval.Scores(values, probe_labels, "
+            "gallery_labels), with the kind of the values"
         )
 
 

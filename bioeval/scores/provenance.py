@@ -91,7 +91,7 @@ def _notes(scores: Scores) -> list[str]:
         several = sessions is not None and len(np.unique(sessions.astype(str))) > 1
         if several and "session" not in scores.exclude:
             notes.append(
-                "pairs of the same session are counted, which makes rates optimistic; "
+                "pairs of the same session are counted and make rates optimistic; "
                 '`exclude="session"` leaves them out'
             )
     return notes
@@ -127,7 +127,7 @@ class Provenance:
         return (probes, gallery, both) if both else None
 
     def merge(self, other: Provenance) -> Provenance:
-        """Return the provenance of both counts, whose options and gallery must be the same."""
+        """Return the provenance of both counts; options and gallery must be the same."""
         for what in ("layout", "kind", "nan", "exclude"):
             mine, theirs = getattr(self, what), getattr(other, what)
             if mine != theirs:
@@ -135,9 +135,9 @@ class Provenance:
         sizes = self.gallery_templates, other.gallery_templates
         if self.gallery != other.gallery or sizes[0] != sizes[1]:
             raise MergeError(
-                f"tallies of different galleries, of {sizes[0]} and {sizes[1]} templates, whose "
-                "labels differ: rates of identification depend on the gallery. Compare all probes "
-                "with the same gallery"
+                f"tallies of different galleries, of {sizes[0]} and {sizes[1]} templates with "
+                "other labels: rates of identification depend on the gallery. Compare all "
+                "probes with the same gallery"
             )
         # Templates of all-against-all data are probes and gallery at once.
         pooled = self.layout == "all-against-all" and self.sites != other.sites
@@ -190,7 +190,7 @@ def _both_names(mine: str, theirs: str) -> str:
 
 
 def disjoint_pairs(left: int, right: int, people: int) -> int:
-    """Return the largest number of disjoint pairs of subjects, which are independent trials.
+    """Return the largest number of disjoint pairs of subjects: independent trials.
 
     Each pair has one of the `left` and one of the `right`, who are `people` in all.
     """

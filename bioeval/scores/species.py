@@ -44,7 +44,7 @@ def species_of(attack: Any, what: str = "attack") -> np.ndarray:
             first, second = (f"{n:,}" for n in number)
             raise DataError(
                 f"{subject(what)} has the species {other!r} ({first}) and {name!r} ({second}), "
-                "which differ in case or spaces alone; write both in one way"
+                "different in case or spaces alone; write both in one way"
             )
     found = np.full(len(given), "", dtype=object)
     found[~missing] = [written[value] for value in values]

@@ -131,7 +131,7 @@ class _Arriving:
                     self._changed.notify_all()
         except OSError as error:
             raise DataError(
-                f"{self.what} is inflated to a temporary file in {self.folder}, which failed: "
+                f"{self.what} could not be decompressed to a temporary file in {self.folder}: "
                 f"{error.strerror or error}; name a folder with room in TMPDIR"
             ) from error
         finally:

@@ -52,7 +52,7 @@ class StoredRows:
         self._reader: ThreadPoolExecutor | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for another process, which opens an HDF5 dataset again."""
+        """Return the state for another process; it opens an HDF5 dataset again."""
         array = self.array
         if _library(array) == "h5py":
             array = _Dataset(array.file.filename, array.name)

@@ -67,7 +67,7 @@ def _codes(columns: Mapping[str, np.ndarray], name: str, side: str) -> np.ndarra
     if not name or name not in columns:
         there = [column for column in columns if column]
         raise DataError(
-            f"average names {name!r}, which is not in the {side} metadata, which have "
+            f"average names {name!r}, but the {side} metadata have "
             f"{', '.join(there) or 'no columns'}.{nearest_name(str(name), there)}"
         )
     missing = missing_values(columns[name])

@@ -80,8 +80,8 @@ def _column(scores: Scores, name: str, what: str) -> Sides:
     )
     side = "the gallery" if name in probe else "the probe" if name in gallery else "the"
     raise DataError(
-        f"{Argument(what)} is {name!r}, which is not in {side} metadata; {there}."
-        f"{nearest_name(name, known)} Metadata are read with {Argument('meta')}"
+        f"{Argument(what)} is {name!r}, but {side} metadata have no such column; "
+        f"{there}.{nearest_name(name, known)} Metadata are read with {Argument('meta')}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Keyed digests of templates, by which tallies recognise probes that were counted already.
+"""Keyed digests of templates, for tallies to recognise probes counted already.
 
 A template is identified by its label, its metadata and its position in the data that a selection
 came from; and a probe, wherever it was counted, by its label, its metadata and its scores. Sites
@@ -63,7 +63,7 @@ class DigestKey:
 
     @classmethod
     def parse(cls, key: Text | None) -> Self:
-        """Return the key made from a text; by default that of bioeval, which is public."""
+        """Return the key made from a text; the default key of bioeval is public."""
         text = PUBLIC_KEY if key is None else key
         if not isinstance(text, (str, bytes)) or not text:
             # The key itself is not shown: it is a secret.
@@ -86,7 +86,7 @@ class DigestKey:
         return np.frombuffer(b"".join(map(digest, texts)), dtype="<u8").astype(np.uint64)
 
     def of_numbers(self, what: str, numbers: np.ndarray) -> np.ndarray:
-        """Return 64 bits for each number of 64 bits, which hide it without the key."""
+        """Return 64 bits for each number of 64 bits; without the key they hide it."""
         start = hashlib.blake2b(f"{what}\0".encode(), key=self.secret, digest_size=8)
         raw, found = numbers.astype("<u8").tobytes(), []
         for place in range(0, len(raw), 8):
@@ -215,7 +215,7 @@ class CountedProbes:
         ]
 
     def merge(self, other: CountedProbes) -> CountedProbes:
-        """Return the probes of both, which must differ; gallery and key must be the same."""
+        """Return the probes of both; they must differ, with the same gallery and key."""
         if self.key != other.key:
             raise MergeError(
                 "tallies of different keys: whether they share a probe cannot be checked; count "

@@ -210,10 +210,10 @@ class TopKScores(Scores):
 
     def _refuse(self) -> NoReturn:
         raise ProtocolError(
-            f"this needs the scores of all {self.gallery_size} gallery entries, and a top-K list "
-            f"has the {self.depth} nearest alone; bioeval.top_k and the protocols of "
-            "re-identification (such as cityflow) give the measures that a list supports (CMC and "
-            "mean average precision up to its length), open_set and gom bounds, a matrix all others"
+            f"this needs the scores of all {self.gallery_size} gallery entries, and a top-K "
+            f"list has the {self.depth} nearest alone. For CMC and mean average precision up "
+            "to this length use bioeval.top_k or a protocol such as cityflow, for bounds "
+            "open_set or gom; all else needs a matrix"
         )
 
     @property
@@ -253,7 +253,7 @@ def _as_lists(indices: Any, n: int) -> np.ndarray:
     ended = lists[:, :-1] < 0
     if (ended & (lists[:, 1:] >= 0)).any():
         row = int(np.argmax((ended & (lists[:, 1:] >= 0)).any(axis=1)))
-        raise DataError(f"list {row} goes on after a -1, which ends a list")
+        raise DataError(f"list {row} has entries after -1; -1 ends a list")
     ordered = np.sort(lists, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     if twice.any():

@@ -67,7 +67,7 @@ class TransactionReader(BlockReader):
         return block
 
     def note_failure_codes(self) -> None:
-        """Add what was seen of failure codes to the provenance, by the rows of the scores."""
+        """Add findings about failure codes to the provenance, by the rows of the scores."""
         if self._probes.scores.streams:
             return
         watch = copy(self._probes.watch)
@@ -117,8 +117,8 @@ def _transactions(scores: Scores, column: str) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(column, str) or column not in known:
         listed = f"there are {', '.join(known)}" if known else "there are none"
         raise DataError(
-            f"{Argument('attempts')} names {column!r}, which is not in the metadata of the "
-            f"probes; {listed}.{nearest_name(str(column), known)}"
+            f"{Argument('attempts')} names {column!r}, but the probe metadata have no such "
+            f"column; {listed}.{nearest_name(str(column), known)}"
         )
     values = scores.probe_meta[column]
     missing = missing_values(values)

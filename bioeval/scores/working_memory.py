@@ -99,12 +99,12 @@ def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -
     held = scores.base.held_bytes if rows_of(scores.base) == "container" else 0
     if held > each * chunk:
         less = (
-            f"; {in_words(held)} are held of the file, which has many columns in many groups of "
-            "rows: fewer groups would need less, and HDF5 much less"
+            f"; {in_words(held)} are for the file, with many columns in many groups of rows: "
+            "fewer groups need less, and HDF5 much less"
         )
     raise DataError(
         f"{Argument('memory_limit')} is {in_words(scores.memory_limit)}, too little for "
-        f"{scores.shape[0]:,} x {scores.shape[1]:,} {scores.dtype.name} scores, of which {why}: "
+        f"{scores.shape[0]:,} x {scores.shape[1]:,} {scores.dtype.name} scores ({why}): "
         f"expected at least {in_words(least)}{less}"
     )
 
@@ -123,7 +123,7 @@ def is_mapped(scores: LabelledMatrix) -> bool:
 
 
 def give_back(scores: LabelledMatrix) -> None:
-    """Release the pages of a mapped file, which count as memory of the process.
+    """Release the pages of a mapped file; they count as memory of the process.
 
     They stay in the system's cache of files as long as there is room, and are mapped again where
     they are read again.

@@ -1,7 +1,6 @@
 """The public names, one line for each: type checkers and the package itself read them here."""
 
 from bioeval.stats.agreement import rank_agreement as rank_agreement
-from bioeval.stats.analytic import mansfield_wayman as mansfield_wayman
 from bioeval.stats.auc import auc_jackknife as auc_jackknife, delong as delong
 from bioeval.stats.binomial import (
     clopper_pearson as clopper_pearson,
@@ -10,6 +9,9 @@ from bioeval.stats.binomial import (
     wilson as wilson,
     zero_error_bound as zero_error_bound,
 )
-from bioeval.stats.bootstrap import subject_bootstrap as subject_bootstrap
+from bioeval.stats.bootstrap import (
+    mansfield_wayman as mansfield_wayman,
+    subject_bootstrap as subject_bootstrap,
+)
+from bioeval.stats.folds import RepeatedMean as RepeatedMean, nadeau_bengio as nadeau_bengio
 from bioeval.stats.options import METHODS as METHODS, Interval as Interval
-from bioeval.stats.repeated import RepeatedMean as RepeatedMean, nadeau_bengio as nadeau_bengio

@@ -22,7 +22,7 @@ def with_enough(rate: np.ndarray, attempts: int) -> np.ndarray:
 
 
 class SimultaneousBand:
-    """The sup-t band of one curve, whose points are added in any number of parts.
+    """The sup-t band of one curve; points are added in any number of parts.
 
     With ``z = probit(rate)`` and ``s`` its standard error at each point, the band is ``z -+ c s``.
     Its ``c`` is the quantile, over the replicates, of the largest distance from ``z`` in units of

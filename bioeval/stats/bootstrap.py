@@ -1,4 +1,4 @@
-"""Subject bootstrap of a rate, from counts by subject or by pair of subjects."""
+"""Intervals by subject, of counts by subject or by pair: the bootstrap, and in closed form."""
 
 from __future__ import annotations
 
@@ -12,9 +12,98 @@ from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.binomial import zero_error_bound
-from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, Interval, IntervalOptions
+from bioeval.stats.options import (
+    BOOTSTRAPS,
+    CONFIDENCE,
+    REPLICATES,
+    Interval,
+    IntervalOptions,
+    check_confidence,
+)
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
 from bioeval.tallies.pair_counts import listed_tables
+
+
+def mansfield_wayman(errors: Any, attempts: Any, confidence: float = CONFIDENCE) -> Interval:
+    """Return a rate with the normal interval of its variance by subject.
+
+    Parameters
+    ----------
+    errors, attempts : array_like of int, shape (n,) or (n, n)
+        Errors and attempts of each subject (genuine attempts), or of each ordered pair of
+        subjects (impostor attempts, the diagonal left out).
+    confidence : float
+        Two-sided confidence level.
+
+    Returns
+    -------
+    Interval
+        Clipped to [0, 1]. For a rate of exactly 0 or 1, a one-sided bound by subjects. NaN where
+        fewer than two subjects (for pairs, four) have attempts.
+
+    Notes
+    -----
+    Mansfield and Wayman (2002), Best Practices in Testing and Reporting Performance of Biometric
+    Devices 2.01, appendix B: the ratio estimator for genuine attempts; for pairs the variance
+    after Bickel, in which attempts are correlated when they share a subject. For equal numbers of
+    attempts this is their formula; for unequal ones, errors are replaced by
+    ``errors - rate * attempts``. Where that variance is not positive, which happens in small
+    samples, the larger estimate is used that counts the covariance of a pair with itself twice.
+
+    Examples
+    --------
+    >>> from bioeval import stats
+    >>> found = stats.mansfield_wayman([0, 1, 0, 2, 0, 1], [4, 4, 4, 4, 4, 4])
+    >>> print(f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]")
+    0.167 [0.003, 0.330]
+    """
+    x, n = checked_counts(errors, attempts)
+    confidence = check_confidence(confidence)
+    total, trials = float(n.sum()), independent_trials(n)
+    rate = float(x.sum()) / total if total else np.nan
+    spread = np.sqrt(variance(x, n))
+    half = scipy.special.ndtri(0.5 + confidence / 2) * spread
+    limits = np.array(max(rate - half, 0.0)), np.array(min(rate + half, 1.0))
+    low, high = open_limits(np.array(rate), *limits, trials, confidence)
+    return Interval(rate, float(low), float(high), confidence, "mansfield-wayman (by subject)")
+
+
+def variance(errors: np.ndarray, attempts: np.ndarray) -> float:
+    """Return the variance of ``errors.sum() / attempts.sum()``; NaN for too few subjects."""
+    total = float(attempts.sum())
+    if not total:
+        return float("nan")
+    away = errors - attempts * (float(errors.sum()) / total)
+    if errors.ndim == 1:
+        return float(ratio_variances(errors[None], attempts)[0])
+    n = int((attempts.any(axis=0) | attempts.any(axis=1)).sum())
+    if n < 4:
+        return float("nan")
+    shared = float(((away.sum(axis=0) + away.sum(axis=1)) ** 2).sum())
+    itself = float((away * (away + away.T)).sum())
+    scale = n * (n - 1) / ((n - 2) * (n - 3)) / total**2
+    return max(shared - itself, 0.0) * scale or shared / total**2
+
+
+def ratio_variances(errors: np.ndarray, attempts: np.ndarray) -> np.ndarray:
+    """Return the variances of several rates over the same attempts.
+
+    Parameters
+    ----------
+    errors : array, shape (k, subjects)
+    attempts : array, shape (subjects,)
+
+    Returns
+    -------
+    float64 array, shape (k,)
+        NaN for fewer than two subjects with attempts.
+    """
+    total, n = float(attempts.sum()), int((attempts > 0).sum())
+    if n < 2:
+        return np.full(len(errors), np.nan)
+    away = errors - attempts * (errors.sum(axis=1) / total)[:, None]
+    return n / (n - 1) * (away**2).sum(axis=1) / total**2
+
 
 # Far below one error in any countable number of attempts.
 ROUNDING = 1e-12
@@ -45,6 +134,14 @@ def confidence_limits(
         )
     undefined = np.isnan(estimate)
     return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+
+
+def rate_limits(
+    values: np.ndarray, trials: int, options: IntervalOptions
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the confidence limits of bootstrapped rates; bounds of rates of exactly 0 or 1."""
+    limits = confidence_limits(values, options)
+    return open_limits(values[..., 0], *limits, trials, options.confidence)
 
 
 def quantiles(drawn: np.ndarray, level: np.ndarray) -> np.ndarray:
@@ -200,8 +297,7 @@ def subject_bootstrap(
             forms.add(pairs)
         counted = forms.totals
     values = ratio(counted[0], counted[1])
-    limits = confidence_limits(values, options)
-    low, high = open_limits(values[0], *limits, independent_trials(n), options.confidence)
+    low, high = rate_limits(values, independent_trials(n), options)
     drawn = values[1 : 1 + options.replicates]
     return Interval(
         float(values[0]), float(low), float(high), options.confidence, options.method, drawn
@@ -241,5 +337,5 @@ def independent_trials(attempts: np.ndarray) -> int:
 
 
 def sample_of(subjects: int) -> int:
-    """Return the sample size in subjects: 0 for one subject, which cannot be resampled."""
+    """Return the sample size in subjects: 0 for one subject, since one cannot be resampled."""
     return subjects if subjects > 1 else 0

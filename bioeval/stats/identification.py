@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import xarray as xr
 
@@ -20,7 +18,7 @@ from bioeval.stats.interval_variables import (
     independent,
     with_intervals,
 )
-from bioeval.stats.new_people import FEWEST, NewPeople
+from bioeval.stats.new_people import FEWEST, Hits, NewPeople
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import linear_forms, ratio
 from bioeval.stats.subject_means import ROOM, SubjectMeans, subject_columns
@@ -74,8 +72,7 @@ def closed_set_intervals(
         rank_one = low[0], high[0]
         remarks = [assumed_independent(options, "probes", "of one")]
     found = {"cms": (low, high), "recognition_rate": rank_one}
-    over = {"cms": ("rank",), "recognition_rate": ()}
-    return with_intervals(dataset, found, over, CLOSED_SET, options, remarks, inside)
+    return with_intervals(dataset, found, CLOSED_SET, options, remarks, inside)
 
 
 def open_set_intervals(
@@ -123,8 +120,7 @@ def open_set_intervals(
         beyond = ((0, 0), (0, dataset.sizes["rank"] - ranks))
         inside |= {"dir": np.pad(inside["dir"], beyond), "grr": inside["far"]}
     found["grr"] = 1 - found["far"][1], 1 - found["far"][0]
-    over = {name: tuple(map(str, dataset[name].dims)) for name in found}
-    return with_intervals(dataset, found, over, OPEN_SET, options, remarks, inside)
+    return with_intervals(dataset, found, OPEN_SET, options, remarks, inside)
 
 
 def _of_population(options: IntervalOptions, left_out: LeftOut | None) -> IntervalOptions:
@@ -138,7 +134,7 @@ def _without_limits(left_out: LeftOut, ranks: int) -> list[str]:
     if people < FEWEST:
         return [f"only {people} subjects: intervals for new people need at least {FEWEST}"]
     if most < ranks:
-        return [f"no intervals at ranks above {most:,}, for which the memory does not suffice"]
+        return [f"no intervals at ranks above {most:,}: they need more memory"]
     return []
 
 
@@ -178,7 +174,7 @@ def identification_replicates(
     with probes, and those with genuine attempts (0 for a single one).
     """
     probing = _ProbeSubjects(tally, subjects, ties, options, impostors)
-    found = probing.genuine.up_to(1)
+    found = probing.genuine.within(1)
     hits = np.bincount(found.person, found.weight, minlength=probing.people)
     recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.of_genuine.total)
     at_far, _ = probing.drawn_points(targets, 1)
@@ -206,29 +202,9 @@ def rank_one_decisions(
     return hits, within
 
 
-@dataclass(frozen=True)
-class _SortedAttempts:
-    """Attempts in ascending order of distance, with their subjects."""
-
-    distance: np.ndarray
-    person: np.ndarray
-    rank: np.ndarray
-    weight: np.ndarray
-
-    @classmethod
-    def of(
-        cls, distance: np.ndarray, person: np.ndarray, rank: np.ndarray, weight: np.ndarray
-    ) -> _SortedAttempts:
-        """Sort attempts by distance."""
-        order = np.argsort(distance, kind="stable")
-        return cls(distance[order], person[order], rank[order], weight[order])
-
-    def up_to(self, rank: int) -> _SortedAttempts:
-        """Return the attempts at `rank` or better."""
-        kept = self.rank <= rank
-        return _SortedAttempts(
-            self.distance[kept], self.person[kept], self.rank[kept], self.weight[kept]
-        )
+def _sorted(person: np.ndarray, distance: np.ndarray, rank: np.ndarray, weight: np.ndarray) -> Hits:
+    """Return attempts in ascending order of distance."""
+    return Hits(person, distance, rank, weight).by(np.argsort(distance, kind="stable"))
 
 
 class _ProbeSubjects:
@@ -250,11 +226,11 @@ class _ProbeSubjects:
         self.people = len(who)
         chosen = np.nonzero(tally.mates > 0)[0]
         probes, ranks, weights = rank_weights(tally, chosen, ties)
-        self.genuine = _SortedAttempts.of(tally.mate[probes], person[probes], ranks, weights)
+        self.genuine = _sorted(person[probes], tally.mate[probes], ranks, weights)
         genuine_of = np.bincount(person[chosen], minlength=self.people)
         others = impostor_probes(tally, impostor_role(tally, impostors))
         ones = np.ones(len(others))
-        self.impostor = _SortedAttempts.of(tally.other[others], person[others], ones, ones)
+        self.impostor = _sorted(person[others], tally.other[others], ones, ones)
         impostor_of = np.bincount(person[others], minlength=self.people)
         self.weights = subject_columns(self.people, options)
         self.of_genuine = SubjectMeans(genuine_of, self.weights, options)
@@ -272,7 +248,7 @@ class _ProbeSubjects:
         far, far_inside = _limits_of_curve(self.of_impostor, impostor[:-1])
         rates, in_band = [], []
         for k in range(1, ranks + 1):
-            of = self.genuine.up_to(k)
+            of = self.genuine.within(k)
             layers = by_subject(of.distance, of.person, grid, self.people, of.weight)[:-1]
             limits, there = _limits_of_curve(self.of_genuine, layers)
             rates.append(limits)
@@ -299,10 +275,10 @@ class _ProbeSubjects:
         columns = self.weights.shape[1]
         at_far = np.full((len(targets), ranks, columns), np.nan)
         eer = np.full(columns, np.nan)
-        mate, other = self.genuine.up_to(ranks), self.impostor
+        mate, other = self.genuine.within(ranks), self.impostor
         if not self.of_genuine.attempts.any() or not self.of_impostor.attempts.any():
             return at_far, eer
-        first = self.genuine.up_to(1)
+        first = self.genuine.within(1)
         threshold = np.union1d(first.distance, other.distance)
         of_first = np.searchsorted(first.distance, threshold, side="right")
         of_other = np.searchsorted(other.distance, threshold, side="right")
@@ -341,7 +317,7 @@ def _limits_of_curve(means: SubjectMeans, layers: np.ndarray) -> tuple[Limits, n
     return band.limits(means.limits(layers, seen=band.add)), band.inside
 
 
-def _cumulative(weights: np.ndarray, attempts: _SortedAttempts) -> np.ndarray:
+def _cumulative(weights: np.ndarray, attempts: Hits) -> np.ndarray:
     """Return the cumulative weight of the attempts, from 0 to all of them."""
     taken = np.zeros((len(attempts.distance) + 1, weights.shape[1]))
     np.cumsum(weights[attempts.person] * attempts.weight[:, None], axis=0, out=taken[1:])

@@ -35,16 +35,16 @@ _FEW = 20
 def with_intervals(
     dataset: xr.Dataset,
     found: Mapping[str, Limits],
-    over: Mapping[str, tuple[str, ...]],
     names: Mapping[str, Name],
     options: IntervalOptions,
     remarks: list[str],
     inside: Mapping[str, np.ndarray] | None = None,
 ) -> xr.Dataset:
-    """Return a dataset with confidence limits, their method, and warnings.
+    """Return a dataset with confidence limits of its variables, their method, and warnings.
 
     `inside` says at which points of a curve its limits are those of a simultaneous band.
     """
+    over = {name: tuple(map(str, dataset[name].dims)) for name in {**found, **(inside or {})}}
     variables = {
         f"{name}_in_band": (over[name], there.astype(np.int64), names[f"{name}_in_band"].attrs())
         for name, there in (inside or {}).items()

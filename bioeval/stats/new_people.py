@@ -38,8 +38,8 @@ _HALVINGS = 40
 
 
 @dataclass(frozen=True)
-class _Hits:
-    """Hits with their person, distance, rank and weight."""
+class Hits:
+    """Hits, or attempts, with their person, distance, rank and weight."""
 
     person: np.ndarray
     distance: np.ndarray
@@ -47,18 +47,22 @@ class _Hits:
     weight: np.ndarray
 
     @classmethod
-    def joined(cls, *parts: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> _Hits:
+    def joined(cls, *parts: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]) -> Hits:
         """Concatenate hits."""
         return cls(*map(np.concatenate, zip(*parts, strict=True)))
 
-    def by(self, index: np.ndarray) -> _Hits:
+    def by(self, index: np.ndarray) -> Hits:
         """Return some hits, or all hits in another order."""
-        return _Hits(self.person[index], self.distance[index], self.rank[index], self.weight[index])
+        return Hits(self.person[index], self.distance[index], self.rank[index], self.weight[index])
 
-    def up_to(self, rank: int) -> _Hits:
+    def up_to(self, rank: int) -> Hits:
         """Return the hits at `rank` or better, by person and distance."""
-        found = self.by(np.flatnonzero(self.rank <= rank))
+        found = self.within(rank)
         return found.by(np.lexsort((found.distance, found.person)))
+
+    def within(self, rank: int) -> Hits:
+        """Return the hits at `rank` or better, in their order."""
+        return self.by(np.flatnonzero(self.rank <= rank))
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class _Rate:
 
     Attributes
     ----------
-    hits, losses : _Hits
+    hits, losses : Hits
         What is counted, and how much less that is without each person.
     attempts : int
     without : int64 array, shape (people,)
@@ -76,8 +80,8 @@ class _Rate:
         Independent trials, which bound a rate of exactly 0 or 1.
     """
 
-    hits: _Hits
-    losses: _Hits
+    hits: Hits
+    losses: Hits
     attempts: int
     without: np.ndarray
     trials: int
@@ -116,7 +120,8 @@ class _Rate:
             change = (people - 1) / people * (without.mean(axis=1)[:, None] - without)
             inside = with_enough(rate, self.attempts)
             slope = np.ones(len(rate))
-            slope[inside] = _normal_density(scipy.special.ndtri(rate[inside]))
+            deviate = scipy.special.ndtri(rate[inside])
+            slope[inside] = np.exp(-(deviate**2) / 2) / np.sqrt(2 * np.pi)  # the normal density
             change = change / slope[:, None]
             spread = np.sqrt((change**2).sum(axis=1) * people / (people - 1))
             spread[spread < _ROUNDING] = 0.0
@@ -176,11 +181,6 @@ class _Rate:
         return np.sqrt(spread * (people - 1) / people)
 
 
-def _normal_density(deviate: np.ndarray) -> np.ndarray:
-    """Return the density of the standard normal distribution."""
-    return np.exp(-(deviate**2) / 2) / np.sqrt(2 * np.pi)
-
-
 def _summed(place: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
     """Return the sums of the values up to each place."""
     inside = place < count
@@ -204,7 +204,7 @@ class NewPeople:
         own = left_out.person[probes], tally.mate[probes], ranks, weights
         by_person = np.bincount(left_out.person[mated], minlength=self.people)
         self.genuine = _Rate(
-            _Hits(*own), _Hits.joined(own, *_moved(tally, left_out, ties)), len(mated),
+            Hits(*own), Hits.joined(own, *_moved(tally, left_out, ties)), len(mated),
             len(mated) - by_person, sample_of(int((by_person > 0).sum())), options,
         )  # fmt: skip
         others = impostor_probes(tally, impostor_role(tally, impostors))
@@ -223,7 +223,7 @@ class NewPeople:
         # False accepts come in pairs: two people who are alike are taken for each other.
         pairs = min(int((by_person > 0).sum()), self.people // 2)
         self.impostor = _Rate(
-            _Hits(*accepted), _Hits.joined(*losses), len(others), len(others) - without, pairs,
+            Hits(*accepted), Hits.joined(*losses), len(others), len(others) - without, pairs,
             options,
         )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Intervals of attack detection and of morphing, which resample people and instruments."""
+"""Intervals of attack detection and of morphing, by resampling people and instruments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 
 from bioeval.base.errors import Argument, DataError
 from bioeval.scores.species import BONA_FIDE
-from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
+from bioeval.stats.bootstrap import confidence_limits, open_limits, rate_limits, sample_of
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import ratio, weight_columns
 from bioeval.tallies.presentations import Presentations
@@ -39,8 +39,8 @@ def presentation_limits(
     for part in np.array_split(places, -(-len(places) // _AT_ONCE)):
         accepted = np.stack([x.accepted(part) for x in weighed])
         for rate, values in data.rates_of(accepted, number).items():
-            limits = confidence_limits(values, options)
             if rate == "apcer_of_species":
+                limits = confidence_limits(values, options)
                 each = [
                     open_limits(
                         values[:, i, 0], limits[0][:, i], limits[1][:, i], n, options.confidence
@@ -50,7 +50,7 @@ def presentation_limits(
                 limits = np.stack([x for x, _ in each], 1), np.stack([x for _, x in each], 1)
             else:
                 few = trials[-1] if rate == "bpcer" else min(trials[:-1])
-                limits = open_limits(values[..., 0], *limits, few, options.confidence)
+                limits = rate_limits(values, few, options)
             found.setdefault(rate, []).append(limits)
     return {
         rate: (np.concatenate([x for x, _ in parts]), np.concatenate([x for _, x in parts]))
@@ -125,5 +125,4 @@ def morph_limits(
     drawn = weight_columns(len(place), options).astype(np.float64)
     weights = np.stack([drawn[[place[x] for x in morph]].prod(axis=0) for morph in people])
     found = ratio(values @ weights, weights.sum(axis=0)[None])
-    limits = confidence_limits(found, options)
-    return open_limits(found[:, 0], *limits, sample_of(len(place)) // 2, options.confidence)
+    return rate_limits(found, sample_of(len(place)) // 2, options)

@@ -59,6 +59,23 @@ class PeopleMeans:
         bca, effective = _bca(self, confidence), _korn_graubard(self, confidence)[1]
         return np.fmax(bca, effective)
 
+    def people_to_settle(self, claim: float, confidence: float) -> float:
+        """Return about how many people bring the estimated limit of the first mean to a claim.
+
+        NaN where no number does. The effective trials grow with the people; where they are as many
+        as the pairs, with the pairs. BCa is left out.
+        """
+        u, trials = self.mean[0], np.geomspace(1, 1e12, 4001)
+        with np.errstate(invalid="ignore"):
+            high = _beta(trials * u + 1, trials * (1 - u), confidence)
+            low = _beta(trials * u, trials * (1 - u) + 1, 1 - confidence)
+        enough = np.flatnonzero(high <= claim if u < claim else low > claim)
+        effective = _effective(self, confidence)[0]
+        if not len(enough) or not effective > 0:
+            return math.nan
+        people, more = sum(self.sides), trials[enough[0]] / effective
+        return math.ceil(people * (math.sqrt(more) if effective >= self.number > people else more))
+
     def bias(self) -> np.ndarray:
         """Return the normal quantile of the proportion of replicates below the mean, ties half."""
         at = self.mean[:, None]
@@ -127,14 +144,12 @@ def _bca(means: PeopleMeans, level: float) -> np.ndarray:
     return quantiles(means.drawn, np.where(known, scipy.special.ndtr(place), np.nan))
 
 
-def _korn_graubard(means: PeopleMeans, confidence: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the limits of Clopper and Pearson at the effective number of trials.
+def _effective(means: PeopleMeans, confidence: float) -> np.ndarray:
+    """Return the number of independent trials that have the variance of the jackknife over people.
 
-    Korn and Graubard (1998), Survey Methodology 24: the number of independent trials that would
-    have the variance of the jackknife over people. Where that is not known, it is the number of
-    independent shares.
+    Where that is not known, it is the number of independent shares.
     """
-    u, delta = means.mean, 1 - confidence
+    u = means.mean
     sides = np.split(means.without, np.cumsum(means.sides)[:-1], axis=1)
     spread = sum((side.shape[1] - 1) * side.var(axis=1) for side in sides)
     freedom = max(min(means.sides) - 1, 1)
@@ -142,7 +157,15 @@ def _korn_graubard(means: PeopleMeans, confidence: float) -> tuple[np.ndarray, n
     with np.errstate(divide="ignore", invalid="ignore"):
         effective = np.minimum(u * (1 - u) / spread * narrow**2, means.number)
     unknown = (spread == 0) | np.isinf(means.bias())
-    effective = np.where(unknown, means.independent, effective)
+    return np.where(unknown, means.independent, effective)
+
+
+def _korn_graubard(means: PeopleMeans, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the limits of Clopper and Pearson at the effective number of trials.
+
+    Korn and Graubard (1998), Survey Methodology 24.
+    """
+    u, delta, effective = means.mean, 1 - confidence, _effective(means, confidence)
     without_error = 1 - delta ** (1 / means.independent) if means.independent else 1.0
     return (
         np.where(u >= 1, 1 - without_error, _beta(effective * u, effective * (1 - u) + 1, delta)),

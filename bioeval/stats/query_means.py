@@ -78,8 +78,7 @@ def query_mean_intervals(
         found, remarks = _by_subject(dataset, measures, owners)
     else:
         found, remarks = _independent(dataset, measures, options)
-    over = {name: tuple(map(str, dataset[name].dims)) for name in found}
-    return with_intervals(dataset, found, over, names, options, remarks)
+    return with_intervals(dataset, found, names, options, remarks)
 
 
 def _by_subject(

@@ -102,7 +102,7 @@ class QuadraticForms:
         return found
 
     def counts(self) -> np.ndarray:
-        """Return the totals, which are whole numbers."""
+        """Return the totals, whole numbers."""
         return self.totals.astype(np.int64)
 
     def include_counts(self, found: np.ndarray) -> None:

@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bioeval.stats.analytic import ratio_variances
-from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
+from bioeval.stats.bootstrap import (
+    open_limits,
+    rate_limits,
+    ratio_variances,
+    sample_of,
+)
 from bioeval.stats.interval_variables import Limits, by_subject, normal_limits
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import linear_forms, ratio, weight_columns
@@ -21,7 +25,7 @@ ROOM = 1 << 22
 
 
 class SubjectMeans:
-    """The attempts of each subject, whose sums give the means in each replicate."""
+    """The attempts of each subject; their sums give the means in each replicate."""
 
     def __init__(self, attempts: np.ndarray, weights: np.ndarray, options: IntervalOptions):
         self.attempts = attempts  # of each subject
@@ -71,8 +75,7 @@ class SubjectMeans:
 
     def drawn_limits(self, values: np.ndarray) -> Limits:
         """Return the confidence limits of values between 0 and 1 in each column."""
-        both = confidence_limits(values, self.options)
-        return open_limits(values[..., 0], *both, self.trials, self.options.confidence)
+        return rate_limits(values, self.trials, self.options)
 
     def limits_at_ranks(
         self,

@@ -12,8 +12,14 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.base.variables import VERIFICATION
-from bioeval.stats.analytic import ratio_variances, variance
-from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
+from bioeval.stats.bootstrap import (
+    confidence_limits,
+    open_limits,
+    rate_limits,
+    ratio_variances,
+    sample_of,
+    variance,
+)
 from bioeval.stats.interval_variables import (
     Limits,
     assumed_independent,
@@ -70,8 +76,7 @@ def verification_intervals(
     }
     if inside:
         inside |= {"gar": inside["frr"], "grr": inside["far"]}
-    over = {name: tuple(map(str, dataset[name].dims)) for name in found}
-    out = with_intervals(dataset, found, over, VERIFICATION, options, remarks, inside)
+    out = with_intervals(dataset, found, VERIFICATION, options, remarks, inside)
     return out.assign(
         {name: ((), np.int64(n), VERIFICATION[name].attrs()) for name, n in units.items()}
     )
@@ -237,7 +242,7 @@ def _resampled(
     method = {"auc": logit if options.method == "subject-bootstrap" else options}
     mixed = min(drawn.subjects, drawn.pairs)
     found = {
-        "frr": _limits(drawn.frr, drawn.subjects, options),
+        "frr": rate_limits(drawn.frr, drawn.subjects, options),
         **{
             name: _scaled_limits(
                 COMPARED[name], values, trials.get(name, mixed), method.get(name, options)
@@ -276,16 +281,10 @@ def _widen_to_band(
     return {"frr": of_frr.inside, "far": there}
 
 
-def _limits(values: np.ndarray, trials: int, options: IntervalOptions) -> Limits:
-    return open_limits(
-        values[..., 0], *confidence_limits(values, options), trials, options.confidence
-    )
-
-
 def _scaled_limits(
     scalar: Scalar, values: np.ndarray, trials: int, options: IntervalOptions
 ) -> Limits:
-    low, high = _limits(scalar.scaled(values), trials, options)
+    low, high = rate_limits(scalar.scaled(values), trials, options)
     return scalar.unscaled(low), scalar.unscaled(high)
 
 
@@ -337,8 +336,8 @@ def _analytic(
     if room < 8:
         raise ProtocolError(
             f"{Argument('interval', 'analytic')} needs the counts of all pairs of "
-            f"{attempts.people:,} subjects at several thresholds at once, which takes too much "
-            f"memory; give {Argument('interval', 'subject-bootstrap')}"
+            f"{attempts.people:,} subjects at several thresholds at once: too much memory; "
+            f"give {Argument('interval', 'subject-bootstrap')}"
         )
     if len(thresholds) > room:
         kept = np.unique(np.linspace(0, len(thresholds) - 1, room).astype(int))

@@ -17,7 +17,7 @@ def counts_of(
     count: Callable[[Iterable[Block]], Any],
     depends_on: Sequence[np.ndarray] = (),
 ) -> Any:
-    """Return the counts of a function over all blocks, which add up.
+    """Return the sum over all blocks of the counts of a function.
 
     Parameters
     ----------

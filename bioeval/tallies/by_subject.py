@@ -55,7 +55,7 @@ def require_people(scores: Scores, method: str | None = None) -> None:
 
     def instead(attempts: str) -> str:
         wilson = Argument("interval", "wilson")
-        taking = f"; or give {wilson}, which takes all {attempts} as independent"
+        taking = f"; or give {wilson} to take all {attempts} as independent"
         return "" if method is None else taking
 
     if knows_people(scores):

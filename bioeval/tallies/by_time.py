@@ -213,7 +213,7 @@ class AttemptsOverTime:
 
 @dataclass(frozen=True)
 class Counting:
-    """What to count: the templates of verification, and the ranks of identification if wanted."""
+    """Choice of counts: templates of verification, and ranks of identification if wanted."""
 
     templates: str
     fusion: str

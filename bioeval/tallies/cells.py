@@ -1,4 +1,4 @@
-"""Cells with exact edges, in which scores are counted.
+"""Cells with exact edges, to count scores in.
 
 A cell is ``((k - 1) w, k w]`` with ``w = 2 ** exponent``: its edges are exact floats, a score's
 cell is found without rounding, and two neighbours make one cell of the next exponent. That is why
@@ -115,7 +115,7 @@ def cell_exponent(low: float, high: float, cells: int = CELLS) -> int:
 
 
 def joint_exponent(exponent: int, ranges: Sequence[tuple[float, float]]) -> int:
-    """Return the least exponent, at least the one given, whose cells cover all the ranges.
+    """Return the least exponent, at least the one given, such that cells cover all the ranges.
 
     That of two parts joined is that of the whole, however the whole was divided.
     """

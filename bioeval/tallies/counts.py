@@ -133,7 +133,7 @@ class ThresholdCounts:
         return int(self.counts.sum())
 
     def merge(self, other: ThresholdCounts) -> ThresholdCounts:
-        """Count the scores of both, which must have the same thresholds."""
+        """Count the scores of both; the thresholds must be the same."""
         require_same_thresholds(self, other)
         return replace(self, counts=self.counts + other.counts)
 
@@ -173,7 +173,7 @@ class VerificationTally:
     attempts: str = ""  # metadata column whose values make transactions
 
     def merge(self, other: VerificationTally) -> VerificationTally:
-        """Count the attempts of both, which must be of the same kind and thresholds.
+        """Count the attempts of both; kind and thresholds must be the same.
 
         Operating points do not merge: they need the scores again, or those that both have kept.
         Nor do numbers of subjects, which do not say who is in both.
@@ -201,7 +201,7 @@ class VerificationTally:
 
 @dataclass
 class IdentificationTally:
-    """Facts of each probe, from which open-set and closed-set results follow.
+    """Facts of each probe, for open-set and closed-set results.
 
     All arrays have one entry a probe. With rank unit ``"subject"`` the candidates are subjects
     at their fused distance, otherwise templates; ``nearest_mate`` and ``nearest_other`` are

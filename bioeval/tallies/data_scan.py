@@ -1,4 +1,4 @@
-"""One pass over all scores for the checks of data, which also keeps a sample."""
+"""One pass over all scores for the checks of data, with a sample kept."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def count_units(
 
 
 def _replace_one_by_two(units: list[np.ndarray], alive: np.ndarray, search: Search) -> bool:
-    """Replace a unit by two, where possible.
+    """Replace a unit by two if possible.
 
     `alive` are the subjects in no unit, among whom there is no other; it is changed.
     """

@@ -278,7 +278,7 @@ class FoldedQueries:
 
 
 def value_counts(values: np.ndarray) -> np.ndarray:
-    """Return the number of values, which are proportions, in each bin."""
+    """Return the number of values (proportions) in each bin."""
     edges = np.arange(VALUE_BINS + 1) / VALUE_BINS
     # A mean of roots may be above 1 by rounding.
     place = np.searchsorted(edges, np.minimum(values, 1.0))
@@ -325,8 +325,8 @@ def fold_identification(
     """Return the probes of a tally between thresholds, and at ranks by a tie policy."""
     if ties == "expected":
         raise ProtocolError(
-            "identification with expected ties has chances, which do not fold into whole numbers; "
-            "choose pessimistic, optimistic or stable ties"
+            "identification with expected ties has chances; they do not fold into whole "
+            "numbers; choose pessimistic, optimistic or stable ties"
         )
     mated, enrolled = tally.mates > 0, tally.enrolled
     probes, rank, _ = rank_weights(tally, np.flatnonzero(mated), ties)

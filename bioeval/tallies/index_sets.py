@@ -253,7 +253,8 @@ class _Batch:
             searches.by_subject, searches.ties_first, searches.impostors, square,
             np.array(searches.ranks, dtype=np.int64),
         )  # fmt: skip
-        kernel.count_selections(ordered.matrix, chosen, rules, self.found)
+        room = kernel.RoomForOne.for_any(ordered.matrix, chosen)
+        kernel.count_selections(ordered.matrix, chosen, rules, self.found, room)
 
     def counts(self, wanted: PointsWanted, tasks: Sequence[str]) -> SelectionCounts:
         """Return the counts, with the points of tasks."""
@@ -399,7 +400,7 @@ class _Points:
         return points
 
     def find_more(self, rows: Sequence[Rows]) -> None:
-        """Find the further points of verification, of which `rows` has the impostor scores."""
+        """Find the further points of verification; `rows` has the impostor scores."""
         number = self.verified
         genuine, impostor, defined = (
             x[:number] for x in (self.genuine, self.impostor, self.defined)

@@ -205,7 +205,7 @@ def second_pass_near_points(tally: VerificationTally, wanted: PointsWanted) -> S
 def kept_of(
     second_pass: SecondPass, tally: VerificationTally, wanted: PointsWanted, *, rare: bool
 ) -> KeptScores:
-    """Return what a second pass kept of the scores of a tally, in windows between its cells."""
+    """Return the scores of a tally that a second pass kept, in windows between its cells."""
     cells = tally.impostor
     ends = cells.grid.boundaries
     below = np.append(0, np.cumsum(cells.counts)) + cells.negative_infinite

@@ -86,7 +86,7 @@ class TreeSums:
         return cls({f"0,{chunk}": sums})
 
     def merge(self, other: TreeSums) -> TreeSums:
-        """Return the sums of the chunks of both, which must be distinct."""
+        """Return the sums of the chunks of both; the chunks must be distinct."""
         nodes = dict(self.nodes)
         for key, sums in other.nodes.items():
             level, index = map(int, key.split(","))
@@ -119,7 +119,7 @@ class KeptRows:
 
     @classmethod
     def of(cls, windows: Sequence[tuple[float, float]], scores: Sequence[np.ndarray]) -> KeptRows:
-        """Return the scores that one look has kept."""
+        """Return the scores that one pass has kept."""
         lows, highs = np.array(windows, dtype=np.float64).reshape(-1, 2).T
         return cls(lows, highs, ConcatenatedRows(tuple(scores)))
 
@@ -161,7 +161,7 @@ class RowRangeCounts:
     counts: Counts
 
     def merge(self, other: RowRangeCounts) -> RowRangeCounts:
-        """Return the counts of both, whose rows must be distinct and consecutive."""
+        """Return the counts of both; rows must be distinct and consecutive."""
         if other.rows[0] < self.rows[0]:
             return other.merge(self)
         if other.rows[0][0] < self.rows[-1][1]:

@@ -69,7 +69,7 @@ def refine(
 
 
 def take_second_pass(sweep: Sweep, second_pass: SecondPass) -> None:
-    """Look at all impostor scores of a sweep."""
+    """Pass over all impostor scores of a sweep."""
     if isinstance(sweep, ImpostorSweep):
         take_second_passes([(sweep.job, second_pass)], sweep.reader)
         return
@@ -211,7 +211,7 @@ class PointFinder:
     # -- what second passes found
 
     def _take(self, second_pass: SecondPass) -> None:
-        """Take in what a second pass found."""
+        """Take in the findings of a second pass."""
         counts = self._attempts.counts
         if self._pairs is None:
             self._pairs = second_pass.pairs_with(self._genuine)
@@ -392,7 +392,7 @@ def _add_every_score(
     pairs: int,
     moments: Moments,
 ) -> None:
-    """Add AUC and d', which need every score."""
+    """Add AUC and d' (they need every score)."""
     points.d_prime = d_prime(moments_of(genuine[np.isfinite(genuine)]), moments)
     points.auc = pairs / (2 * corners.genuine * corners.impostor)
 
@@ -429,7 +429,7 @@ def add_rows(points: VerificationPoints, attempts: Attempts, more: np.ndarray | 
 
 
 class _Division(SecondPass):
-    """A look that divides crowded bins: it counts scores between and at dividing scores."""
+    """A pass that divides crowded bins: it counts scores between and at dividing scores."""
 
     def __init__(self, bins: Windows, windows: Windows, *rest: Any, **options: Any):
         super().__init__(windows, *rest, **options)
@@ -466,11 +466,11 @@ class _Division(SecondPass):
         return second_pass
 
     def counts(self) -> dict[str, Any]:
-        """Return the findings as counts of rows, which merge with those of others."""
+        """Return the findings as counts of rows, to merge with those of others."""
         return {**super().counts(), "divided": self._counts}
 
     def include_counts(self, found: dict[str, Any]) -> None:
-        """Take in what second passes at all rows have found."""
+        """Take in the findings of second passes over all rows."""
         super().include_counts(found)
         self._counts = found["divided"]
 

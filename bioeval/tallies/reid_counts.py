@@ -1,4 +1,4 @@
-"""Tallies of re-identification: the ranks of the matches of each query, which merge."""
+"""Tallies of re-identification that merge: the ranks of the matches of each query."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class RowReader(BlockReader):
 
     @cached_property
     def gallery(self) -> Any:
-        """The gallery, whose columns are neither reordered nor grouped."""
+        """The gallery, with its columns neither reordered nor grouped."""
         m, n = self.scores.shape
         none = np.zeros(m, dtype=np.int64)
         return SimpleNamespace(

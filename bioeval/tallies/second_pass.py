@@ -1,4 +1,4 @@
-"""What a second pass at the impostor scores finds of operating points, besides their counts.
+"""Findings of a second pass over the impostor scores about operating points, besides counts.
 
 A second pass reads the impostor scores alone, where the counts say that the points are. A first
 sweep takes its place where a pilot expects the points.
@@ -115,7 +115,7 @@ Windows = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True, eq=False)
 class PointsWanted:
-    """The operating points that are wanted: at FAR targets, and those that need every score.
+    """The operating points wanted: at FAR targets, and those that need every score.
 
     The latter are AUC, d', the EER on the hull, optima, and the least of each row of `costs`. Of a
     tally that is to be merged, up to `keep` scores around the points are wanted as well; and the
@@ -298,7 +298,7 @@ class SecondPass:
         return second_pass
 
     def counts(self) -> dict[str, Any]:
-        """Return what was found, as counts of some rows that merge with those of others."""
+        """Return the findings, as counts of some rows that merge with those of others."""
         number, origin, mean, spread = (
             (
                 ConcatenatedRows(tuple(rows))
@@ -323,7 +323,7 @@ class SecondPass:
         }
 
     def include_counts(self, found: dict[str, Any]) -> None:
-        """Take in what second passes at all rows have found."""
+        """Take in the findings of second passes over all rows."""
         self.with_moments = found["moments"]
         if self.with_moments:
             names = ("number", "origin", "mean", "spread", "scale")

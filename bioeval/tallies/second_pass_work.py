@@ -19,7 +19,7 @@ SecondPasses = Sequence[tuple[VerificationJob, SecondPass]]
 
 @dataclass(frozen=True, eq=False)
 class ImpostorSweep:
-    """The impostor scores of a job, which can be swept several times."""
+    """The impostor scores of a job, to be swept several times."""
 
     job: VerificationJob
     reader: BlockReader

@@ -230,7 +230,7 @@ class SharedRanksJob:
         include_facts(self.facts, found["facts"])
 
     def result(self) -> IdentificationTally:
-        """Return the tally of this part of the gallery, which is incomplete without the others."""
+        """Return the tally of this part of the gallery, incomplete without the others."""
         own, facts = self.ranked.result(), self.facts
         return replace(
             own,

@@ -1,4 +1,4 @@
-"""Verification attempts by subject: sums of scores, and errors at a threshold, in one look."""
+"""Verification attempts by subject: sums of scores, and errors at a threshold, in one pass."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Halves:
 
 
 def _units(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-    """Return codes of what is never divided: sessions, or the templates themselves."""
+    """Return codes of the units that are never divided: sessions, or templates."""
     probe, gallery = (meta.get("session") for meta in (scores.probe_meta, scores.gallery_meta))
     if probe is not None and gallery is not None:
         codes = Codes(probe, gallery, "session")
@@ -133,7 +133,7 @@ def count_by_subject(
     fusion: str | None = None,
     progress: Progress | None = None,
 ) -> SubjectTally:
-    """Count verification attempts by subject, in one look at the scores.
+    """Count verification attempts by subject, in one pass over the scores.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def count_by_subject(
 
 
 def rows_per_chunk(scores: Scores) -> int:
-    """Return the number of rows added up in order, which depends only on the shape.
+    """Return the number of rows added up in order; it depends only on the shape.
 
     Of streamed embeddings they are those of one matrix product.
     """

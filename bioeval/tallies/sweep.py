@@ -1,4 +1,4 @@
-"""One sweep for all tasks, where the scores allow it: finite, and with labels.
+"""One sweep for all tasks, of finite scores with labels.
 
 Floats that lie in memory are swept where they are. What a mask, the metadata, or NaN leave out, and
 other dtypes, is swept in the blocks that the general kernels count. These count all else, block by
@@ -222,7 +222,7 @@ def _has_parts(scores: Scores, reader: BlockReader, jobs: Sequence[Any]) -> bool
 
 
 def watched(reader: BlockReader, low: int, high: int) -> dict[str, Any]:
-    """Return what a reader saw of failure codes in rows ``low:high``."""
+    """Return the findings of a reader about failure codes in rows ``low:high``."""
     if reader.scores.streams:
         return {}
     watch, rows = reader.watch, slice(low, high)
@@ -616,7 +616,7 @@ class RowSweep:
         return mask
 
     def _copied(self, rows: np.ndarray) -> np.ndarray:
-        """Return copies of rows from all over a mapped file, which would map their neighbours."""
+        """Return copies of rows from all over a mapped file, so that no neighbours are mapped."""
         found = np.empty((len(rows), self.base.shape[1]), dtype=self.dtype)
         for low in range(0, len(rows), PILOT_GROUPS):
             found[low : low + PILOT_GROUPS] = self.base[rows[low : low + PILOT_GROUPS]]

@@ -1,4 +1,4 @@
-"""Symmetric matrices, in which both directions of a pair of templates have one score."""
+"""Symmetric matrices: both directions of a pair of templates have one score."""
 
 from __future__ import annotations
 

@@ -170,6 +170,8 @@ def rate_in(text: str) -> float:
     if percent and not rest:
         return float(Decimal(number) / 100) if number_in(number) else 0.0
     number, slash, whole = text.partition("/")
+    if slash and not number_in(whole):
+        raise ValueError(f"{text!r} divides by 0")
     return number_in(number) / number_in(whole) if slash else number_in(text)
 
 

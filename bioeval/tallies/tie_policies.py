@@ -35,7 +35,7 @@ def check_max_rank(max_rank: int | None, gallery: int | None = None) -> None:
 def rank_weights(
     tally: IdentificationTally, chosen: np.ndarray, ties: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (probe, rank, weight) of the best mates of the chosen probes, which must have one.
+    """Return (probe, rank, weight) of the best mates of the chosen probes; each must have one.
 
     Under every policy but ``"expected"`` a probe has one rank, of weight 1. Under
     ``"expected"``, with ``T`` candidates tied at the best mate's distance of which ``m`` are

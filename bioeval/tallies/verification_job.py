@@ -111,7 +111,7 @@ class VerificationJob:
 
     @property
     def drawn(self) -> list[np.ndarray]:
-        """The claims as probes and claimed groups, which may be drawn; empty for all."""
+        """The claims, perhaps drawn, as probes and claimed groups; empty for all."""
         known = [claims for claims in (self.claims, self.unenrolled_probes) if claims is not None]
         return [side for claims in known for side in claims]
 

@@ -9,14 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bioeval.base.errors import DataError, counted, printable
-from bioeval.results.counters import Count, amount_text, counter_text, counts_text, total
 from bioeval.results.explanation import (
     GENUINE,
     IMPOSTOR,
     LEFT_OUT,
+    Count,
     Entry,
     RowExplanation,
     TaskExplanation,
+    amount_text,
+    counter_text,
+    counts_text,
+    total,
 )
 
 #: Longer lists are shortened: their first places, and the genuine ones, as many as that, stay.
@@ -76,7 +80,7 @@ class ShownList:
     @property
     def heads(self) -> tuple[str, ...]:
         """The headings of the tasks' columns."""
-        return tuple(head_of(task) for task in self.tasks)
+        return tuple(_ROLES.get(task.role) or _HEADS[task.task] for task in self.tasks)
 
     @property
     def accepted(self) -> int | None:
@@ -88,11 +92,6 @@ class ShownList:
     def conditional(self) -> bool:
         """Whether the counters of entries depend on a threshold that is not given."""
         return any(task.conditional for task in self.tasks)
-
-
-def head_of(task: TaskExplanation) -> str:
-    """Return a short name of a task, with its role."""
-    return _ROLES.get(task.role) or _HEADS[task.task]
 
 
 def lists_of(explained: RowExplanation, shorten: bool = True) -> list[ShownList]:
@@ -113,7 +112,7 @@ def lists_of(explained: RowExplanation, shorten: bool = True) -> list[ShownList]
 
 
 def _same_list(first: TaskExplanation, other: TaskExplanation) -> bool:
-    """Whether a task uses the list of another, which may hold more entries."""
+    """Whether a task uses the list of another, perhaps with more entries."""
     if first.unit != other.unit or "reid" in (first.task, other.task):
         return False
     if {e.column for e in first.entries} != {e.column for e in other.entries}:

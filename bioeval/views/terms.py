@@ -80,6 +80,10 @@ class TermTranslator:
         pattern, found = _TRANSLATED[self.task_of(text)]
         return pattern.sub(lambda match: _as_begun(found[match[0].lower()], match[0]), text)
 
+    def of_list(self, text: str) -> str:
+        """Return a text in these terms, each part between commas with rates of its own task."""
+        return ", ".join(map(self, text.split(", ")))
+
     def task_of(self, text: str) -> str:
         """Return the task that the rates of a text are from."""
         found = _OF_IDENTIFICATION.search(text)

@@ -148,7 +148,7 @@ def test_scores_of_the_wrong_kind_are_doubted_before_any_answer(files, capsys):
         np.savetxt("who.csv", scores.probe_labels, "%d", header="subject", comments="")
     given = ["--labels", "who.csv"]
     for words, answer in (
-        (["threshold", "x.npy", "--target", "far=1%", "--repeats", "1"], "Install"),
+        (["threshold", "x.npy", "--target", "far=1%", "--repeats", "1"], "FAR, %"),
         (["compare", "x.npy", "y.npy", "--replicates", "100"], "FRR at FAR"),
     ):
         assert main([*words, *given]) == 0
@@ -170,6 +170,7 @@ def test_rates_and_confidences_in_per_cent(files, capsys):
     assert "a number between 0 and 1 (0.95 or 95%)" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_page_of_folds_needs_no_option(files, capsys):
     assert main(["report", "a.npz", "--protocol", "course-kfold", "--out", "kf.html"]) == 0
     with open("kf.html", encoding="utf-8") as page:

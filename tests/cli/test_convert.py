@@ -91,7 +91,7 @@ def test_embeddings_become_distances():
 def test_top_k_lists():
     lists = be.TopKScores([[0, 1]], ["a"], ["a", "b"])
     assert losses(lists, "x.npz") == []
-    with pytest.raises(be.ProtocolError, match="a matrix all others"):
+    with pytest.raises(be.ProtocolError, match="all else needs a matrix"):
         be.save(lists, "x.csv")
     assert not list(Path().iterdir())
 
@@ -158,8 +158,8 @@ def test_what_is_there_stays_unless_forced(here, capsys):
         (["a.npz", "nowhere/b.npz"], "there is no folder"),
         (["none.npz", "b.npz"], "no such file"),
         (["p.npz", "b.npy"], "a list of pairs is not a matrix"),
-        (["odd.npz", "b.csv"], "probe label 0 is '', which CSV would not give back"),
-        (["oddp.npz", "b.csv"], "subject_b 1 is ' c', which CSV would not give back"),
+        (["odd.npz", "b.csv"], "probe label 0 is ''; CSV would change this text"),
+        (["oddp.npz", "b.csv"], "subject_b 1 is ' c'; CSV would change this text"),
         (["a.npz"], "expected DATA and OUT, or --list"),
     ],
 )

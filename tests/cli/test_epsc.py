@@ -43,5 +43,5 @@ def test_sets_without_attacks_are_named(sets, tmp_path, capsys):
     be.save(be.simulate(10, 3), tmp_path / "plain.npz")
     assert main(["epsc", "--dev", sets[0], "--test", str(tmp_path / "plain.npz")]) == 2
     said = capsys.readouterr().err
-    assert "'attack', which is not in the probe metadata" in said
+    assert "'attack', but the probe metadata" in said
     assert said.count("\n") == 1

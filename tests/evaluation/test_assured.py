@@ -69,6 +69,7 @@ def test_means_without_each_person_and_replicates_are_those_of_the_twin(
 
 @pytest.mark.parametrize("assurance", ["estimated", "guaranteed"])
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.cases(2)
 def test_the_threshold_is_that_of_the_definition(seed, assurance):
     """Every attainable threshold is looked at in turn, from the strictest on."""
     scores, target = unequal(seed, people=16), 0.3

@@ -21,7 +21,7 @@ import bioeval as be
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
 from bioeval.cli import main
 from bioeval.evaluation import log_odds
-from bioeval.results.calibration import LOG_ODDS
+from bioeval.evaluation.calibration import LOG_ODDS
 from bioeval.scores import blocks
 
 PRIORS, COSTS = (0.5, 0.1, 0.01), (2.0, 1.0)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from strategies import examples_of
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -466,7 +467,7 @@ def test_masks_orders_cards_and_lists():
         be.check_data(be.TopKScores([[0, 1]], ["a"], ["a", "b"]))
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples_of(25))
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans(), st.sampled_from(["C", "F"]))
 def test_a_pass_counts_what_is_there(seed, square, masked, order):
     rng = np.random.default_rng(seed)

@@ -38,7 +38,7 @@ def discards(draw):
 ZEROS = cases.Case(np.zeros((3, 3), np.float16), ["a"] * 3, None, "similarity", "raise")
 
 
-@settings(max_examples=20)
+@settings(max_examples=cases.examples_of(20))
 @given(drawn=discards(), fusion=st.one_of(st.none(), st.sampled_from(cases.FUSIONS)))
 @example(drawn=(ZEROS, [0.0] * 3, [0.0] * 3, 5e-324), fusion=None)
 def test_discarding_is_as_defined(drawn, fusion):
@@ -119,7 +119,7 @@ def test_qualities_as_text_and_as_a_column(scores):
         (
             "sharp",
             {},
-            "'sharp', which is not in the metadata; probes and gallery have no column in common",
+            "'sharp', but the metadata have no such column; probes and gallery have no column in",
         ),
         ([math.nan] * 200, {}, "200 missing values"),
         (["a"] * 200, {}, "quality is 'a' at position 0"),

@@ -31,7 +31,7 @@ def attacked(draw, kind):
     return case, species
 
 
-@settings(max_examples=40)
+@settings(max_examples=cases.examples_of(40))
 @given(
     data=st.data(),
     kind=st.sampled_from(("distance", "similarity")),
@@ -126,7 +126,7 @@ def test_wrong_options_are_named(sets, options, message):
 
 def test_sets_that_cannot_be_used(sets):
     without = be.simulate(10, 3)
-    with pytest.raises(DataError, match="'attack', which is not in the probe metadata"):
+    with pytest.raises(DataError, match="'attack', but the probe metadata"):
         be.epsc(sets[0], without)
     other = be.simulate(10, 3, attacks="print=0.5", kind="similarity", model="gaussian-scores")
     with pytest.raises(DataError, match="dev holds distance scores and test similarity scores"):

@@ -38,6 +38,7 @@ def plain(scores: be.Scores) -> be.Scores:
 
 @pytest.mark.parametrize("metric", ["l2", "l1", "linf", "cosine"])
 @pytest.mark.parametrize("confidence", [0.95, 0.8])
+@pytest.mark.cases(4)
 def test_power_laws_are_those_of_the_definition(metric, confidence):
     scores = drawn(seed=1, metric=metric)
     at = near(scores, 0.003, 0.008, 0.02)
@@ -52,6 +53,7 @@ def test_power_laws_are_those_of_the_definition(metric, confidence):
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(1)
 def test_the_pareto_tail_is_that_of_the_definition(kind):
     scores = plain(drawn(seed=2))
     at = near(scores, 0.005, 0.01, 0.02)
@@ -244,6 +246,7 @@ def test_scale_does_not_matter_and_limits_enclose(seed, factor):
 
 
 @pytest.mark.parametrize("kind", ["natural", "distance", "similarity"])
+@pytest.mark.cases(2)
 def test_what_is_drawn_is_the_model_and_what_was_measured(kind):
     scores = drawn(people=30, seed=3)
     if kind != "natural":

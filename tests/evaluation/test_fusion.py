@@ -166,7 +166,7 @@ def test_pairs_and_selections_and_masks():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "product"}, 'needs normalise="min-max"'),
+        ({"method": "product"}, 'expected normalise="min-max"'),
         ({"method": "weighted"}, "weights is missing"),
         ({"weights": {"a": 1, "b": 1}}, "weights is given"),
         ({"method": "weighted", "weights": {"a": 1}}, "none for 'b'"),
@@ -251,7 +251,7 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     for options, message in (
         (["--out", "fused.npz"], "would be replaced"),
         (["--weights", "face=x", "--method", "weighted"], "expected NAME=NUMBER"),
-        (["--method", "product"], "--method product needs --normalise min-max"),
+        (["--method", "product"], "expected --normalise min-max"),
         (["--name", "a"], "--name is given 1 times"),
         (["--train", "face.npz"], "--train is given 1 times"),
     ):

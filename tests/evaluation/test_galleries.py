@@ -117,7 +117,7 @@ def test_one_gallery_is_said_to_be_one():
 def test_galleries_that_cannot_be_taken_apart():
     scores = two_galleries()
     for call in (be.tally, be.summary):
-        with pytest.raises(be.ProtocolError, match="averages over several galleries, which be.ev"):
+        with pytest.raises(be.ProtocolError, match="averages over several galleries; use be.ev"):
             call(scores, "ijbc-1n")
     scores.gallery_meta["gallery"][:3] = "a/b"[:2]
     with pytest.raises(be.DataError, match="name a gallery 'a/'; expected different words"):

@@ -9,6 +9,7 @@ from functools import reduce
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from strategies import examples_of
 
 import bioeval as be
 from bioeval.protocol import load
@@ -68,7 +69,7 @@ def same(union: be.Tally, whole: be.Tally) -> None:
 
 
 @given(seed=st.integers(0, 2**20), layout=st.sampled_from(LAYOUTS), ties=st.sampled_from(TIES))
-@settings(max_examples=40)
+@settings(max_examples=examples_of(40))
 def test_any_columns_at_any_site(seed, layout, ties):
     """Templates of a subject may be at two sites; mates of a probe at one or none."""
     scores = draw(seed, layout, kind=("distance", "similarity")[seed % 2])

@@ -171,6 +171,7 @@ def test_points_do_not_depend_on_the_thresholds(people):
 
 
 @pytest.mark.parametrize("fusion", ["min", "mean", "kth:2"])
+@pytest.mark.cases(1)
 def test_drawn_galleries_agree_with_all(people, fusion):
     sizes = [2, 3]
     exact = be.gallery_templates(people, sizes, fusion=fusion)
@@ -192,6 +193,7 @@ def test_drawn_galleries_agree_with_all(people, fusion):
     np.testing.assert_array_equal(found.far, drawn.far[1])
 
 
+@pytest.mark.slow
 def test_the_standard_error_is_that_of_the_draws(people):
     """Means of many seeds spread as the standard error of each says."""
     given_ = {"sampling": 10, "thresholds": [3.5, 4.5]}

@@ -302,6 +302,7 @@ def appended(scores: be.Scores, queries: be.Scores) -> be.Scores:
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("variant", ["paper", "reference"])
 @pytest.mark.parametrize("convention", ["market1501", "vehicleid", "cuhk03"])
+@pytest.mark.cases()
 def test_open_queries_are_as_rows_that_are_appended(kind, variant, convention):
     scores = searched() if kind == "distance" else searched(sign=-1, kind=kind)
     queries = others_of(scores, [1, 2, 2, -1, 0, 77, 77])  # labels that the gallery has, and junk

@@ -31,6 +31,7 @@ def larger_is_better(measure):
 
 @pytest.mark.parametrize("confidence", [0.9, 0.95])
 @pytest.mark.parametrize("margin", [0.002, 0.02, 0.04, 0.07])
+@pytest.mark.cases(4)
 def test_the_intervals_of_the_comparison_decide(systems, confidence, margin):
     """Both are read from the interval of twice the error probability, in both directions."""
     for pair in (systems, systems[::-1]):

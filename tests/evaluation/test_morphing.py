@@ -8,6 +8,7 @@ import naive_morphing as slow
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from strategies import examples_of
 
 import bioeval as be
 
@@ -30,7 +31,7 @@ def cases(draw):
     return probes, morphs, [np.array(x) for x in systems]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples_of(100))
 @given(cases(), st.sampled_from(["distance", "similarity"]), st.sampled_from([0.5, 1.0, 2.5]))
 def test_morphing_is_the_twin(case, kind, at):
     probes, morphs, matrices = case

@@ -277,7 +277,7 @@ def test_the_command_with_re_identification(tmp_path, capsys):
     assert re.search(r"mAP.*mReP.*mFR", capsys.readouterr().out, re.S)
     assert main([*args[:4], "--budget", "7"]) == 2
     assert (
-        "--budget is an option of mFR, which needs a card: give --reid" in capsys.readouterr().err
+        "--budget is an option of mFR, and mFR needs a card: give --reid" in capsys.readouterr().err
     )
 
 
@@ -363,7 +363,7 @@ def test_wrong_input_is_refused():
     with pytest.raises(DataError, match="interval is 'wilson'"):
         be.over_time(drifting(), interval="wilson")
     lacking = be.Scores([[1.0]], [0], [0], probe_meta={"seen_at": [1]})
-    with pytest.raises(DataError, match="needs enrolled_at"):
+    with pytest.raises(DataError, match="no enrolled_at"):
         be.ageing(lacking)
     with pytest.raises(DataError, match="all are missing"):
         be.over_time(be.Scores([[1.0]], [0], [0], probe_meta={"seen_at": [np.nan]}), threshold=1)

@@ -299,6 +299,7 @@ CARDS = ("market1501", "market1501-original", "vehicleid", "gom-market1501")
 @pytest.mark.parametrize("card", CARDS)
 @settings(max_examples=5)
 @given(seed=st.integers(0, 2**32), least=st.sampled_from((0, 3, 6)))
+@pytest.mark.cases(2)
 def test_shared_means_over_queries_are_bounded(card, seed, least):
     whole = be.tally(queries(seed), card)
     shared = whole.share(max_rank=8, min_count=least)
@@ -316,6 +317,7 @@ def test_shared_means_over_queries_are_bounded(card, seed, least):
 
 @pytest.mark.parametrize("card", CARDS)
 @pytest.mark.parametrize("least", [0, 4])
+@pytest.mark.cases(4)
 def test_shared_queries_merge(card, least, tmp_path):
     scores = queries(3)
     given = {"normalize": (0.0, 20.0)} if card.startswith("gom") else {}
@@ -358,7 +360,7 @@ def test_gom_is_shared_at_some_thresholds():
 def test_weights_of_matches_do_not_fold():
     scores = queries(1)
     for card in ("open-reid", "cuhk03"):
-        with pytest.raises(be.ProtocolError, match="has weights of matches, which do not fold"):
+        with pytest.raises(be.ProtocolError, match="has weights of matches; they do not fold"):
             be.tally(scores, card).share()
     few = scores.select(probes=np.flatnonzero(scores.probe_labels < 1))
     with pytest.raises(be.DataError, match="queries with a match, fewer than 5"):

@@ -89,6 +89,7 @@ OPEN = {
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("labels", ["numbers", "names"])
+@pytest.mark.cases()
 def test_partitions_of_one_set_of_templates(dtype, kind, labels):
     scores = scores_of(dtype, kind, labels=labels)
     sets = [x for x in drawn(scores, 18) if x[0] is x[1]]
@@ -100,6 +101,7 @@ def test_partitions_of_one_set_of_templates(dtype, kind, labels):
 @pytest.mark.parametrize("dtype", DTYPES[:3])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("nan", ["reject", "exclude"])
+@pytest.mark.cases()
 def test_failed_and_infinite_comparisons(dtype, kind, nan):
     scores = scores_of(dtype, kind, nan, failed=300)
     sets = [x for x in drawn(scores, 24) if x[0] is x[1]]
@@ -112,6 +114,7 @@ def test_failed_and_infinite_comparisons(dtype, kind, nan):
 @pytest.mark.parametrize("ties", ["pessimistic", "optimistic", "stable", "expected"])
 @pytest.mark.parametrize("unit", ["template", "subject"])
 @pytest.mark.parametrize("impostors", ["auto", "unenrolled", "leave-subject-out", "both"])
+@pytest.mark.cases()
 def test_probes_and_galleries_by_every_rule(square, ties, unit, impostors):
     if square and impostors in ("unenrolled", "both"):
         return

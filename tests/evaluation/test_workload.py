@@ -139,7 +139,7 @@ def test_what_is_refused():
         ([0.1, 0.1], {}, "rates is list"),
         (ds, {}, "none is given of threshold and far_target"),
         (ds, {"threshold": 1.0, "far_target": 0.1}, "both are given"),
-        (ds, {"threshold": 1.234}, "not among the"),
+        (ds, {"threshold": 1.234}, "expected one of the"),
         (ds, {"far_target": 0.5}, r"the nearest is far=0.1; evaluate with far_targets=\[0.5\]"),
         (ds, {"far_target": 0.1, "confidence": 0.9}, "the intervals of the results have 0.95"),
         (be.closed_set(be.simulate(10, 3)), {}, "not a result of be.verification or be.open_set"),

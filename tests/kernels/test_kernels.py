@@ -20,7 +20,7 @@ import pytest
 from twins import assert_all_tasks, assert_verification, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.kernels import count, fuse, hull, label_medians, ranks, sweep
+from bioeval.kernels import count, few, fuse, hull, label_medians, ranks, sweep
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import guide_to
@@ -35,6 +35,19 @@ CASES = [
     for seed in range(12)
     for dtype in ("float64", "float32")
 ]
+
+
+@pytest.fixture(autouse=True, params=["compiled", "numpy"])
+def by_numpy(request, monkeypatch):
+    """Each kernel compiled, and by NumPy where it has a twin of few numbers."""
+    if request.param == "numpy":
+        monkeypatch.setattr(few.FewByNumpy, "__call__", twin_where_few)
+    else:
+        monkeypatch.setattr(few, "CALLS", 0)
+
+
+def twin_where_few(kernel, *args):
+    return (kernel.twin if kernel.numbers(*args) <= few.FEW else kernel.kernel)(*args)
 
 
 class Case:
@@ -416,7 +429,8 @@ def test_all_kernels_together(dtype, kind, failed):
 
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="this is the run without the compiler")
 @pytest.mark.slow
-def test_the_kernels_give_the_same_without_the_compiler():
+@pytest.mark.parametrize("by_numpy", ["compiled"], indirect=True)
+def test_the_kernels_give_the_same_without_the_compiler(by_numpy):
     given = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(Path(__file__))]
     done = subprocess.run(
         given,

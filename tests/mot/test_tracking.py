@@ -492,7 +492,7 @@ def test_what_a_folder_lacks(folders):
         be.tracking(truth, result)
     with pytest.raises(be.DataError, match="truth has several files and result is a single one"):
         be.tracking(truth, result / "b.txt")
-    with pytest.raises(be.DataError, match="frames has 'wlk', .* Did you mean 'walk'"):
+    with pytest.raises(be.DataError, match="frames has 'wlk'; .* Did you mean 'walk'"):
         be.tracking(truth, {"walk": RESULT, "b": RESULT[:1]}, frames={"wlk": 3})
     (truth / "b" / "seqinfo.ini").write_text("[Sequence]\nseqLength = ten\n")
     with pytest.raises(be.DataError, match=r"seqinfo.ini: seqLength = ten; expected a whole"):

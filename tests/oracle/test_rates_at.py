@@ -40,7 +40,7 @@ def split(case: own.Case, grid: np.ndarray, asked: np.ndarray) -> tuple[np.ndarr
     return asked[~outside], asked[outside]
 
 
-@settings(max_examples=20)
+@settings(max_examples=own.examples_of(20))
 @given(looked_up())
 def test_counts_are_those_of_threshold_used_and_rates_lie_in_the_bracket(drawn):
     case, grid, asked = drawn
@@ -89,7 +89,7 @@ def test_counts_are_those_of_threshold_used_and_rates_lie_in_the_bracket(drawn):
         np.testing.assert_array_equal(found[rate].values[free], true[rate].values[free])
 
 
-@settings(max_examples=15)
+@settings(max_examples=own.examples_of(15))
 @given(looked_up())
 def test_open_set_is_counted_at_the_threshold_and_looked_up_by_the_same_rule(drawn):
     case, grid, asked = drawn

@@ -405,6 +405,7 @@ def test_the_numbers_of_the_page(folder):
 
 
 @pytest.mark.parametrize("name", [x for x in CASES if not x.startswith("ties")])
+@pytest.mark.cases(4)
 def test_published_numbers_are_found_by_the_names_of_their_cards(folder, name):
     """The mAP of each reference program, printed to two digits, names its card or departure."""
     scores, found = load(folder, name)

@@ -6,12 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
+from result_text import as_text
 
 import bioeval as be
 from bioeval import protocol
 from bioeval.base.errors import ProtocolError
 from bioeval.protocol.pairs import with_pairs
-from bioeval.views.tables import as_text
 
 RNG = np.random.default_rng(11)
 

@@ -231,7 +231,7 @@ def test_a_part_of_the_queries():
         ([[0, 3]], {}, "1 indices are outside of 0..2, the first is 3 in list 0; .* begin with 1"),
         ([[0, -2]], {}, "the first is -2 in list 0$"),
         ([[1, 1]], {}, "1 lists hold an entry twice, the first is list 0 with 1"),
-        ([[-1, 1]], {}, "list 0 goes on after a -1"),
+        ([[-1, 1]], {}, "list 0 has entries after -1"),
         ([0, 1], {}, r"shape \(2,\) and dtype int64; expected integers \(queries, K\)"),
         ([[0.5, 1]], {}, "dtype float64; expected integers"),
         ([[0, 1]], {"distances": [[1.0]]}, r"shape \(1, 1\); expected \(1, 2\)"),

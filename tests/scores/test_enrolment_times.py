@@ -270,7 +270,7 @@ def test_the_command_line_and_a_card(tmp_path, capsys):
         ({"enrolled_at": [5, 6], "withdrawn_at": [5, 5]}, "1 templates are withdrawn.* row 1"),
         ({"enrolled_at": [2**53 + 1, 1], "seen_at": [0.5, 1]}, r"times beyond 2\*\*53"),
         ({"seen_at": np.array([1, 2], "M8[ns]")}, "row 0 .* whole microseconds"),
-        ({"session": [1, 2]}, "needs the metadata enrolled_at or withdrawn_at"),
+        ({"session": [1, 2]}, "expected the metadata enrolled_at or withdrawn_at"),
     ],
 )  # fmt: skip
 def test_wrong_times_are_refused(meta, message):

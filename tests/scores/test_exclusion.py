@@ -173,9 +173,11 @@ def test_the_command_line_excludes(tmp_path, capsys):
 
 def test_wrong_columns_are_refused():
     d = np.ones((2, 2))
-    with pytest.raises(DataError, match="'session', which is not in the probe metadata; there are"):
+    with pytest.raises(
+        DataError, match="'session', but the probe metadata have no such column; there are"
+    ):
         be.Scores(d, [1, 2], exclude=("session",))
-    with pytest.raises(DataError, match="not in the gallery metadata"):
+    with pytest.raises(DataError, match="the gallery metadata have no such column"):
         be.Scores(d, [1, 2], [1, 2], probe_meta={"camera": [1, 2]}, exclude=("camera",))
     mask = np.array([[0, 1], [1, 0]])
     with pytest.raises(DataError, match="exclude needs labels"):

@@ -145,7 +145,7 @@ def test_words_for_missing_are_labels_like_any_other():
 
 @pytest.mark.parametrize("labels", [[[1], [2]], [[1, 2], [1, 2]], [{1}, {2}], [{}, {}], ["a", [1]]])
 def test_labels_that_are_not_hashable_are_refused(labels):
-    with pytest.raises(be.DataError, match="the label .* is a .*, which is not hashable"):
+    with pytest.raises(be.DataError, match="the label .* is a .*; expected a hashable label"):
         square(labels)
 
 

@@ -86,7 +86,7 @@ def test_what_is_left_out_is_said():
     said = be.verification(found).warnings
     assert "1 pair is listed again with the same score, and each counts once" in said
     assert '1 comparison of a template with itself is left out; `keep="self"` counts them' in said
-    assert "of 2 pairs 1 is listed in both orders, which are two attempts" in said
+    assert "of 2 pairs 1 is listed in both orders and count as two attempts" in said
     once = be.Scores.from_pairs([0.1, 0.7, 0.7], [1, 0, 0], templates=PAIRS[:2] + PAIRS[4:],
                                 unordered=True)  # fmt: skip
     assert (
@@ -103,7 +103,7 @@ def test_numbers_of_pairs_in_errors():
     many = [("a", x) for x in "bcdef"] * 2
     said = fails(np.arange(10.0), [True] * 5 + [False] * 5, many)
     assert said.startswith("5 pairs are both genuine and impostor: 'a' and 'b' (pairs 0 and 5), ")
-    assert "'a' and 'd' (pairs 2 and 7) and others; correct the list" in said
+    assert "'a' and 'd' (pairs 2 and 7) and others; give each pair" in said
     said = fails(np.arange(10.0), [True] * 10, many)
     assert "5 pairs are listed more than once with different scores: 'a' and 'b' (pairs 0" in said
     assert "(pairs 0 and 5: 0.0 and 5.0)" in said and 'give keep="repeated"' in said
@@ -125,7 +125,7 @@ def test_numbers_of_pairs_in_errors():
 def test_rounding_between_both_orders():
     pairs = [("a", "b"), ("b", "a"), ("a", "c")]
     found = be.Scores.from_pairs([1.0, 1 + 1e-6, 5], [1, 1, 0], templates=pairs, unordered=True)
-    assert found.values.tolist() == [1, 5] and "differs by rounding alone" in found.remarks[0]
+    assert found.values.tolist() == [1, 5] and "differ by rounding alone" in found.remarks[0]
     with pytest.raises(be.DataError, match="different scores"):
         be.Scores.from_pairs([1.0, 1 + 1e-4, 5], [1, 1, 0], templates=pairs, unordered=True)
 

@@ -390,7 +390,7 @@ def test_values_that_are_no_matrix_of_numbers_are_refused(values, match):
             {"probe_labels": list("abc"), "gallery_labels": list("ab")},
             "gallery_labels has 2 labels, but the scores have 4 columns",
         ),
-        ({"probe_labels": list("abc")}, r"shape \(3, 4\), which is not square"),
+        ({"probe_labels": list("abc")}, r"shape \(3, 4\); without gallery_labels"),
         ({}, "probe_labels is missing"),
         ({"gallery_labels": list("abcd")}, "probe_labels is missing"),
         (
@@ -800,7 +800,7 @@ def test_pairs_are_single_template_attempts(dtype, kind):
 def test_pairs_support_verification_alone():
     pairs = be.Scores.from_pairs([0.1, 0.2], [True, False])
     for task in (be.open_set, be.closed_set, be.ranks):
-        with pytest.raises(be.ProtocolError, match="fixed pairs, which support verification"):
+        with pytest.raises(be.ProtocolError, match="fixed pairs, for verification"):
             task(pairs)
     for options in ({"templates": "multi"}, {"claims": ["a", "b"]}):
         with pytest.raises(be.ProtocolError, match="fixed pairs"):

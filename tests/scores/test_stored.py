@@ -303,7 +303,7 @@ def test_a_limit_too_small_for_the_footer_of_parquet_says_so(tmp_path, monkeypat
     table = pa.table([pa.array(labels), *map(pa.array, d.T)], names=names)
     parquet.write_table(table, tmp_path / "x.parquet", row_group_size=5)
     scores = be.load(tmp_path / "x.parquet", kind="distance")
-    with pytest.raises(be.DataError, match="memory_limit is 90 MiB.*fewer groups would") as found:
+    with pytest.raises(be.DataError, match="memory_limit is 90 MiB.*fewer groups need") as found:
         be.evaluate(scores.within("90 MiB"))
     least = re.search(r"at least ([\d.]+ .iB)", str(found.value))
     assert least is not None

@@ -173,6 +173,7 @@ def tiled(metric, dtype, gallery=False, n=150):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("gallery", [False, True], ids=["square", "gallery"])
+@pytest.mark.cases()
 def test_a_distance_is_the_same_in_any_rows(metric, dtype, gallery, monkeypatch):
     """To the last bit, whatever is read, in which order, and with any room for tiles."""
     monkeypatch.setattr(embeddings, "TILE", 32)
@@ -216,6 +217,7 @@ def test_tiles_are_kept_for_the_rows_below(monkeypatch):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.cases(2)
 def test_streamed_results_are_those_of_the_matrix_in_tiles(dtype, shuffled, monkeypatch):
     monkeypatch.setattr(embeddings, "TILE", 64)
     rng = np.random.default_rng(4)

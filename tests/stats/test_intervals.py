@@ -405,7 +405,7 @@ def test_options_that_cannot_be_are_refused(scores, options, says):
 
 @pytest.mark.slow
 def test_the_table_shows_intervals_and_says_how_they_were_found(scores):
-    from bioeval.views.tables import as_text
+    from result_text import as_text
 
     tree = be.evaluate(scores, interval="subject-bootstrap", replicates=300, confidence=0.9)
     text = as_text(tree, 100)

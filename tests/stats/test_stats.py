@@ -14,8 +14,7 @@ import bioeval as be
 from bioeval import stats
 from bioeval.base.random import seed_sequence
 from bioeval.scores.provenance import disjoint_pairs
-from bioeval.stats.analytic import variance
-from bioeval.stats.bootstrap import confidence_limits, open_limits, quantiles
+from bioeval.stats.bootstrap import confidence_limits, open_limits, quantiles, variance
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, subject_weights
 from bioeval.tallies.pair_counts import PairCounts, listed_tables

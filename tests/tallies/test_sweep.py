@@ -189,6 +189,7 @@ def test_gaps_and_other_dtypes_are_swept(name, dtype, kind, monkeypatch):
 @pytest.mark.parametrize(
     "name", ["mask", "mask over nan", "nan", "session", "select", "square", "read-only"]
 )
+@pytest.mark.cases()
 def test_what_is_left_out_in_the_kernel_and_in_blocks_is_the_same(
     name, kind, threads, monkeypatch, tmp_path
 ):

@@ -85,6 +85,7 @@ def test_few_thresholds_make_no_histogram(scores):
     assert "Genuine scores" in text and "Attack scores" in text
 
 
+@pytest.mark.cases(1)
 def test_the_page_has_the_three_classes(result, tmp_path):
     be.report(result, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -93,6 +94,7 @@ def test_the_page_has_the_three_classes(result, tmp_path):
     assert 'data-plot="iapar"' in text and 'data-plot="attack_scores"' not in text
 
 
+@pytest.mark.cases(1)
 def test_plots_of_vulnerability_are_saved(result, tmp_path):
     names = {path.stem for path in be.plot.save_all(result, None, tmp_path)}
     assert {"attack-det", "iapar", "attack-scores"} <= names

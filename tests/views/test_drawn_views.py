@@ -8,11 +8,11 @@ import json
 import numpy as np
 import pytest
 import xarray as xr
+from result_text import as_text
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.views.tables import as_text
 
 
 @pytest.fixture(scope="module")

@@ -516,7 +516,7 @@ def test_thresholds_of_different_kinds_share_no_axis(single, similarity, scores)
     other = be.verification(similarity)
     with pytest.raises(be.DataError, match="'a' holds distances, 'b' holds similarities"):
         plot.error_rates({"a": single, "b": other})
-    with pytest.raises(be.DataError, match="no axis in common"):
+    with pytest.raises(be.DataError, match="no common axis"):
         plot.score_distributions({"a": scores, "b": similarity})
     draw(plot.roc({"a": single, "b": other}, log=True))
 

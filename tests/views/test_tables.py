@@ -8,12 +8,13 @@ import re
 import numpy as np
 import pytest
 import xarray as xr
+from result_text import as_text
 from rich.console import Console
 
 import bioeval as be
 from bioeval.results.words import threshold_text as threshold
 from bioeval.tallies.points import per_cent
-from bioeval.views.tables import ResultTable, as_text, datasets
+from bioeval.views.tables import ResultTable, datasets
 from bioeval.views.tables.layout import fvc_name
 from bioeval.views.tables.sections import fusion_in_words
 from bioeval.views.terms import in_terms
@@ -132,11 +133,13 @@ def test_points_stand_below_each_other():
 
 def test_rows_of_open_set():
     text = as_text(open_set())
-    assert "N = 60 subjects (59 for impostors), ranks count templates, pessimistic ties" in text
+    said = " ".join(text.split())
+    assert "N = 60 subjects (59 for impostors: without their own), ranks count templates" in said
+    assert "pessimistic ties (of equal scores the mate ranks last)" in said
     assert row(text, "DIR at FAR <= 1 %") == "DIR at FAR <= 1 %, rank 1 50.00 % 249 200 60"
     assert row(text, "EER") == "EER, rank 1 n/a 249 200 60"
     many = open_set().assign_attrs(genuine_gallery_subjects=2000, impostor_gallery_subjects=1999)
-    assert "N = 2,000 subjects (1,999 for impostors), ranks" in as_text(many)
+    assert "N = 2,000 subjects (1,999 for impostors: without their own), ranks" in as_text(many)
     unknown = open_set().assign_attrs(
         genuine_gallery_subjects=0, impostor_gallery_subjects=0, gallery_templates=20
     )
@@ -202,7 +205,7 @@ def test_unknown_subjects_have_no_column():
 def test_one_is_no_plural():
     text = as_text(be.evaluate(be.Scores(np.ones((2, 2)), ["ann", "ann"])))
     assert "2 templates of 1 subject, all against all" in text
-    assert "N = 1 subject (0 for impostors)" in text
+    assert "N = 1 subject (0 for impostors: without their own)" in text
     assert "1 subjects" not in text
     assert "1 pair\n" in as_text(be.verification(be.Scores.from_pairs([1.0], [True])))
 

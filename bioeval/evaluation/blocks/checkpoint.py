@@ -1,4 +1,4 @@
-"""A folder that keeps the counts of finished blocks, from which an evaluation goes on.
+"""A folder with the counts of finished blocks; an interrupted evaluation continues from them.
 
 Blocks are counted again only where their counts are missing. The data are the same ones by the
 digest of every block of scores, taken when it is counted and again when its counts are used.
@@ -55,7 +55,7 @@ def digest_of_rows(scores: Scores, low: int, high: int) -> str:
 
 
 def digests_of(scores: Scores) -> dict[str, str]:
-    """Return digests of the scores but the values of a matrix, which have digests by row."""
+    """Return digests of the scores; the values of a matrix have digests by row instead."""
     found = {
         "shape": " x ".join(map(str, scores.shape)),
         "dtype": scores.dtype.name,

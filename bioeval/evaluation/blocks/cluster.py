@@ -21,8 +21,8 @@ from bioeval.base.errors import (
     EngineError,
     MissingDependencyError,
 )
-from bioeval.evaluation.blocks.by_path import FileMissingOnWorker
-from bioeval.evaluation.blocks.sending import (
+from bioeval.evaluation.blocks.sent_work import (
+    FileMissingOnWorker,
     Packed,
     count_rows,
     merge_counts,
@@ -153,7 +153,7 @@ class ClusterExecutor:
         return self._task(merge_counts, f"merge-{packed.token}-{group[0][0]}", found)
 
     def _task(self, function: Callable[..., Any], name: str, *given: Any) -> Future:
-        """Send a task with its arguments, which the scheduler keeps until it is done."""
+        """Send a task with its arguments; the scheduler keeps them until it is done."""
         import dask
 
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 PiB"}):

@@ -38,7 +38,7 @@ def row_ranges(work: RowWork, workers: int = 4, rows: int | None = None) -> list
 
 
 class Executor(Protocol):
-    """Interface of what computes blocks of rows."""
+    """Interface of engines that compute blocks of rows."""
 
     distributes: bool
 
@@ -52,7 +52,7 @@ class Executor(Protocol):
         """Yield the counts of blocks of rows, in any order."""
 
     def close(self) -> None:
-        """Release what was sent."""
+        """Release the data sent."""
 
 
 class LocalExecutor:
@@ -87,7 +87,7 @@ class BlockEngine:
         self.distributes = executor.distributes
 
     def close(self) -> None:
-        """Release the checkpoint and what was sent."""
+        """Release the checkpoint and the data sent."""
         self.executor.close()
         if self.checkpoint is not None:
             self.checkpoint.close()

@@ -111,7 +111,10 @@ def refusals(folds: list[AssuredFold], unit: str) -> list[str]:
     reasons = [fold.found.reason for fold in folds if fold.found.reason]
     if not reasons:
         return []
+    rates = "the means at assured thresholds are over the others"
+    if len(reasons) == len(folds):
+        rates = "so no rate at assured thresholds was measured on new people"
     return [
-        f"no threshold can be promised in {len(reasons)} of {counted(len(folds), unit + 's')}, "
-        f"which are left out of the means at assured thresholds; in the first {reasons[0]}"
+        f"no threshold can be promised in {len(reasons)} of {counted(len(folds), unit + 's')}; "
+        f"{rates}; in the first {reasons[0]}"
     ]

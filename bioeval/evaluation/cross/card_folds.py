@@ -10,8 +10,8 @@ import xarray as xr
 from bioeval import partition
 from bioeval.base.errors import Argument, DataError, ProtocolError, bad_choice
 from bioeval.evaluation.cross.assured_folds import Assurance
-from bioeval.evaluation.cross.attacked_folds import attacked_scores, require_attacks
 from bioeval.evaluation.cross.evaluation import evaluate_tasks
+from bioeval.evaluation.cross.folds import attacked_scores, require_attacks
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
 from bioeval.evaluation.cross.splits import SplitSides
 from bioeval.partition import ClaimSampler, PredefinedFolds, PredefinedPairFolds
@@ -21,7 +21,7 @@ from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.points import check_far_targets
-from bioeval.tallies.threshold_rules import NO_RULE, Rule, parse_rule
+from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
 
 
 def splitter_of(card: Protocol, scores: Scores) -> Any:
@@ -57,19 +57,14 @@ def _predefined(card: str, column: str | None, scores: Scores) -> Any:
         if scores.pair_folds is None:
             raise DataError(
                 f"protocol {card} takes the folds as given, but these pairs have none; give "
-                "them as Scores.from_pairs(..., folds=), as the array or column fold of a file, "
-                "or as the third of four columns of an array of pairs"
+                "Scores.from_pairs(..., folds=), an array or column fold in the file, or four "
+                "columns of pairs with the fold as the third"
             )
         return PredefinedPairFolds(scores.pair_folds)
     meta = SplitSides(scores).meta
     if column not in meta:
         raise DataError(bad_choice("the metadata column", column, meta))
     return PredefinedFolds(meta[column])
-
-
-def rule_of(threshold: Threshold) -> Rule:
-    """Return the rule of a card's threshold."""
-    return NO_RULE if threshold.rule == NO_RULE.name else parse_rule(threshold.as_rule())
 
 
 def evaluate_folds(
@@ -81,12 +76,12 @@ def evaluate_folds(
     attacked, scores = scores.attacked, compared_scores(scores, card)
     if card.verification is not None and card.verification.attempts is not None:
         raise ProtocolError(
-            f"{Argument('attempts')} does not apply in folds, which divide probes; leave it out, "
-            "or take a card without folds"
+            f"{Argument('attempts')} does not apply in folds, for folds divide probes; leave "
+            "it out, or take a card without folds"
         )
     uncertainty = card.uncertainty or Uncertainty()
     threshold = card.threshold or Threshold()
-    rule = rule_of(threshold)
+    rule = NO_RULE if threshold.rule == NO_RULE.name else parse_rule(threshold.as_rule())
     assurance = Assurance.parse(threshold.assure, threshold.assurance, rule)
     if assurance is not None and card.verification is None:
         raise ProtocolError(

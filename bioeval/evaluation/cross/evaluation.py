@@ -17,12 +17,19 @@ from bioeval.base.random import RandomState
 from bioeval.evaluation.assured import require_named_people
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.cross.assured_folds import Assurance, assured_folds
-from bioeval.evaluation.cross.attacked_folds import (
+from bioeval.evaluation.cross.fitted_systems import (
+    TrainedSystem,
+    TransformedScores,
+    evaluate_fitted,
+)
+from bioeval.evaluation.cross.folds import (
     add_attacks,
     attacked_scores,
+    attempts_by_subject,
+    evaluate_by_parts,
     require_attacks,
+    verify,
 )
-from bioeval.evaluation.cross.by_parts import evaluate_by_parts
 from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
 from bioeval.evaluation.cross.results import Fold, fold_dataset, span
 from bioeval.evaluation.cross.splits import (
@@ -32,10 +39,7 @@ from bioeval.evaluation.cross.splits import (
     SplitSides,
     plan_of_scores,
 )
-from bioeval.evaluation.cross.trained_systems import TrainedSystem, evaluate_trained
-from bioeval.evaluation.cross.transformed_scores import TransformedScores, evaluate_transformed
 from bioeval.evaluation.cross.variables import CROSS
-from bioeval.evaluation.cross.verification_folds import attempts_by_subject, verify
 from bioeval.evaluation.log_odds import transforms_scores
 from bioeval.partition import Experiment
 from bioeval.partition.base import Splitter
@@ -43,8 +47,8 @@ from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.stats.folds import PooledRates
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
-from bioeval.stats.pooled import PooledRates
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
@@ -221,6 +225,8 @@ def cross_evaluate(
     0.0099 0.0059
     """
     rule = NO_RULE if threshold is None else parse_rule(threshold)
+    if far_targets is None and isinstance(splitter, Experiment):
+        far_targets = FAR_TARGETS
     options = FoldOptions(
         task=task,
         rule=rule,
@@ -231,7 +237,7 @@ def cross_evaluate(
         ties=ties,
         impostors=impostors,
         interval=interval,
-        far_targets=_targets(far_targets, splitter),
+        far_targets=None if far_targets is None else check_far_targets(far_targets),
         claims=claims,
         assurance=Assurance.parse(assure, assurance, rule, replicates, random_state),
     )
@@ -254,45 +260,29 @@ def cross_evaluate(
     if assure is not None:
         raise ProtocolError(
             f"{Argument('assure')} is for scores that do not depend on the training part; with "
-            "estimator= they were fitted to its people, whose FAR is not that of others"
+            "estimator= they were fitted to the people of that part, and the FAR of other "
+            "people is another"
         )
     transforms = transforms_scores(estimator)
     if transforms:
         _as_scores(next(iter(data.values()), None) if isinstance(data, Mapping) else data, y, meta)
     _check_choice(splitter, options)
     refuse_engine("estimator")
+    system: TrainedSystem | TransformedScores
     with computed_by(None):  # each fold has scores of its own
         if transforms:
-            return _evaluate_transformed(data, splitter, estimator, options, confidence, progress)
-        system = TrainedSystem(data, splitter, y, meta, estimator, metric)
-        options = options.with_role(splitter)
-        found, about = evaluate_trained(system, options, progress)
+            system = TransformedScores(data, splitter, estimator)
+            for scores in system.systems.values():
+                check_task(scores, options)
+            if options.task != "verification":
+                options = options.with_role(splitter, system.first)
+        else:
+            system = TrainedSystem(data, splitter, y, meta, estimator, metric)
+            options = options.with_role(splitter)
+        found, about = evaluate_fitted(system, options, progress)
     made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)
-    made.attrs["sizes_are_of"] = "subjects"
+    made.attrs["sizes_are_of"] = system.unit
     note_subjects_in_both([made], system.plan, system, splitter)
-    _note_seen(made, options, estimator)
-    return made
-
-
-def _evaluate_transformed(
-    data: Any,
-    splitter: Any,
-    estimator: Any,
-    options: FoldOptions,
-    confidence: float,
-    progress: Progress | None,
-) -> xr.Dataset:
-    """Evaluate scores that an estimator has transformed."""
-    system = TransformedScores(data, splitter, estimator)
-    for scores in system.systems.values():
-        check_task(scores, options)
-    if options.task != "verification":
-        options = options.with_role(splitter, system.first)
-    found, about = evaluate_transformed(system, options, progress)
-    made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)
-    unknown = are_pairs(system.first) and not system.first.knows_subjects
-    made.attrs["sizes_are_of"] = "pairs" if unknown else "subjects"
-    note_subjects_in_both([made], system.plan, system.sides[0], splitter)
     _note_seen(made, options, estimator)
     return made
 
@@ -361,7 +351,7 @@ def evaluate_tasks(
 def note_subjects_in_both(
     made: Sequence[xr.Dataset],
     plan: SplitPlan,
-    sides: SplitSides | PairSides | TrainedSystem,
+    sides: SplitSides | PairSides | TrainedSystem | TransformedScores,
     splitter: Any,
 ) -> None:
     """Record how many test subjects are also in training parts, and warn if any are.
@@ -394,7 +384,7 @@ def note_subjects_in_both(
 
 
 def _note_seen(made: xr.Dataset, options: FoldOptions, estimator: Any = None) -> None:
-    """Record what can make the rates of seen and of unseen subjects differ, where both are."""
+    """Record why the rates of seen and of unseen subjects may differ if there are both."""
     if "frr_seen" not in made:
         return
     chosen = options.rule.name not in ("fixed", NO_RULE.name)
@@ -430,15 +420,8 @@ def _divided(plan: SplitPlan, sides: SplitSides) -> str:
     )
 
 
-def _targets(far_targets: Sequence[float] | None, splitter: Any) -> np.ndarray | None:
-    """Return the FAR targets of operating points; None where these are not wanted."""
-    if far_targets is None and not isinstance(splitter, Experiment):
-        return None
-    return check_far_targets(FAR_TARGETS if far_targets is None else far_targets)
-
-
 def _check_choice(splitter: Any, options: FoldOptions) -> None:
-    """Raise unless an experiment has a part to choose a threshold on, where one is chosen."""
+    """Raise if an experiment chooses a threshold and has no part to choose it on."""
     if options.task != "closed_set" and options.rule == NO_RULE:
         if options.far_targets is None or options.interval in BOOTSTRAPS:
             raise ProtocolError(
@@ -476,7 +459,7 @@ def _add_tests(
     options: FoldOptions,
     threshold_of: Callable[[Fold], tuple[bool, float]],
 ) -> None:
-    """Add the attempts of all test parts, each at its own threshold, where it has one."""
+    """Add the attempts of all test parts, each at its own threshold if there is one."""
     for place, fold in found.items():
         part = sides.views(plan.split(*place))[1]
         defined, threshold = threshold_of(fold)
@@ -506,7 +489,9 @@ def _as_scores(data: Any, y: Any, meta: Any) -> Scores:
         )
     for name, value, own in (("y", y, "labels"), ("meta", meta, "metadata")):
         if value is not None:
-            raise DataError(f"{name} is given with Scores, which have {own} of their own")
+            raise DataError(
+                f"{name} is given with Scores, but these have {own} of their own; leave {name} out"
+            )
     return data
 
 

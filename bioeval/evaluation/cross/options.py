@@ -62,8 +62,8 @@ class FoldOptions:
             return
         if not isinstance(self.claims, ClaimSampler):
             raise DataError(
-                f"{subject('claims')} is {type(self.claims).__name__}; expected a ClaimSampler, "
-                "which draws claims for each part"
+                f"{subject('claims')} is {type(self.claims).__name__}; expected a "
+                "ClaimSampler, to draw claims for each part"
             )
         if self.interval in BOOTSTRAPS:
             raise ProtocolError(
@@ -75,8 +75,9 @@ class FoldOptions:
         """Raise unless a FAR of all comparisons is assured."""
         if self.task != "verification":
             raise ProtocolError(
-                f"{Argument('assure')} is for the FAR of verification; the task is {self.task}, "
-                "in which the people enrolled in a part decide over all its searches at once"
+                f"{Argument('assure')} is for the FAR of verification; the task is "
+                f"{self.task}: the people enrolled in a part decide over all its searches at "
+                "once"
             )
         if self.claims is not None:
             raise ProtocolError(
@@ -107,7 +108,9 @@ class FoldOptions:
             return replace(self, impostors=splitter.impostors if auto else self.impostors)
         if scores is None:
             return replace(self, impostors=role_of("all-against-all", self.impostors, True))
-        return replace(self, impostors=role_in_all_parts(scores, self.impostors))
+        # In every part: one part may have no probe who is not enrolled.
+        all_enrolled = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
+        return replace(self, impostors=role_of(scores.layout, self.impostors, all_enrolled))
 
 
 def task_in_words(task: str, templates: str) -> str:
@@ -123,9 +126,3 @@ def parse_ranks(ranks: Any) -> np.ndarray:
     if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array) or (array < 1).any():
         raise DataError(f"ranks is {ranks!r}; expected whole numbers from 1 up")
     return np.unique(array).astype(np.int64)
-
-
-def role_in_all_parts(scores: Scores, impostors: str) -> str:
-    """Return which probes are impostors in every part; a part may have no unenrolled one."""
-    all_enrolled = bool(np.isin(scores.codes.probe, scores.codes.gallery).all())
-    return role_of(scores.layout, impostors, all_enrolled)

@@ -16,9 +16,8 @@ from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter
 from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF
-from bioeval.evaluation.cross.counted_parts import PartAttempts, counted_parts
 from bioeval.evaluation.cross.options import TIES, FoldOptions, parse_ranks, task_in_words
-from bioeval.evaluation.cross.parts import FoldSide
+from bioeval.evaluation.cross.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.evaluation.cross.results import dims_of_point
 from bioeval.evaluation.cross.splits import (
     ReducedGalleries,
@@ -384,8 +383,8 @@ def _dataset(
         coordinates["far_target"] = part.targets
     about = BlockReader(scores).about
     mixed = (
-        "some partitions have unenrolled probes, which are the impostors there, and some "
-        'have none; give impostors="leave-subject-out" or "unenrolled" for all'
+        "some partitions have unenrolled probes as impostors, and some have none; give "
+        'impostors="leave-subject-out" or "unenrolled" for all'
     )
     task = task_in_words(part.task, part.templates)
     warnings = [mixed] if len(curves.roles) > 1 else []

@@ -21,9 +21,9 @@ from bioeval.evaluation.cross.options import FoldOptions, task_in_words
 from bioeval.evaluation.cross.variables import CROSS
 from bioeval.partition import Experiment
 from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.results.support import support_warnings
 from bioeval.scores.provenance import Provenance
-from bioeval.stats.pooled import PooledRates
-from bioeval.stats.repeated import nadeau_bengio
+from bioeval.stats.folds import PooledRates, nadeau_bengio
 from bioeval.tallies.by_fold.thresholds import Judged
 from bioeval.tallies.threshold_rules import NO_RULE
 from bioeval.tallies.thresholds import to_user
@@ -143,7 +143,8 @@ def fold_dataset(
     if closed:
         variables |= {f"{p}cms_count": ((*over, "rank"), hits) for p, hits in detected.items()}
     variables |= {name: (over, n) for name, n in sizes.items()}
-    how = IntervalOverFolds(options.interval, confidence, *_mean_sizes(sizes, there))
+    mean_sizes = (float(sizes[f"{part}_subjects"][there].mean()) for part in ("test", "train"))
+    how = IntervalOverFolds(options.interval, confidence, *mean_sizes)
     variables |= _summaries({**ratios, **points}, pooled, there, how)
     if resampled:
         limits = ends_by_subject(resampled[0])
@@ -169,6 +170,7 @@ def fold_dataset(
         *remark,
         *_unmated_warning(counts, about.layout),
         *_crossing_warning(counts, shape),
+        *_few_attempts({name: n[there] for name, n in counts.items()}, options, unit),
         *_infinite_warning(points),
         *(remark for pooled_ in resampled[:1] for remark in pooled_.remarks()),
     ]
@@ -200,7 +202,7 @@ def assured_variables(
         "assured_threshold": (over, to_user(at, kind)),
         "assured_limit": (over, limit),
         "assured_reason": (over, spread(reasons, "")),
-        "assured_refused": ((), np.int64(sum(map(bool, reasons)))),
+        "assured_refused": ((), sum(map(bool, reasons))),
     }
     for prefix in PARTS:
         for name in ("fa", "fr"):
@@ -303,14 +305,8 @@ class IntervalOverFolds:
             "se": found.sd / max(found.folds, 1) ** 0.5,
             "low": low if np.isnan(low) else max(low, bounds[0]),
             "high": high if np.isnan(high) else min(high, bounds[1]),
-            "folds": np.int64(found.folds),
+            "folds": found.folds,
         }
-
-
-def _mean_sizes(sizes: Mapping[str, np.ndarray], there: np.ndarray) -> tuple[float, float]:
-    """Return the mean number of subjects in the test part and in the training part."""
-    test, train = (float(sizes[f"{part}_subjects"][there].mean()) for part in ("test", "train"))
-    return test, train
 
 
 def dims_of_point(name: str) -> tuple[str, ...]:
@@ -399,9 +395,9 @@ def _warnings(
         missing = int(np.isnan(values[there]).sum())
         if missing:
             said.append(
-                f"{name.upper()} is not defined in {missing} of {number} {unit}s, which are left "
-                "out of its mean: no attempt of its class, or no attempts to choose a threshold "
-                "on"
+                f"{name.upper()} is not defined in {missing} of {number} {unit}s and its mean "
+                "is over the others: no attempt of its class, or no attempts to choose a "
+                "threshold on"
             )
         if options.interval == "nadeau-bengio" and _all_alike(values[there]):
             value = int(np.nanmax(values[there]))
@@ -425,7 +421,7 @@ def _unmated_warning(counts: Mapping[str, np.ndarray], layout: str) -> list[str]
 
 
 def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) -> list[str]:
-    """Return a warning of the pairs tested in no fold, whose subjects are in two folds."""
+    """Return a warning of the pairs tested in no fold: their subjects are in two folds."""
     crossing = counts["crossing_pairs"].sum() if "crossing_pairs" in counts else 0
     if not crossing:
         return []
@@ -437,6 +433,18 @@ def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) 
         f"{'on average ' if repeats > 1 else ''}{round(left_out):,}, beside "
         f"{round(tested / repeats):,} that are; fewer folds test more"
     ]
+
+
+def _few_attempts(counts: Mapping[str, np.ndarray], options: FoldOptions, unit: str) -> list[str]:
+    """Return a warning of the FAR targets for which a test part has too few impostor attempts."""
+    if options.far_targets is None or options.task == "closed_set":
+        return []
+    fewest = int(counts["impostor_attempts"].min())
+    rate = "DIR" if options.task == "open_set" else "FRR"
+    found = support_warnings(options.far_targets, fewest, False, rate)
+    task = task_in_words(options.task, options.templates)
+    more = "fewer folds" if unit == "fold" else "a larger test part"
+    return [f"{task}: in the smallest test part, {x}; {more} or more people help" for x in found]
 
 
 def _infinite_warning(points: Mapping[str, np.ndarray]) -> list[str]:

@@ -78,8 +78,8 @@ class Scorer:
             raise DataError("y is missing: the scorer needs the subject of each sample")
         if not hasattr(estimator, "transform"):
             raise DataError(
-                f"{type(estimator).__name__} has no transform(), which gives the embeddings that "
-                "are compared"
+                f"{type(estimator).__name__} has no transform(); expected one that returns the "
+                "embeddings to compare"
             )
         _require_subjects(np.asarray(y), getattr(estimator, "classes_", ()))
         made = np.asarray(estimator.transform(X), dtype=np.float64)
@@ -111,9 +111,8 @@ def _require_subjects(y: np.ndarray, classes: Sequence[Any]) -> None:
     if len(labels) == 2 and len(classes) <= 2 and (named or set(labels) in _NUMBERS_OF_PAIRS):
         first, second = map(repr, labels)
         raise DataError(
-            f"y has the labels {first} and {second}, which are those of genuine and impostor "
-            "pairs; expected the subject of each sample. If they are two people, give them other "
-            "names"
+            f"y has the labels {first} and {second} of genuine and impostor pairs; expected "
+            "the subject of each sample. If they are two people, give them other names"
         )
     if len(labels) == len(y):
         raise DataError(

@@ -384,7 +384,7 @@ def require_square(scores: Scores) -> None:
         raise ProtocolError(
             f"Experiment divides one set of templates into gallery and probes, but {what} "
             f"({scores.layout}) are already divided; give all templates against all, or use "
-            "SubjectShuffleSplit, which divides their subjects"
+            "SubjectShuffleSplit to divide their subjects"
         )
 
 
@@ -408,7 +408,7 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides
         )
     if not scores.labelled:
         raise ProtocolError(
-            "folds need the subjects of the templates, which a mask does not hold. Give labels"
+            "folds need the subjects of the templates, and a mask has none. Give labels"
         )
     sides = SplitSides(scores)
     return plan_of(splitter, sides.n, sides.labels, None, sides.meta), sides

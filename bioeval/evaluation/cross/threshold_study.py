@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,9 @@ from bioeval.evaluation.assured import (
 )
 from bioeval.evaluation.blocks.checkpoint import digest_of_data
 from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.cross.assured_folds import Assurance, assured_folds, refusals
 from bioeval.evaluation.cross.evaluation import check_task
+from bioeval.evaluation.cross.folds import attempts_by_subject, verify
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.evaluation.cross.results import (
     BOUND,
@@ -34,23 +36,24 @@ from bioeval.evaluation.cross.results import (
 from bioeval.evaluation.cross.searches import Searches, SearchShares, require_fixed_gallery
 from bioeval.evaluation.cross.splits import SplitPlan, SplitSides, plan_of_scores
 from bioeval.evaluation.cross.variables import STUDY
-from bioeval.evaluation.cross.verification_folds import attempts_by_subject, verify
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.support import (
     KIND_DOUBT,
     MOST_ATTEMPTS,
+    NO_INSTALL,
     RULE_OF_3,
     RULE_OF_30,
     attempts_for,
     kind_doubt,
+    refuses_threshold,
 )
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.stats.folds import PooledRates
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
-from bioeval.stats.pooled import PooledRates
 from bioeval.tallies.by_fold.thresholds import Judged
 from bioeval.tallies.by_subject import knows_people
 from bioeval.tallies.points import per_cent
@@ -157,7 +160,10 @@ def study_threshold(
         open set, over people who are not enrolled),
         ``assured_far_high``, its upper limit, and ``assured_far_attempts``, of all attempts;
         ``assured_frr``, and ``frr_price``, by how much it is larger than ``optimistic_frr``;
-        ``people_needed``, with which the guaranteed rule could promise the target at all.
+        ``people_needed``, with which the guaranteed rule could promise the target at all, and,
+        where no threshold can be promised, ``people_estimated``, about how many the estimated rule
+        would need. Of verification also ``new_assured_far_mean`` ... ``new_assured_frr_folds``,
+        as of ``far``: expected with new subjects at assured thresholds, over the first division.
 
     Raises
     ------
@@ -224,8 +230,7 @@ def study_threshold(
     variables = _where_chosen(counts, scores.kind)
     for rate in RATES:
         for key in SUMMARIES:
-            variables[f"{rate}_{key}"] = ((), crossed[f"{rate}_{key}"].item())
-        variables[f"{rate}_folds"] = ((), np.int64(variables[f"{rate}_folds"][1]))
+            variables[f"{rate}_{key}"] = crossed[f"{rate}_{key}"].item()
     for name in ("threshold", "far", "frr"):
         variables[f"fold_{name}"] = (("repeat", "fold"), crossed[name].values)
     if rule.name == "far" and rule.values[0] > 0:
@@ -238,16 +243,21 @@ def study_threshold(
             templates=templates, fusion=fusion, new_gallery=new_gallery,
         )  # fmt: skip
         own, words = assured.described(
-            scores.kind, rule.values[0], assure, variables["optimistic_frr"][1]
+            scores.kind, rule.values[0], assure, variables["optimistic_frr"]
         )
         variables |= own
         attrs |= words | {"assure": assure, "assurance": assurance}
         remarks += assured.remarks
+        if counts.sides is not None and not assured.reason:
+            how = Assurance.parse(assure, assurance, rule, replicates, random_state)
+            own, refused = _assured_on_new(counts, how, options, about, splitter, confidence)
+            variables |= own
+            remarks += refused
     for name in ("splitter", "confidence", "interval", "threshold_rule", "threshold_rule_in_words"):
         attrs[name] = crossed.attrs[name]
     attrs["chosen_on"] = "all data; its error there is optimistic"
     attrs["divided"] = "subjects" if _by_people(scores) else "pairs"
-    attrs["on_new_data"] = _missed(variables["far_mean"][1], rule, attrs["divided"])
+    attrs["on_new_data"] = _missed(variables, rule, attrs["divided"])
     attrs["optimistic_interval"] = "by resampling subjects, at the threshold to install"
     attrs["replicates"] = interval.replicates
     attrs["rules_count"] = (
@@ -266,17 +276,22 @@ def study_threshold(
     if doubt := counts.doubt(scores.kind, fused=templates == "multi"):
         said.append(doubt)
         attrs[KIND_DOUBT] = doubt
+        if refuses_threshold(doubt) and "assured_sentence" in attrs:
+            attrs["assured_sentence"] = NO_INSTALL
     reach, few = _reach(variables, rule.values, counts.impostors)
     attrs["out_of_reach"] = reach
     attrs["warnings"] = "\n".join(filter(None, [*said, reach, few]))
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
     study = build(variables, STUDY, coordinates, attrs)
-    return _with_digest(study, scores)
+    digest = digest_of_data(scores)  # of the thresholds, too: a claim is of other data
+    for carrier in (study, *(study[name] for name in THRESHOLDS if name in study)):
+        carrier.attrs["data_digest"] = digest
+    return study
 
 
 @dataclass(frozen=True)
 class _Counts:
-    """What a study counts: attempts in folds and on all data, the people, and their resamples."""
+    """Data of a study: attempts in folds and on all data, the people, and their resamples."""
 
     plan: SplitPlan
     folds: dict[tuple[int, int], Fold]
@@ -288,6 +303,7 @@ class _Counts:
     subjects: int  # people whose number makes the impostor attempts; 0 if unknown
     square: bool = False  # whether these grow with the square of their number
     shares: SearchShares | None = None  # of open set
+    sides: Any = None  # of verification
     impostors: str = "impostor pairs"
 
     def doubt(self, kind: str, *, fused: bool) -> str:
@@ -315,13 +331,13 @@ def _comparisons(
     attempts, subjects = whole.test.impostor_attempts, _subjects(scores)
     attempts_of = options.templates, options.fusion
     by_subject, remarks = _by_subject(scores, whole, *attempts_of, interval)
-    people: Variables = {"subjects": ((), np.int64(subjects))} if subjects else {}
+    people: Variables = {"subjects": subjects} if subjects else {}
     if knows_people(scores):
         disjoint = attempts_by_subject(scores, *attempts_of).disjoint_pairs
-        people["disjoint_pairs"] = ((), np.int64(disjoint))
+        people["disjoint_pairs"] = disjoint
     return _Counts(
         plan, folds, whole, by_subject, remarks, attempts // 2 if both_ways else attempts, people,
-        subjects, _compares_all(scores, subjects),
+        subjects, _compares_all(scores, subjects), sides=sides,
     )  # fmt: skip
 
 
@@ -341,8 +357,8 @@ def _searches(
         by_subject = searches.by_subject(whole.chosen.threshold, interval)
     unenrolled = searches.unenrolled_people
     people: Variables = {
-        "subjects": ((), np.int64(searches.people)),
-        "unenrolled_people": ((), np.int64(unenrolled)),
+        "subjects": searches.people,
+        "unenrolled_people": unenrolled,
     }
     return _Counts(
         plan, searches.folds(plan), whole, by_subject, [], whole.test.impostor_attempts, people,
@@ -362,12 +378,24 @@ def _check_folds(scores: Scores, given: dict[str, tuple[Any, int]]) -> None:
             )
 
 
-def _with_digest(study: xr.Dataset, scores: Scores) -> xr.Dataset:
-    """Note the data of a study, and of its thresholds: a claim is of other data."""
-    digest = digest_of_data(scores)
-    for carrier in (study, *(study[name] for name in THRESHOLDS if name in study)):
-        carrier.attrs["data_digest"] = digest
-    return study
+def _assured_on_new(
+    counts: _Counts,
+    assurance: Any,
+    options: FoldOptions,
+    about: Any,
+    splitter: Any,
+    confidence: float,
+) -> tuple[Variables, list[str]]:
+    """Return the rates at assured thresholds on the test parts of the first division."""
+    plan = counts.plan
+    parts = {place: counts.sides.views(plan.split(*place)) for place in plan.places if not place[0]}
+    made = assured_folds(parts, assurance, options.templates, options.fusion)
+    folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
+    shape = 1, plan.shape[1]
+    found = fold_dataset(folds, shape, about, options, splitter, confidence)
+    names = [f"assured_{rate}_{key}" for rate in ("far", "frr") for key in SUMMARIES]
+    rates: Variables = {f"new_{x}": ((), found[x].item()) for x in names}
+    return rates, refusals([*made.values()], "fold")
 
 
 def _where_chosen(counts: _Counts, kind: str) -> Variables:
@@ -377,20 +405,20 @@ def _where_chosen(counts: _Counts, kind: str) -> Variables:
     genuine, impostor = whole.test.genuine_attempts, whole.test.impostor_attempts
     known = whole.chosen.defined
     variables: Variables = {
-        "threshold": ((), to_user(whole.chosen.threshold, kind)),
-        "optimistic_far": ((), fa / impostor if known and impostor else math.nan),
-        "optimistic_frr": ((), fr / genuine if known and genuine else math.nan),
-        "genuine_attempts": ((), np.int64(genuine)),
-        "impostor_attempts": ((), np.int64(impostor)),
-        "independent_impostors": ((), np.int64(independent)),
-        "impostor_pairs": ((), np.int64(independent)),
+        "threshold": to_user(whole.chosen.threshold, kind),
+        "optimistic_far": fa / impostor if known and impostor else math.nan,
+        "optimistic_frr": fr / genuine if known and genuine else math.nan,
+        "genuine_attempts": genuine,
+        "impostor_attempts": impostor,
+        "independent_impostors": independent,
+        "impostor_pairs": independent,
     }
     variables |= counts.people
-    both = [variables[f"optimistic_{rate}"][1] for rate in ("far", "frr")]
-    variables["optimistic_hter"] = ((), sum(both) / 2)
+    both = [variables[f"optimistic_{rate}"] for rate in ("far", "frr")]
+    variables["optimistic_hter"] = sum(both) / 2
     for rate in RATES:
         _, low, high = counts.by_subject.get(rate, (math.nan, math.nan, math.nan))
-        variables |= {f"optimistic_{rate}_low": ((), low), f"optimistic_{rate}_high": ((), high)}
+        variables |= {f"optimistic_{rate}_low": low, f"optimistic_{rate}_high": high}
     return variables
 
 
@@ -425,7 +453,9 @@ def _require_units(scores: Scores, folds: int, task: str) -> None:
     if task == "open_set":
         number, what = len(np.unique(scores.codes.probe)), "subject of probe"
     if number == 1:
-        raise DataError(f"there is only one {what}, which cannot be both trained on and tested")
+        raise DataError(
+            f"there is only one {what}; expected at least one to train on and one to test"
+        )
     if number < folds:
         raise DataError(
             f"{Argument('folds')} is {folds}, but there are only {number} {what}s; each fold needs "
@@ -467,8 +497,8 @@ def _needed(counts: _Counts, target: float) -> Variables:
     subjects, independent = counts.subjects, counts.independent
     for rule in (RULE_OF_3, RULE_OF_30):
         wanted = attempts_for(rule, target)
-        found[f"impostors_for_{rule}"] = ((), np.int64(wanted))
-        found[f"more_for_{rule}"] = ((), np.int64(max(0, wanted - independent)))
+        found[f"impostors_for_{rule}"] = wanted
+        found[f"more_for_{rule}"] = max(0, wanted - independent)
         if not subjects or not independent:
             continue
         if counts.square:  # pairs of subjects: N (N - 1)
@@ -476,7 +506,7 @@ def _needed(counts: _Counts, target: float) -> Variables:
             enough = math.ceil(0.5 + math.sqrt(0.25 + wanted / share) - 1e-9)
         else:
             enough = math.ceil(subjects * wanted / independent - 1e-9)
-        found[f"subjects_for_{rule}"] = ((), np.int64(min(enough, MOST_ATTEMPTS)))
+        found[f"subjects_for_{rule}"] = min(enough, MOST_ATTEMPTS)
     return found
 
 
@@ -500,8 +530,9 @@ def _subjects(scores: Scores) -> int:
     return sides.subjects_in(np.arange(sides.n))
 
 
-def _missed(far: float, rule: Rule, divided: str) -> str:
+def _missed(found_new: Variables, rule: Rule, divided: str) -> str:
     """Return in words by how much a FAR target was missed on new data."""
+    far, low = (float(found_new[f"far_{x}"]) for x in ("mean", "low"))
     if rule.name != "far" or not far > CLEARLY * rule.values[0]:
         return ""
     target = rule.values[0]
@@ -509,21 +540,22 @@ def _missed(far: float, rule: Rule, divided: str) -> str:
     if not target:
         return f"{found}; the target was 0."
     times = far / target
-    return f"{found}, {times:,.{1 if times < 9.95 else 0}f} times the target."
+    within = ", but its interval holds the target" if low <= target else ""
+    return f"{found}, {times:,.{1 if times < 9.95 else 0}f} times the target{within}."
 
 
 def _reach(variables: dict[str, Any], values: tuple[float, ...], impostors: str) -> tuple[str, str]:
     """Return warnings that the data cannot support the target, or leave it uncertain."""
     if "more_for_3" not in variables:
         return "", ""
-    if variables["more_for_3"][1]:
+    if variables["more_for_3"]:
         cannot = (
             f"the data cannot show FAR {per_cent(values[0])}: even without a false accept "
-            f"{variables['impostors_for_3'][1]:,} {impostors} would be needed "
+            f"{variables['impostors_for_3']:,} {impostors} would be needed "
             "(rule of 3)"
         )
         return cannot, ""
-    if variables["more_for_30"][1]:
+    if variables["more_for_30"]:
         few = (
             f"fewer than 30 false accepts are expected at FAR {per_cent(values[0])} (rule of 30): "
             "the threshold is uncertain"

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from bioeval.base import scalars
 from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, Name
-from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION
+from bioeval.base.variables import CLOSED_SET, OPEN_SET, VERIFICATION, picked
 from bioeval.evaluation.assured import ASSURED
 
-
-def _rates_of(result: str) -> dict[str, Name]:
-    """Name the rates of folds or of repeated partitions, at their thresholds or ranks."""
-    found: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF[result]}
-    return found | {"dir": scalars.DIR, "cms": scalars.CMS}
-
-
 _FOLD_COUNTS = {
-    **{name: VERIFICATION[name] for name in ("ga", "fr", "fa", "gr")},
-    **{name: VERIFICATION[name] for name in ("genuine_attempts", "impostor_attempts")},
+    **picked(VERIFICATION, "ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"),
     "cms_count": CLOSED_SET["cms_count"],
     "skipped": CLOSED_SET["skipped"],
-    **{name: VERIFICATION[name] for name in ("fa_unenrolled", "unenrolled_attempts")},
+    **picked(VERIFICATION, "fa_unenrolled", "unenrolled_attempts"),
     "ia": Name("attack attempts accepted", "attempts"),
     "attack_attempts": Name("attack attempts", "attempts"),
 }
@@ -43,10 +35,6 @@ _OVER_FOLDS = {
     "high": "upper end of the interval over folds",
     "folds": "number of folds in which it is defined",
 }
-
-
-def _of_training(name: Name) -> Name:
-    return Name(f"on the training part: {name.long_name}", name.units, name.iso)
 
 
 CROSS = {
@@ -77,7 +65,8 @@ _AT_ASSURED = {
 }
 
 for _name, _what in {**AVERAGED, **_FOLD_COUNTS, **_AT_ASSURED}.items():
-    CROSS |= {_name: _what, f"train_{_name}": _of_training(_what)}
+    _own = f"on the training part: {_what.long_name}"
+    CROSS |= {_name: _what, f"train_{_name}": Name(_own, _what.units, _what.iso)}
 
 CROSS |= _SEEN_COUNTS
 
@@ -90,7 +79,10 @@ for _rate in (
             f"{CROSS[_rate].long_name}; {_words}", _units, CROSS[_rate].iso
         )
 
-REPEATED = {**_rates_of("repeats"), **_FOLD_COUNTS, "di": OPEN_SET["di"]}
+_RATES: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF["repeats"]}
+_RATES |= {"dir": scalars.DIR, "cms": scalars.CMS}
+
+REPEATED = {**_RATES, **_FOLD_COUNTS, "di": OPEN_SET["di"]}
 REPEATED["reduced_galleries"] = Name(
     "probes of the partition with fewer templates of their subject to be compared with than are "
     "enrolled, because of exclude",
@@ -101,7 +93,7 @@ _POINTS = {scalar.name: scalar for points in POINTS_OF.values() for scalar in po
 
 REPEATED |= _POINTS
 
-for _rate, _what in {**_rates_of("repeats"), **_POINTS}.items():
+for _rate, _what in {**_RATES, **_POINTS}.items():
     for _key, _words in {
         "mean": "mean over partitions",
         "sd": "standard deviation over partitions",
@@ -150,3 +142,11 @@ for _rule in ("3", "30"):
 
 for _rate in ("far", "frr", "hter"):
     STUDY |= {f"{_rate}_{_key}": CROSS[f"{_rate}_{_key}"] for _key in _OVER_FOLDS}
+
+for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
+    for _key, _words in _OVER_FOLDS.items():
+        STUDY[f"new_assured_{_rate}_{_key}"] = Name(
+            f"{_rate.upper()} on new people at assured thresholds, first division; {_words}",
+            "folds" if _key == "folds" else "1",
+            _iso,
+        )

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError
-from bioeval.evaluation.explanation.cells import template_names
+from bioeval.evaluation.explanation.entries import template_names
 from bioeval.evaluation.explanation.rows import RowExplainer
 from bioeval.protocol.card import Protocol
-from bioeval.results.counters import Count, total
-from bioeval.results.explanation import RowExplanation, StepByStep
+from bioeval.results.explanation import Count, RowExplanation, StepByStep, total
 from bioeval.scores.attacks import ATTACK, filled, without_attacks
 from bioeval.scores.formats.image_lists import NAME_COLUMNS
 from bioeval.scores.matrix import Scores, are_pairs

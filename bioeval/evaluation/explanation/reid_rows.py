@@ -7,12 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.evaluation.explanation.candidates import Candidate, ordered, places, templates
-from bioeval.evaluation.explanation.cells import FAILED, ITSELF, Cell, RowCells
-from bioeval.evaluation.explanation.threshold import Lister, RowThreshold, adding
+from bioeval.evaluation.explanation.entries import (
+    FAILED,
+    ITSELF,
+    Candidate,
+    Cell,
+    Lister,
+    RowCells,
+    RowThreshold,
+    adding,
+    ordered,
+    places,
+    templates,
+)
 from bioeval.protocol.reid import Convention
-from bioeval.results.counters import Count
-from bioeval.results.explanation import TaskExplanation
+from bioeval.results.explanation import Count, TaskExplanation
 from bioeval.scores.blocks import as_distances
 from bioeval.scores.labels import plain
 from bioeval.tallies.reid_lists import Lists, RowReader
@@ -32,7 +41,7 @@ class Match:
     before: int
 
     def rank(self, ties: str) -> int:
-        """Return the rank; with expected ties, which have several, the stable rank is shown."""
+        """Return the rank; with expected ties the stable rank."""
         behind = {"pessimistic": self.tied, "optimistic": 0}.get(ties, self.before)
         return self.order + self.closer + behind
 
@@ -73,7 +82,8 @@ class QueryRow:
             elif not usable:
                 why = self._removed(rule, column)
             elif np.isnan(distance):
-                why, usable = self._unusable(column), False
+                cells = {cell.column: cell.why for cell in self.row.of(i)}
+                why, usable = cells[column] or FAILED, False
             elif np.isnan(score):
                 why = f"{FAILED}: at an infinite distance"
             elif self.row.subjects[column] in map(str, lists.distractor_ids):
@@ -90,20 +100,15 @@ class QueryRow:
         """Return why the convention removes an entry."""
         lists = self.lists
         if lists.marked[lists.identity[column]] and self.convention.junk == "remove":
-            return "junk, which the convention removes"
+            return "junk: removed by the convention"
         camera = self._camera(column)
         if rule == "same-camera":
-            return f"same camera{camera} as the query, which the convention removes"
-        return f"same identity and same camera{camera}, which the convention removes"
+            return f"same camera{camera} as the query: removed by the convention"
+        return f"same identity and same camera{camera}: removed by the convention"
 
     def _camera(self, column: int) -> str:
         meta = self.lists.scores.gallery_meta
         return f" ({plain(meta['camera'][column])})" if "camera" in meta else ""
-
-    def _unusable(self, column: int) -> str:
-        """Return why a listed entry is not an attempt: a mask, `exclude`, or NaN."""
-        cells = {cell.column: cell.why for cell in self.row.of(self.i)}
-        return cells[column] or FAILED
 
 
 def matches_of(candidates: Sequence[Candidate]) -> list[Match]:
@@ -159,7 +164,10 @@ def cmc_counts(
         facts = first.closer, first.tied, first.before, equal
         return {at: _shares(places(facts, ties))}
     if counts == "identity-dedup":
-        nearest = [c for c in _nearest_of_each(candidates) if not c.own]
+        of_each: dict[int, Candidate] = {}
+        for candidate in ordered(candidates, "stable"):
+            of_each.setdefault(candidate.group, candidate)
+        nearest = [c for c in of_each.values() if not c.own]
         best = first.candidate
         closer = [c for c in nearest if _closer(c, best)]
         tied = [c for c in nearest if c.distance == best.distance]
@@ -208,20 +216,12 @@ def _closer(one: Candidate, other: Candidate) -> bool:
     return one.distance is not None and other.distance is not None and one.distance < other.distance
 
 
-def _nearest_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the nearest entry of each identity."""
-    found: dict[int, Candidate] = {}
-    for candidate in ordered(candidates, "stable"):
-        found.setdefault(candidate.group, candidate)
-    return list(found.values())
-
-
 def _shares(ranks: Sequence[tuple[int, float]], each: float = 1) -> list[Count]:
     return [Count("cmc_count", rank, weight * each) for rank, weight in ranks]
 
 
 def explain_query(query: QueryRow) -> list[TaskExplanation]:
-    """Return the explanation of a query; two, where CMC and average precision have two lists."""
+    """Return the explanation of a query; two if CMC and average precision have two lists."""
     convention = query.convention
     one_list = convention.ap_removed == convention.removed
     if one_list:

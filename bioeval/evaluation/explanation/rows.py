@@ -13,21 +13,32 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, nearest_name
 from bioeval.base.kinds import larger_is_closer
 from bioeval.evaluation.chosen_threshold import chosen_threshold
-from bioeval.evaluation.explanation.candidates import (
+from bioeval.evaluation.explanation.entries import (
     Candidate,
+    Lister,
+    RowCells,
+    RowThreshold,
+    adding,
     ordered,
     places,
     subjects,
+    template_names,
     templates,
 )
-from bioeval.evaluation.explanation.cells import RowCells, template_names
 from bioeval.evaluation.explanation.reid_rows import QueryRow, explain_query
-from bioeval.evaluation.explanation.threshold import Lister, RowThreshold, adding
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
-from bioeval.results.counters import Count, amount_text
-from bioeval.results.explanation import GENUINE, IMPOSTOR, LEFT_OUT, TITLES, Entry, TaskExplanation
+from bioeval.results.explanation import (
+    GENUINE,
+    IMPOSTOR,
+    LEFT_OUT,
+    TITLES,
+    Count,
+    Entry,
+    TaskExplanation,
+    amount_text,
+)
 from bioeval.results.open_set import open_set_scalars, role_of
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores, are_pairs
@@ -201,6 +212,15 @@ class SearchedRow:
         lister = Lister(self.row, self.threshold, self.unit, self.job.fusion)
         return lister.entries(candidates, self.ties)
 
+    def explained(
+        self, role: str, entries: Sequence[Entry], notes: Sequence[str], *also: Count
+    ) -> TaskExplanation:
+        """Return the explanation of the row in a role of open-set identification."""
+        return TaskExplanation(
+            task="open_set", role=role, unit=self.unit, rule=_OPEN_SET[role],
+            entries=tuple(entries), also=also, notes=tuple(notes),
+        )  # fmt: skip
+
     @property
     def enrolled(self) -> bool:
         """Whether the probe's subject is in the gallery at the time of the probe."""
@@ -219,27 +239,13 @@ def explain_open_set(search: SearchedRow) -> list[TaskExplanation]:
         found.append(_as_genuine(search, candidates, best))
     elif search.enrolled:
         note = "No usable mate is left: no genuine attempt."
-        found.append(_list_only(search, candidates, GENUINE, note))
+        found.append(search.explained(GENUINE, search.entries(candidates), [note]))
     if impostor:
         found.append(_as_impostor(search, candidates))
     elif not found:
         note = f"Its subject is not enrolled, and impostors = {role}: the probe makes no attempt."
-        found.append(_list_only(search, candidates, IMPOSTOR, note))
+        found.append(search.explained(IMPOSTOR, search.entries(candidates), [note]))
     return found
-
-
-def _list_only(
-    search: SearchedRow, candidates: Sequence[Candidate], role: str, note: str
-) -> TaskExplanation:
-    """Return the list of a row that adds to no counter."""
-    return TaskExplanation(
-        task="open_set",
-        role=role,
-        unit=search.unit,
-        rule=_OPEN_SET[role],
-        entries=tuple(search.entries(candidates)),
-        notes=(note,),
-    )
 
 
 _OPEN_SET = {
@@ -267,19 +273,12 @@ def _as_genuine(
         elif entry.role == GENUINE:
             entry = adding(entry, (), (), "a nearer mate decides")
         found.append(_ahead(entry, best))
-    return TaskExplanation(
-        task="open_set",
-        role=GENUINE,
-        unit=search.unit,
-        rule=_OPEN_SET[GENUINE],
-        entries=tuple(found),
-        also=(Count("genuine_attempts"),),
-        notes=tuple(filter(None, (best.says(search.ties),))),
-    )
+    notes = [*filter(None, [best.says(search.ties)])]
+    return search.explained(GENUINE, found, notes, Count("genuine_attempts"))
 
 
 def _ahead(entry: Entry, best: BestMate) -> Entry:
-    """Return an entry of another subject, which may be ahead of the nearest mate."""
+    """Return an entry of another subject, perhaps ahead of the nearest mate."""
     if entry.role != IMPOSTOR or entry.place is None or entry.place >= best.ranks[0][0]:
         return entry
     return adding(entry, (), (), "ahead of the nearest mate")
@@ -304,15 +303,8 @@ def _as_impostor(search: SearchedRow, candidates: Sequence[Candidate]) -> TaskEx
     found = [replace(entry, place=k, tied=False) for k, entry in enumerate(found, start=1)]
     left_out = [entry for entry in entries if entry.place is None]
     notes = [] if found else ["No usable entry of another subject: no impostor attempt."]
-    return TaskExplanation(
-        task="open_set",
-        role=IMPOSTOR,
-        unit=search.unit,
-        rule=_OPEN_SET[IMPOSTOR],
-        entries=(*found, *left_out),
-        also=(Count("impostor_attempts"),) if found else (),
-        notes=tuple(notes),
-    )
+    also = [Count("impostor_attempts")] if found else []
+    return search.explained(IMPOSTOR, [*found, *left_out], notes, *also)
 
 
 def _unmated(search: SearchedRow) -> str:
@@ -360,15 +352,18 @@ class RowExplainer:
         self, scores: Scores, protocol: str | Protocol, threshold: Any = None, *, claim: Any = None
     ):
         BlockReader(scores)  # which says what is not Scores
-        _require_rows(scores)
+        if are_pairs(scores):
+            raise ProtocolError(
+                "a list of pairs has no rows to explain: each pair is one attempt, accepted or not"
+            )
         self.card = resolve_card(scores, protocol)
         _require_explainable(self.card)
         self.ordered = scores.kind == "order"
         if self.ordered and threshold is not None:
             raise ProtocolError(
                 f"{Argument('threshold')} is given, but these scores are only the order within "
-                "each row, which has no threshold across rows; leave it out to see what each "
-                "comparison adds if it is accepted, and what if not"
+                "each row; leave it out to see what each comparison adds if it is accepted, "
+                "and what if not"
             )
         self.given = scores
         if self.ordered:  # within one row, an order is a distance
@@ -452,7 +447,7 @@ class RowExplainer:
         )
 
     def _ties(self) -> str:
-        """Return the order of tied entries, as in identification, where it changes no count."""
+        """Return the order of tied entries, as in identification; it changes no count."""
         rules = [task.options.get("ties") for task in self.plan.tasks.values()]
         return next(filter(None, rules), "pessimistic")
 
@@ -512,7 +507,7 @@ class RowExplainer:
         """Return the EER threshold of open-set identification, as a distance."""
         if rule != "eer":
             raise ProtocolError(
-                f"protocol {self.card.name} has no verification, on which a rule chooses; give "
+                f"protocol {self.card.name} has no verification for a rule to choose on; give "
                 f"{Argument('threshold')} as a number, or eer"
             )
         (tally,) = run_jobs(self.scores, self.plan.reader, [job])
@@ -526,14 +521,6 @@ class RowExplainer:
         return sign * found, "where open-set identification has the equal error rate, on these data"
 
 
-def _require_rows(scores: Scores) -> None:
-    """Raise :class:`ProtocolError` where scores have no rows."""
-    if are_pairs(scores):
-        raise ProtocolError(
-            "a list of pairs has no rows to explain: each pair is one attempt, accepted or not"
-        )
-
-
 def _require_explainable(card: Protocol) -> None:
     """Raise :class:`ProtocolError` where the rates of a card are not sums over rows."""
     why = ""
@@ -544,6 +531,6 @@ def _require_explainable(card: Protocol) -> None:
             f"with {Argument('threshold')} as a number"
         )
     elif card.verification is not None and card.verification.attempts is not None:
-        why = "joins several probes to one attempt (verification.attempts), which has no row"
+        why = "joins several probes to one attempt (verification.attempts): it has no single row"
     if why:
         raise ProtocolError(f"protocol {card.name} {why}")

@@ -248,7 +248,7 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     >>> losses(scores, "x.npz")
     []
     >>> losses(scores, "x.csv")
-    ['the matrix becomes a list of pairs, which has no identification']
+    ['the matrix becomes a list of pairs, for verification alone']
     """
     lost = []
     form = registry.format_to_write(Path(path))

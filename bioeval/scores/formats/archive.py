@@ -72,8 +72,8 @@ class Arrays:
         """Raise unless the array that `option` names is in the file."""
         if key not in self.headers:
             raise DataError(
-                f"{self.path}: no array {key!r}, which {say(option)} names."
-                f"{nearest_name(key, self.headers)} It holds: {self.listing()}"
+                f"{self.path}: no array {key!r}; {say(option)} names "
+                f"it.{nearest_name(key, self.headers)} It holds: {self.listing()}"
             )
 
     def read(self, key: str) -> np.ndarray:
@@ -244,7 +244,7 @@ def require_text(array: np.ndarray) -> None:
     codes = np.ascontiguousarray(array).reshape(-1).view(array.dtype.str[0] + "u4")
     wrong = codes[(codes >= _CODE_POINTS) | ((codes >= 0xD800) & (codes < 0xE000))]
     if len(wrong):
-        raise ValueError(f"it holds the code point {int(wrong[0]):#x}, which is not a character")
+        raise ValueError(f"it holds the code point {int(wrong[0]):#x}: not a character")
 
 
 def write_npy(

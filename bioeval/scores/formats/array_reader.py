@@ -286,7 +286,7 @@ def _read_lists(named: NamedArrays) -> TopKScores:
 
 
 def _gallery_size(file: Arrays, options: ReadOptions) -> int:
-    """Return the number of gallery entries, which only their labels show."""
+    """Return the number of gallery entries; only their labels show it."""
     if options.gallery_labels is not None:
         return len(read_side(options.gallery_labels, options).label)
     side = options.gallery_labels_key or "gallery_labels"
@@ -318,7 +318,7 @@ _CLASSES = (
 
 
 def _two_vectors(file: Arrays) -> tuple[str, str] | None:
-    """Return the names of the arrays of genuine and of impostor scores, where a file has them."""
+    """Return the names of the arrays of genuine and of impostor scores, if a file has them."""
     vectors = {
         re.sub("scores?|[_ -]", "", name.casefold()): name
         for name, header in file.headers.items()
@@ -394,7 +394,7 @@ def _templates(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
 
 
 def _of_lists(named: NamedArrays) -> tuple[str, ...]:
-    """Return the options that apply to lists of pairs, where no list is read."""
+    """Return the options that apply to lists of pairs alone."""
     return () if named.options.lists_pairs else ("keep", "unordered")
 
 

@@ -28,7 +28,7 @@ class Distinct:
 
 
 def table_writer(path: Path, suffix: str, schema: Any) -> Any:
-    """Return a writer of Parquet, whose pages have checksums, or of Arrow by another suffix."""
+    """Return a writer of Parquet with checksums, or of Arrow by another suffix."""
     what = "a Parquet or Arrow file"
     if suffix == ".parquet":
         parquet = optional("pyarrow.parquet", path, what)

@@ -51,7 +51,7 @@ def _open(path: Path, cells: bytes, what: str) -> tuple[np.ndarray, str, list[st
     found = _LAYOUT.match(head)
     if found is None or found[7] not in _MAGIC:
         raise DataError(
-            f"{path}: expected {what}, which begins with S2 or D2, two names and MF or MB"
+            f"{path}: expected {what}; such a file begins with S2 or D2, two names and MF or MB"
         )
     if found[4] != cells:
         raise DataError(f"{path}: holds {found[4].decode()} cells; expected {what}")
@@ -78,8 +78,8 @@ def _read(path: Path, options: ReadOptions) -> Scores:
     values, kind, lists = _open(path, b"MF", "a matrix of scores (.mtx)")
     if options.kind not in (None, kind):
         raise DataError(
-            f"{path}: declares {kind} scores in its first line, which {say('kind', options.kind)} "
-            "contradicts"
+            f"{path}: declares {kind} scores in its first line; {say('kind', options.kind)} "
+            "contradicts it"
         )
     mask = None
     if options.mask is not None:
@@ -89,9 +89,9 @@ def _read(path: Path, options: ReadOptions) -> Scores:
         both, rows, columns = _sigsets(path, lists)
         if not (both or rows):
             raise DataError(
-                f"{path}: has no labels; give {say('mask')}, a file that marks genuine cells, or "
-                f"{say('probe_labels')} and {say('gallery_labels')}, which may be the sigset "
-                f"files {' and '.join(map(repr, lists))} that its first lines name"
+                f"{path}: has no labels; give {say('mask')}, a file that marks genuine cells, "
+                f"or {say('probe_labels')} and {say('gallery_labels')}, such as the sigset "
+                f"files {' and '.join(map(repr, lists))} named in its first lines"
             )
         options = replace(options, labels=both, probe_labels=rows, gallery_labels=columns)
     probe, gallery = (

@@ -51,6 +51,7 @@ class Labels:
     label: np.ndarray
     meta: dict[str, np.ndarray]
     has_header: bool
+    column: str = ""  # of the labels, where the reader chose it among several
 
     def expect(self, count: int, what: str) -> None:
         """Raise unless there are `count` labels."""
@@ -195,7 +196,8 @@ def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labe
     renamed = {column: name for name, column in (meta or {}).items()}
     columns = {renamed.get(column, column): values for column, values in columns.items()}
     label = text_array(table.columns[key], f"{table.path}: {key}")
-    return Labels(table.path, label, columns, has_header)
+    chosen = key if len(table.columns) > 1 and key != LABEL_COLUMNS[0] else ""
+    return Labels(table.path, label, columns, has_header, chosen)
 
 
 def check_cells(values: np.ndarray, what: str, named: Path) -> None:
@@ -204,8 +206,8 @@ def check_cells(values: np.ndarray, what: str, named: Path) -> None:
         text = str(value)
         if not text or text != text.strip() or "\x00" in text or "\r" in text:
             raise DataError(
-                f"{named}: {what} {row} is {text!r}, which CSV would not give back as it is; "
-                "save to a .npz file"
+                f"{named}: {what} {row} is {text!r}; CSV would change this text; save to a "
+                ".npz file"
             )
 
 

@@ -67,8 +67,8 @@ def optional(module: str, path: Path, what: str, extra: str = "formats") -> Any:
         return importlib.import_module(module)
     except ImportError:
         raise DataError(
-            f"{path}: is {what}, for which {module} is not installed: "
-            f"python -m pip install 'bioeval[{extra}]'"
+            f"{path}: is {what}; {module} is not installed to read it: python -m pip install "
+            f"'bioeval[{extra}]'"
         ) from None
 
 
@@ -137,7 +137,7 @@ def content(path: Path) -> str:
         if head.startswith(magic):
             return name
     if head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
-        return "a Python pickle, which bioeval never unpickles"
+        return "a Python pickle (never unpickled)"
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return "UTF-16 text"
     return "an unknown binary file" if b"\x00" in head else "text"
@@ -163,8 +163,7 @@ def guarded(path: Path, what: str = "", expected: str = "") -> Iterator[None]:
         raise
     except MemoryError as error:
         raise DataError(
-            f"{where}{separator}does not fit into memory; save a matrix as .npy, which is "
-            "memory-mapped"
+            f"{where}{separator}does not fit into memory; save a matrix as .npy (memory-mapped)"
         ) from error
     except Exception as error:
         reason = " ".join(str(error).split())[:_LONGEST] or type(error).__name__
@@ -211,7 +210,7 @@ def decoded_lines(path: Path) -> list[str]:
 
 
 def text_array(cells: list[str], where: str) -> np.ndarray:
-    """Return text as an array, whose values are as wide as the longest one."""
+    """Return text as an array as wide as the longest value."""
     longest = max(map(len, cells), default=0)
     if longest * len(cells) > MOST_TEXT:
         raise DataError(
@@ -243,7 +242,7 @@ def part_of(path: Path) -> Path:
 
 @contextmanager
 def naming_writes(path: Path, part: Path) -> Iterator[None]:
-    """Name `path` in errors of writing to `part`, such as a full disk, which may name no file."""
+    """Name `path` in errors of writing to `part`, such as a full disk."""
     try:
         yield
     except OSError as error:

@@ -28,7 +28,7 @@ class Found:
 
     @property
     def is_text(self) -> bool:
-        """Whether it is text, or a compressed file, which bioeval reads where it holds text."""
+        """Whether it is text, or a compressed file (read if it has text)."""
         return self.content == "text" or self.content in COMPRESSED
 
 

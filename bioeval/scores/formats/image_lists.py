@@ -53,6 +53,8 @@ def read_side(
     if path.is_file() and path.stat().st_size and path.suffix.lower() == ".xml":
         return _renamed(_read_xml(path, count), meta)
     labels = read_labels(path, meta)
+    if labels.column:
+        options.chosen_columns.append(f"subjects from column {labels.column!r} of {path.name}")
     first = str(labels.label[0])
     if not labels.has_header and re.fullmatch(r"\S+\s+\d+\s+\d+", first):
         raise DataError(
@@ -275,8 +277,8 @@ def xml_elements(path: Path) -> list[tuple[str, dict[str, str]]]:
 
     def refuse(*_: Any) -> None:
         raise DataError(
-            f"{path}: declares a document type (DOCTYPE), with which a file could define entities; "
-            "bioeval reads none. Take the declaration out"
+            f"{path}: declares a document type (DOCTYPE); bioeval refuses them, for they can "
+            "define entities. Take the declaration out"
         )
 
     parser = expat.ParserCreate("utf-8")
@@ -293,7 +295,7 @@ def xml_elements(path: Path) -> list[tuple[str, dict[str, str]]]:
 
 
 def _as_utf8(raw: bytes, path: Path) -> bytes:
-    """Return XML in UTF-8: the published lists are in GB 2312, which expat does not know."""
+    """Return XML in UTF-8; expat cannot read the published lists in GB 2312."""
     head = re.match(rb"\s*<\?xml[^>]*encoding=[\"']([A-Za-z0-9._-]{1,40})[\"']", raw[:400])
     encoding = head[1].decode("ascii").lower() if head else "utf-8"
     require_choice(f"{path}: encoding", encoding, ("utf-8", "us-ascii", "ascii", "gb2312", "gbk"))

@@ -1,4 +1,4 @@
-"""Names of images in public data sets, which contain the identity, camera and frame.
+"""Names of images in public data sets: identity, camera and frame.
 
 Each data set has a pattern of names, with an example and its source; `parse_names` applies one to
 a list of names.
@@ -46,7 +46,7 @@ PATTERNS: dict[str, NamePattern] = {
         r"(?P<label>-1|\d{4})_c(?P<camera>\d)s(?P<sequence>\d)_(?P<frame>\d+)_(?P<box>\d+)"
         + _IMAGE,
         "Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015",
-        "-1 marks junk, which most conventions ignore; 0 marks distractors, of no labelled person",
+        "-1 marks junk, ignored by most conventions; 0 marks distractors, of no labelled person",
         distractor_ids=(0,),
     ),
     "dukemtmc-reid": NamePattern(

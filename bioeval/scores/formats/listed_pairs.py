@@ -45,7 +45,7 @@ def as_matrix(
     options: ReadOptions,
     **how: Any,
 ) -> Scores:
-    """Return the scores of listed pairs as a matrix, whose other cells are excluded comparisons.
+    """Return the scores of listed pairs as a matrix; other cells are excluded comparisons.
 
     `sides` are the probes and the gallery; where they share a name, both are one set of templates.
     The truth is that of the subjects, else `genuine`.
@@ -175,8 +175,8 @@ def _kind(path: Path, layout: PairLayout, options: ReadOptions) -> str:
     if layout.kind and options.kind and layout.kind != options.kind:
         name = layout.names[layout.score or 0]
         raise DataError(
-            f"{path}: the column {name!r} declares the kind {layout.kind}, which "
-            f"{say('kind', options.kind)} contradicts"
+            f"{path}: the column {name!r} declares the kind {layout.kind}; "
+            f"{say('kind', options.kind)} contradicts it"
         )
     return options.kind or layout.kind or ""
 
@@ -199,8 +199,8 @@ def pairs_of_columns(
     listed.attack = _attacks(pairs)
     if options.as_ == "matrix" and listed.attack is not None:
         raise DataError(
-            f"{table.path}: has attack presentations, which {say('as_', 'matrix')} has no place "
-            f"for; leave out {say('as_', 'matrix')}"
+            f"{table.path}: has attack presentations; a matrix has no place for them; leave "
+            f"out {say('as_', 'matrix')}"
         )
     bona_fide = _has_classes(pairs) and listed.attack is None
     keep, notes = listed.examined(_rules(options), pairs.where, bona_fide)
@@ -238,7 +238,7 @@ def _rules(options: ReadOptions) -> ListRules:
     """Return the rules for lines of a list that are not attempts of their own."""
     if options.session_from is not None and options.as_ != "matrix":
         raise DataError(
-            f"{say('session_from')} needs metadata, which a list of pairs does not have; give "
+            f"{say('session_from')} needs metadata, and a list of pairs has none; give "
             f"{say('as_', 'matrix')}, too, or leave the pairs of one session out of the list"
         )
     if options.as_ == "matrix" and options.keep:
@@ -250,7 +250,7 @@ def _rules(options: ReadOptions) -> ListRules:
 
 
 def _templates(pairs: _Pairs) -> CodedSides | None:
-    """Return the templates of both sides of each pair, where the list names them."""
+    """Return the templates of both sides of each pair, if the list names them."""
     layout, own = pairs.layout, pairs.subjects if pairs.layout.subjects is not None else None
     names = templates_of(pairs.table, layout, own)
     if names is None:
@@ -293,7 +293,7 @@ def _attacks(pairs: _Pairs) -> np.ndarray | None:
 
 
 def _classes(pairs: _Pairs) -> TextColumn | None:
-    """Return the words of the class of each pair, where the list has them."""
+    """Return the words of the class of each pair, if the list has them."""
     return pairs.table.text.get(-1 if pairs.layout.genuine is None else pairs.layout.genuine)
 
 
@@ -330,7 +330,7 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
 def _joined(table: Columns, layout: PairLayout, options: ReadOptions) -> JoinedTrials:
     path = table.path
     if layout.templates is None:
-        raise DataError(f"{path}: has no names of templates, by which {say('trials')} are found")
+        raise DataError(f"{path}: has no names of templates; {say('trials')} needs them")
     if layout.genuine is not None:
         raise DataError(
             f"{path}: {layout.names[layout.genuine]} marks genuine pairs; leave out "
@@ -455,7 +455,7 @@ def _matrix(pairs: _Pairs, values: np.ndarray, options: ReadOptions, how: dict[s
     table, layout = pairs.table, pairs.layout
     if layout.templates is None or len(layout.templates) != 2:
         raise DataError(
-            f"{table.path}: has no names of templates, which {say('as_', 'matrix')} needs; "
+            f"{table.path}: has no names of templates; {say('as_', 'matrix')} needs them; "
             f"expected two columns such as template_a and template_b{misspelt(layout.names)}"
         )
     sides = []

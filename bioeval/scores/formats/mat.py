@@ -327,7 +327,7 @@ def _header(variable: mat5.Variable) -> Header:
 
 
 class Mat73:
-    """A MATLAB 7.3 file, which is HDF5; also plain HDF5, whose dimensions are as they are.
+    """A MATLAB 7.3 file (HDF5), or plain HDF5 with its dimensions unchanged.
 
     Of plain HDF5, the arrays of `groups` are known by their places, as ``run7/scores``.
     """
@@ -367,7 +367,7 @@ class Mat73:
 
         link = file.get(name, getlink=True)
         if not isinstance(link, h5py.HardLink):
-            self._refuse(name, "is a link to another place, which bioeval does not follow")
+            self._refuse(name, "is a link to another place; bioeval follows no links")
             return
         item = file[name]
         kind = _class_of(item)
@@ -376,7 +376,7 @@ class Mat73:
                 name, mat5.refusal("sparse" if "MATLAB_sparse" in item.attrs else "struct")
             )
         elif item.is_virtual or item.external:
-            self._refuse(name, "is stored in another file, which bioeval does not follow")
+            self._refuse(name, "is stored in another file; bioeval reads one file only")
         elif kind in ("cell", "function_handle", "string") or item.dtype.kind not in "biufSU":
             self._refuse(name, mat5.refusal(kind or "struct"), item.shape[::-1])
         elif item.attrs.get("MATLAB_empty", 0):
@@ -498,7 +498,7 @@ class _MatWriter:
         """Add a whole array; text as rows of characters."""
         array = np.asarray(array)
         if array.dtype.kind not in "biufU" or array.dtype.itemsize > 8 and array.dtype.kind == "f":
-            raise DataError(f"{self._path}: {key!r} is {array.dtype}, which MATLAB does not have")
+            raise DataError(f"{self._path}: {key!r} is {array.dtype}; MATLAB has no such type")
         if array.nbytes >= _MOST_BYTES:
             raise DataError(
                 f"{self._path}: {key!r} takes {array.nbytes:,} bytes, and a MATLAB 5 file holds "
@@ -514,13 +514,13 @@ class _MatWriter:
     def _check_text(self, key: str, array: np.ndarray) -> None:
         if array.ndim > 1:
             raise DataError(
-                f"{self._path}: {key!r} is text in {array.ndim} dimensions, which MATLAB does not "
-                "have; save it as .h5"
+                f"{self._path}: {key!r} is text in {array.ndim} dimensions; MATLAB does not "
+                "have it; save it as .h5"
             )
         if any(word != word.rstrip(" \0") for word in array.reshape(-1).tolist()):
             raise DataError(
-                f"{self._path}: {key!r} has text with a blank at its end, which MATLAB's rows of "
-                "characters do not keep"
+                f"{self._path}: {key!r} has text with a blank at its end; MATLAB's rows of "
+                "characters would lose it"
             )
 
     def add_rows(self, key: str, shape: tuple[int, ...], dtype: np.dtype, read: Any) -> None:

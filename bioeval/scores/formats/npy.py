@@ -164,7 +164,7 @@ def _read(path: Path, options: ReadOptions) -> Scores:
 
 
 def read_bare(path: Path, values: Any, options: ReadOptions) -> Scores:
-    """Read the one array of a file, whose labels are in other files.
+    """Read the one array of a file; its labels are in other files.
 
     It holds embeddings where a metric, an average or the gallery's are given, else a matrix.
     """
@@ -323,8 +323,8 @@ def _write(scores: Scores, path: Path) -> None:
     square = is_square(scores)
     if not square and np.isin(scores.probe_ids, scores.gallery_ids).any():
         raise DataError(
-            f"{path}: some templates of this selection are on both sides, which CSV labels "
-            "cannot express; save it as .npz"
+            f"{path}: some templates of this selection are on both sides; CSV labels cannot "
+            "express that; save it as .npz"
         )
     m, n = scores.shape
     files: list[str] = []

@@ -71,7 +71,8 @@ def matrix_labels(
         if m != n:
             raise DataError(
                 f"{path}: is {m} x {n}, not square, so one list of labels ({square}) does not "
-                f"do; give {say('probe_labels')} and {say('gallery_labels')}"
+                f"do; give {say('probe_labels')} and {say('gallery_labels')}, or {say('metric')} "
+                "if the rows are embeddings"
             )
         labels = read_side(square, options, options.meta, m)
         labels.expect(m, "rows")

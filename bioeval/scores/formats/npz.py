@@ -72,8 +72,8 @@ def _write_embeddings(scores: Scores, sides: dict[str, np.ndarray], out: Any, pa
     """Write the embeddings that scores are computed from, in place of the scores."""
     if "probe_ids" in sides:
         raise DataError(
-            f"{path}: some templates of this selection are on both sides, which a file of "
-            "embeddings does not say; save the distances"
+            f"{path}: some templates of this selection are on both sides; a file of embeddings "
+            "cannot express that; save the distances"
         )
     for key, array in sides.items():
         out.add(key, _storable(array, key, path))
@@ -89,7 +89,7 @@ def _write_embeddings(scores: Scores, sides: dict[str, np.ndarray], out: Any, pa
 
 
 def _sides(scores: Scores) -> dict[str, np.ndarray]:
-    """Return labels, metadata and, where they matter, template identities."""
+    """Return labels, metadata and, if needed, template identities."""
     arrays: dict[str, np.ndarray] = {}
     square = is_square(scores)
     if scores.labelled:
@@ -101,8 +101,8 @@ def _sides(scores: Scores) -> dict[str, np.ndarray]:
         for name, column in meta.items():
             if f"{side}_{name}" in RESERVED:
                 raise DataError(
-                    f"the metadata {name!r} cannot be saved as {side}_{name}, which the layout "
-                    "reserves; rename it"
+                    f"the metadata {name!r} cannot be saved as {side}_{name}: the layout "
+                    "reserves this name; rename it"
                 )
             arrays[f"{side}_{name}"] = column
     # Without labels, a mask of equal sides is taken for a square one.

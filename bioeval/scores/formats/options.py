@@ -77,6 +77,8 @@ class ReadOptions:
     average: tuple[str, ...] | None = None
     memory_limit: int | None = None
     keep_embeddings: bool | None = None
+    #: Columns that the reader chose for the subjects, in words.
+    chosen_columns: list[str] = field(default_factory=list, init=False, compare=False)
 
     @classmethod
     def parse(cls, **given: Any) -> ReadOptions:
@@ -155,8 +157,8 @@ class ReadOptions:
             given = str(self.kind)
             if declared != "order" and larger_is_closer(given) != larger_is_closer(declared):
                 raise DataError(
-                    f"{where}: declares the kind {declared}, which {say('kind', given)} "
-                    f"contradicts; leave it out, or mend this word of the file if it is wrong"
+                    f"{where}: declares the kind {declared}; {say('kind', given)} contradicts "
+                    "it; leave it out, or mend this word of the file if it is wrong"
                 )
             return given, (f"taken as {given}; the file declares {declared}",)
         kind = self.kind or declared
@@ -176,7 +178,7 @@ class ReadOptions:
 
 
 def _columns(meta: Any) -> dict[str, str]:
-    """Return names of metadata and of their columns, where they are given as text."""
+    """Return names of metadata and of their columns from text."""
     found = {} if meta is None else meta
     if not isinstance(found, Mapping) or not all(
         isinstance(x, str) for pair in found.items() for x in pair
@@ -206,6 +208,7 @@ def _check_pattern(name: str, pattern: str, example: str) -> None:
 FLAGS = {
     f.name: "--" + f.name.removesuffix("_key").strip("_").replace("_", "-")
     for f in fields(ReadOptions)
+    if f.init
 } | {"memory_limit": "--memory"}
 
 #: The options that hold for every format.

@@ -269,7 +269,7 @@ def _species(shape: Shape, genuine: int, columns: list[int]) -> int | None:
 
 
 def keyed(shape: Shape, options: ReadOptions) -> PairLayout | None:
-    """Return the layout of one or two names and a score, whose class is stated in another file."""
+    """Return the layout of one or two names and a score; another file states the class."""
     numbers = _kept(shape, like_number)
     if shape.columns not in (2, 3) or not numbers:
         return None

@@ -153,7 +153,7 @@ def pair_losses(scores: Scores) -> list[str]:
     else:
         sides = [scores.probe_labels, scores.gallery_labels] if scores.labelled else []
         lost = text_losses(sides, "labels")
-        lost.append("the matrix becomes a list of pairs, which has no identification")
+        lost.append("the matrix becomes a list of pairs, for verification alone")
         names = sorted({*scores.probe_meta, *scores.gallery_meta})
         if names:
             lost.append(f"the metadata {', '.join(names)} are left out")

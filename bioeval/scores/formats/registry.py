@@ -59,6 +59,7 @@ def read(path: Any, options: ReadOptions) -> Scores:
         options.allow(form.expected, form.options)
         with guarded(place, expected=form.expected):
             scores = form.read(place, options).within(options.memory_limit)
+        scores.reading = (*scores.reading, *dict.fromkeys(options.chosen_columns))
         if options.keep_embeddings:
             if not scores.streams:
                 raise DataError(f"{place}: holds no embeddings that could be kept")

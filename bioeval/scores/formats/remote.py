@@ -49,7 +49,7 @@ def without_secrets(address: str) -> str:
 
 
 def is_store(address: str) -> bool:
-    """Whether an address is that of a zarr store, which is a folder."""
+    """Whether an address is that of a zarr store (a folder)."""
     return without_secrets(address).rstrip("/").endswith(".zarr")
 
 

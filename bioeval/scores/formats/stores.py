@@ -281,7 +281,7 @@ def _read_store(found: _Store, options: ReadOptions) -> Scores:
 
 
 def _of_bioeval(record: logging.LogRecord) -> bool:
-    """Whether a message of asyncio is not one about zarr's own tasks, whose error was raised."""
+    """Whether a message of asyncio is not about zarr's own tasks."""
     text = record.getMessage()
     return not ("never retrieved" in text and "zarr" in text)
 
@@ -450,7 +450,7 @@ def _write_safetensors(scores: Scores, path: Path) -> None:
     for key, array in out.tensors.items():
         if array.dtype.str[1:].replace("b1", "?") not in {*_SAFETENSORS.values(), "?"}:
             raise DataError(
-                f"{path}: {key!r} is {array.dtype}, which a safetensors file cannot hold"
+                f"{path}: {key!r} is {array.dtype}; a safetensors file cannot hold this type"
             )
     with replacing(path) as part:
         numpy.save_file(out.tensors, part, metadata=out.words)

@@ -207,8 +207,8 @@ class _RowsOfColumns:
 
     def _failed(self, error: OSError) -> DataError:
         return DataError(
-            f"a large group of rows is decoded into a temporary file in {self._folder}, which "
-            f"failed: {error.strerror or error}; name a folder with room in TMPDIR"
+            "a large group of rows could not be decoded into a temporary file in "
+            f"{self._folder}: {error.strerror or error}; name a folder with room in TMPDIR"
         )
 
     def _pieces(self, rows: range) -> Iterator[range]:
@@ -419,7 +419,7 @@ def _read_arrow(path: Path, options: ReadOptions) -> Scores:
 
 
 def _wide_parquet(path: Path, rows: ParquetRows, options: ReadOptions) -> Scores:
-    """Return the matrix of a Parquet file, whose groups of rows are read as they are counted."""
+    """Return the matrix of a Parquet file; its groups of rows are read as they are counted."""
     rows.require_numbers()
     meta = {rows.all_names[i]: _words(rows.column(i)).astype(str) for i in rows.words}
     labels = _words(rows.column(0))

@@ -122,7 +122,7 @@ class Shape:
 
     @property
     def reading(self) -> tuple[str, ...]:
-        """How the lines before the first pair are read, where they are comments."""
+        """How comment lines before the first pair are read."""
         named = f"names of columns on line {self.skipped + 1}, after #"
         left = f"{counted(self.comments, 'comment lines')} at the start left out"
         return (*[named] * self.commented, *[left] * bool(self.comments))

@@ -111,8 +111,8 @@ def _read(
         rows += len(piece)
         if most and rows > most:
             raise DataError(
-                f"{shape.path}: has more than {most:,} lines, which do not fit into the memory of "
-                "this machine; expected a matrix as .npy, which is memory-mapped"
+                f"{shape.path}: more than {most:,} lines do not fit into the memory of this "
+                "machine; expected a matrix as .npy (memory-mapped)"
             )
     if not rows:
         raise DataError(f"{shape.path}: has a header but no rows")

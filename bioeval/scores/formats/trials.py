@@ -69,7 +69,7 @@ def _one_meaning(column: TextColumn, table: Columns, name: str) -> None:
     if len(meanings) > 1:
         words = " and ".join(repr(words[0]) for words in meanings)
         raise DataError(
-            f"{table.path}: {name} holds both {words}, which differ in meaning; leave out "
+            f"{table.path}: {name} holds both {words}, and they differ in meaning; leave out "
             "the lines of one"
         )
 
@@ -152,7 +152,7 @@ def _match(
     if again:
         other = flags != flags[lines][index.get_indexer(known)]
         what = "gives a pair another class than a line before"
-        _refuse(other, trials, what, "; correct the list, in which each pair has one class")
+        _refuse(other, trials, what, "; give each pair one class")
         notes = [f"{again:,} lines of {trials.path.name} list a pair again"]
     place = index.get_indexer(wanted)
     if not listed:
@@ -226,8 +226,8 @@ def refuse_same(path: Path, values: np.ndarray, other: Path, others: np.ndarray)
     same = np.array_equal(values, others, equal_nan=True) and bool((values != values[0]).any())
     if path.samefile(other) or same:
         raise DataError(
-            f"{path}: has the same scores as {other}, which {say('impostor')} names; "
-            "expected genuine scores in one file and impostor scores in another"
+            f"{path}: has the same scores as {other}, the file of {say('impostor')}; expected "
+            "genuine scores in one file and impostor scores in another"
         )
 
 

@@ -74,7 +74,7 @@ def wide_scores(
     )
     if options.as_ == "pairs":
         raise DataError(
-            f"{path}: is a matrix, which is not read as pairs; leave out {say('as_', 'pairs')}, or "
+            f"{path}: is a matrix, not a list of pairs; leave out {say('as_', 'pairs')}, or "
             "convert it to a list"
         )
     if options.kind is None:

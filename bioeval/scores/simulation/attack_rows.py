@@ -75,7 +75,7 @@ class AttackRows:
         return cls(np.repeat(names, number), np.repeat(strengths, number), target, attacker, seed)
 
     def meta(self, own: Mapping[str, np.ndarray], rows: int) -> dict[str, np.ndarray]:
-        """Return metadata of bona fide rows and of these, which are of the last session."""
+        """Return metadata of bona fide rows and of attacks in the last session."""
         more = {
             name: np.concatenate([column, np.full(len(self.target), column.max(initial=1))])
             for name, column in own.items()
@@ -111,7 +111,7 @@ class AttackRows:
         )
 
     def of_scores(self, scores: Scores, truth: GaussianScores) -> Scores:
-        """Return scores with attacks, whose means and deviations lie on the way to genuine ones."""
+        """Return scores with attacks; their means and deviations lie between the two classes."""
         m, n = scores.shape
         square = scores.probe_ids is scores.gallery_ids
         number = len(self.target)

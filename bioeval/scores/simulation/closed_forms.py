@@ -82,7 +82,7 @@ class GaussianScores:
     kind: str = "distance"
 
     def __post_init__(self) -> None:
-        """Refuse what is not a model."""
+        """Refuse values that are not a model."""
         require_number("d_prime", self.d_prime, low=0.0)
         require_number("genuine_sd", self.genuine_sd, above=0.0)
         require_choice("kind", self.kind, ("distance", "similarity"))
@@ -269,7 +269,7 @@ class GaussianEmbeddings:
     within: float = 0.6
 
     def __post_init__(self) -> None:
-        """Refuse what is not a model."""
+        """Refuse values that are not a model."""
         require_integer("dimensions", self.dimensions, low=1)
         require_number("between", self.between, low=0.0)
         require_number("within", self.within, above=0.0)

@@ -78,7 +78,7 @@ class FoldRowReader:
         return rows
 
     def sweep_of(self, low: int, high: int) -> Iterator[tuple[slice, FoldRows]]:
-        """Yield rows ``low:high`` in blocks, where `low` is the start of a block."""
+        """Yield rows ``low:high`` in blocks; `low` is the start of a block."""
         if self.from_memory:
             return self._from_memory(low, high)
         return map(self._placed, self.reader.blocks_of(low, high))

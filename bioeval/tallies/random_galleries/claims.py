@@ -38,7 +38,7 @@ class Cells(NamedTuple):
 
 
 class NearestCells:
-    """The templates of each subject, of which the nearest drawn makes the score of a claim.
+    """The templates of each subject; the nearest drawn one gives the score of a claim.
 
     The `j`-th nearest of `N` is the nearest of `n` drawn with chance ``C(N - j, n - 1) / C(N, n)``.
     """
@@ -266,7 +266,7 @@ class ExpectedClaims:
         )
 
     def points(self, s: int, targets: np.ndarray) -> PointsAtTargets:
-        """Return EER and FRR at FAR targets of the expected curve, after the second look."""
+        """Return EER and FRR at FAR targets of the expected curve, after the second pass."""
         none = np.full(len(targets), np.nan)
         if not all(self.numbers):
             return PointsAtTargets(EqualError(), none, none)

@@ -43,7 +43,7 @@ class Drawn:
 
 
 def parse_drawn(gallery: Any, sampling: Any, random_state: RandomState = None) -> Drawn:
-    """Return the random gallery of a task's options, which must allow a draw."""
+    """Return the random gallery of a task's options; they must allow a draw."""
     if isinstance(gallery, str) and gallery in ("all", "single"):
         size = 0 if gallery == "all" else 1
     else:
@@ -65,8 +65,8 @@ def require_room(repeats: int, each: int) -> None:
     """Raise if sampled galleries, with `each` numbers kept, would take too much memory."""
     if repeats * each * 8 > ROOM:
         raise DataError(
-            f"sampling is {repeats:,}, which would take {repeats * each * 8 / 2**30:,.0f} GiB "
-            f"(at most {ROOM >> 30}); expected at most {ROOM // (each * 8):,} galleries of these "
+            f"sampling is {repeats:,} and would take {repeats * each * 8 / 2**30:,.0f} GiB (at "
+            f"most {ROOM >> 30}); expected at most {ROOM // (each * 8):,} galleries of these "
             "probes. The exact mean needs none"
         )
 
@@ -101,9 +101,9 @@ def require_drawable(scores: Scores, drawn: Drawn, rank_unit: str, fusion: str) 
     require_subjects(scores, f"a gallery of drawn templates (gallery={drawn.gallery!r})")
     if drawn.size > 1 and rank_unit != "subject":
         raise DataError(
-            f"gallery={drawn.size} with ranks among templates: templates of one subject are not "
-            f"drawn independently of each other. Give {Argument('rank_unit', 'subject')}, which "
-            "ranks each subject once, by its nearest drawn template"
+            f"gallery={drawn.size} with ranks among templates: templates of one subject are "
+            f"not drawn independently of each other. Give {Argument('rank_unit', 'subject')} "
+            "to rank each subject once, by its nearest drawn template"
         )
     if rank_unit == "subject" and fusion != "min":
         raise DataError(

@@ -175,11 +175,6 @@ def shape_of(part: PageItem, name: str, dtype_kind: str) -> str:
     return "count" if dtype_kind in "iub" or units in ("attempts", "probes") else "score"
 
 
-def decimals_for(attempts: Any) -> int:
-    """Return the decimals of a per cent that make one attempt visible, two to four."""
-    return min(4, max(2, len(str(int(attempts or 0))) - 2))
-
-
 def attempts_of(part: PageItem, name: str) -> int:
     """Return the number of attempts below a rate; 0 where unknown."""
     return int(part.dataset[name]) if name in part.dataset and not part.dataset[name].ndim else 0

@@ -31,11 +31,17 @@ from bioeval.views.page.figures import (
     figures_of,
 )
 from bioeval.views.page.live import LiveState
-from bioeval.views.page.parts import PageItem, labelled, parts_of, section_of, systems_of
+from bioeval.views.page.parts import (
+    PageItem,
+    doubts_of_systems,
+    labelled,
+    parts_of,
+    section_of,
+    systems_of,
+)
 from bioeval.views.page.pictures import Images, Thumbnail, as_address, pictures_of
 from bioeval.views.page.provenance import PageSources
 from bioeval.views.page.sentences import headline, rate_of
-from bioeval.views.page.systems import doubts_of_systems
 from bioeval.views.page.tables import (
     comparison_table,
     cost_table,

@@ -7,7 +7,7 @@ page moves the marks to the places that are stored for each row.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -226,7 +226,7 @@ class Figure:
 
     @property
     def bottom(self) -> int:
-        """The height of what is below the horizontal axis."""
+        """The height of the area below the horizontal axis."""
         return BOTTOM + self.below
 
     @property
@@ -348,14 +348,23 @@ def _floor(parts: list[LivePart], name: str) -> float:
     return 10.0 ** -max(1, int(np.ceil(np.log10(max([10, *totals])))))
 
 
-def _ascending(live: LivePart, *names: str) -> list[np.ndarray]:
-    """Return columns from the strictest threshold to the loosest."""
-    order = slice(None, None, -1) if live.part.accepts_larger else slice(None)
-    return [np.asarray(live.columns[name], dtype=float)[order] for name in names]
+def _ascending(live: LivePart) -> slice:
+    """Return the rows from the strictest threshold to the loosest."""
+    return slice(None, None, -1) if live.part.accepts_larger else slice(None)
 
 
 def _says(parts: list[LivePart], text: str) -> str:
     return term_translator(parts[0].part.dataset)(text)
+
+
+def _limits(
+    fig: Figure, rates: Mapping[str, np.ndarray], name: str, hue: int, x: np.ndarray, shown: Any
+) -> None:
+    """Add the confidence limits of a rate, if it has any, over the rows that are shown."""
+    if {f"{name}_low", f"{name}_high"} <= set(rates):
+        ends = (fig.y.place(rates[f"{name}{end}"])[shown] for end in ("_low", "_high"))
+        inside = rates.get(f"{name}_in_band")
+        fig.limits(hue, x[shown], ends, None if inside is None else inside[shown] == 1)
 
 
 def _moves(
@@ -370,7 +379,7 @@ def _moves(
 
 
 def _about(parts: list[LivePart]) -> str:
-    """Return in words what the curves of a figure are of."""
+    """Return the subject of the curves of a figure in words."""
     said = list(dict.fromkeys(p.part.words for p in parts))
     return said[0] if len(said) == 1 else said[0].partition(",")[0]
 
@@ -378,7 +387,7 @@ def _about(parts: list[LivePart]) -> str:
 def _roc(parts: list[LivePart], drawing: Drawing) -> Figure:
     floor = _floor(parts, "impostor_attempts")
     x = unit_axis("log", floor, _X, _says(parts, "FAR"))
-    low = min(float(np.fmin.reduce(_ascending(p, "gar")[0])) for p in parts)
+    low = min(float(np.fmin.reduce(p.columns["gar"])) for p in parts)
     y = Axis("linear", 0.0 if low < 0.97 else 0.9, 1.0, *_Y, _says(parts, "GAR"), percent=True)
     fig = Figure("roc", f"ROC: {_about(parts)}", x, y)
     fig.note = f"Logarithmic axis; {x.name} below {x.ticks[0][1]} is drawn at the left edge."
@@ -407,20 +416,14 @@ def _det(parts: list[LivePart], drawing: Drawing) -> Figure:
 def _rate_curves(fig: Figure, parts: list[LivePart], drawing: Drawing, y: str) -> None:
     """Draw a rate of each system against its FAR."""
     for live in parts:
-        hue = drawing.hue(live)
-        xs, ys = _ascending(live, "far", y)
-        px, py = fig.x.place(xs), fig.y.place(ys)
-        if {f"{y}_low", f"{y}_high"} <= set(live.columns):
-            ends = _ascending(live, f"{y}_low", f"{y}_high")
-            # Off an axis of normal deviates there is no curve that a band could be around.
-            shown = ys >= fig.y.low if fig.y.scale == "probit" else np.ones(len(ys), dtype=bool)
-            inside = None
-            if f"{y}_in_band" in live.columns:
-                inside = _ascending(live, f"{y}_in_band")[0][shown] == 1
-            fig.limits(hue, px[shown], (fig.y.place(v)[shown] for v in ends), inside)
-        fig.draw(drawing.name(live), hue, hue, *steps_after(px, py))
-        at = (fig.x.place(live.columns["far"]), fig.y.place(live.columns[y]))
-        _moves(fig, live, hue, drawing, *at)
+        hue, values = drawing.hue(live), live.columns[y]
+        px, py = fig.x.place(live.columns["far"]), fig.y.place(values)
+        order = np.arange(len(values))[_ascending(live)]
+        # Off an axis of normal deviates there is no curve that a band could be around.
+        shown = order[values[order] >= fig.y.low] if fig.y.scale == "probit" else order
+        _limits(fig, live.columns, y, hue, px, shown)
+        fig.draw(drawing.name(live), hue, hue, *steps_after(px[order], py[order]))
+        _moves(fig, live, hue, drawing, px, py)
 
 
 def _score_axis(parts: list[LivePart], low: float, high: float) -> Axis:
@@ -443,22 +446,16 @@ def _error_rates(parts: list[LivePart], drawing: Drawing) -> Figure:
     fig = Figure("error_rates", f"{title}: {parts[0].part.words}", x, y)
     for live in parts:
         hue = drawing.hue(live) if drawing.several else 0
-        shown = np.flatnonzero(np.isfinite(live.thresholds))
-        shown = shown[::-1] if live.part.accepts_larger else shown
-        px = x.place(live.thresholds[shown])
+        shown = np.flatnonzero(np.isfinite(live.thresholds))[_ascending(live)]
+        px = x.place(live.thresholds)
         for i, name in enumerate(("far", "frr")):
             colour, dash = (hue, i) if drawing.several else (_COLOURS[name], i)
-            py = y.place(live.columns[name][shown])
-            if {f"{name}_low", f"{name}_high"} <= set(live.columns):
-                ends = (y.place(live.columns[f"{name}{end}"][shown]) for end in ("_low", "_high"))
-                inside = live.columns.get(f"{name}_in_band")
-                fig.limits(colour, px, ends, None if inside is None else inside[shown] == 1)
+            py = y.place(live.columns[name])
+            _limits(fig, live.columns, name, colour, px, shown)
             words = [drawing.name(live)] if drawing.several else []
             fig.draw(" ".join([*words, _says(parts, name.upper())]), colour, dash,
-                     *steps_after(px, py))  # fmt: skip
-            _moves(
-                fig, live, colour, drawing, x.place(live.thresholds), y.place(live.columns[name])
-            )
+                     *steps_after(px[shown], py[shown]))  # fmt: skip
+            _moves(fig, live, colour, drawing, px, py)
     _line_at_threshold(fig, parts, drawing)
     return fig
 
@@ -506,21 +503,17 @@ def _dir_far(parts: list[LivePart], drawing: Drawing) -> Figure:
     fig = Figure("dir_far", _says(parts, f"DIR against FAR: {parts[0].part.words}"), x, y)
     fig.note = "The mark is at the rank of the page."
     for live in parts:
-        hue = drawing.hue(live)
-        order = slice(None, None, -1) if live.part.accepts_larger else slice(None)
+        hue, order = drawing.hue(live), _ascending(live)
         px = x.place(live.columns["far"])
         ranks = (1,) if drawing.several else (1, 5, 10)
         most = live.ranked["dir"].shape[1]
         for i, rank in enumerate(rank for rank in ranks if rank <= most):
             name = f"rank {rank}" if not drawing.several else f"{drawing.name(live)}, rank {rank}"
-            py = y.place(live.ranked["dir"][:, rank - 1])
-            if rank == 1 and {"dir_low", "dir_high"} <= set(live.ranked):
-                ends = (y.place(live.ranked[f"dir{e}"][order, 0]) for e in ("_low", "_high"))
-                inside = live.ranked.get("dir_in_band")
-                there = None if inside is None else inside[order, 0] == 1
-                fig.limits(hue, px[order], ends, there)
+            at_rank = {key: values[:, rank - 1] for key, values in live.ranked.items()}
+            if rank == 1:
+                _limits(fig, at_rank, "dir", hue, px, order)
             place = (hue, hue) if drawing.several else (i, i)
-            fig.draw(name, *place, *steps_after(px[order], py[order]))
+            fig.draw(name, *place, *steps_after(px[order], y.place(at_rank["dir"])[order]))
         _moves(fig, live, hue, drawing, px, y.place(live.ranked["dir"]), "row-rank")
     return fig
 
@@ -539,10 +532,7 @@ def _cmc(parts: list[LivePart], drawing: Drawing) -> Figure:
         hue, values = drawing.hue(live), live.by_rank[name]
         px, py = x.place(np.arange(1, len(values) + 1)), y.place(values)
         shown = slice(0, most)
-        if {f"{name}_low", f"{name}_high"} <= set(live.by_rank):
-            ends = (y.place(live.by_rank[f"{name}{e}"])[shown] for e in ("_low", "_high"))
-            inside = live.by_rank.get(f"{name}_in_band")
-            fig.limits(hue, px[shown], ends, None if inside is None else inside[shown] == 1)
+        _limits(fig, live.by_rank, name, hue, px, shown)
         fig.draw(drawing.name(live), hue, hue, px[shown], py[shown])
         beyond = np.arange(1, len(values) + 1) > most
         _moves(fig, live, hue, drawing, np.where(beyond, np.nan, px), py, "rank")

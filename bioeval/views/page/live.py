@@ -151,6 +151,7 @@ class Chosen:
     target: float | None  # the FAR that it is chosen for; None for the equal error rate
     exact: float  # the attainable threshold itself, between two rows where rows were given
     rule: str = ""  # in words, of one that a study chose
+    why: str = ""  # this FAR target, and no smaller one
 
 
 class LiveState:
@@ -234,8 +235,9 @@ def _chosen_by_study(leader: LivePart, parts: list[PageItem]) -> Chosen | None:
             exact = float(part.dataset.get(name, np.nan))
             kind, _, value = str(part.dataset.attrs["threshold_rule"]).partition("=")
             if np.isfinite(exact) and kind == "far":
-                target = None if rule else float(value)
-                return Chosen(_row_of(leader, exact), target, exact, rule)
+                target, usual = None if rule else float(value), _choose(leader)
+                why = usual.why if usual.target == target else ""
+                return Chosen(_row_of(leader, exact), target, exact, rule, why)
     return None
 
 
@@ -261,7 +263,9 @@ def _choose(leader: LivePart) -> Chosen:
             fits = [x for x in targets if x[1] >= enough and np.isfinite(x[2])]
             if fits:
                 target, _, exact = min(fits)
-                return Chosen(_row_of(leader, exact), target, exact)
+                why = f"the smallest FAR target with at least {enough} false accepts expected"
+                why += f", for none has {_ENOUGH[0]}" * (enough < _ENOUGH[0])
+                return Chosen(_row_of(leader, exact), target, exact, why=why)
     if "eer_threshold" in dataset and np.isfinite(float(dataset["eer_threshold"])):
         exact = float(dataset["eer_threshold"])
         return Chosen(_row_of(leader, exact), None, exact)

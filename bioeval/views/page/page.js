@@ -300,7 +300,7 @@
       const wanted = proportion(target.value);
       if (Number.isNaN(wanted)) return;
       const row = rowAtFar(leader, wanted);
-      if (row < 0) tell("No threshold of the results has so small a FAR.");
+      if (row < 0) tell("FAR is larger at every threshold of the results.");
       else moveTo(leader.threshold.get(row), wanted);
     });
   }
@@ -390,7 +390,7 @@
     link.download = name;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-    tell(`${name} was saved.`);
+    tell(`Saved ${name}.`);
   }
   async function copy(text) {
     try {
@@ -403,7 +403,7 @@
       document.execCommand("copy");
       area.remove();
     }
-    tell("The table was copied as LaTeX.");
+    tell("Copied the table as LaTeX.");
   }
   for (const button of all("[data-table]")) {
     button.addEventListener("click", () => {

@@ -13,6 +13,7 @@ from bioeval.base.errors import DataError, printable
 from bioeval.base.kinds import larger_is_closer
 from bioeval.results.threshold_lookup import units_of
 from bioeval.views.tables.tasks import TASKS, datasets
+from bioeval.views.terms import term_translator
 
 #: Tasks beside those of an evaluation, by a variable that only they have.
 _OTHERS = {
@@ -41,6 +42,11 @@ _NODES = {
 }
 
 _IN_FOLDS = ", in folds"
+
+#: The attribute of results that says what a system lacks of another one.
+NOT_SHARED = "not_shared"
+
+_CLASSES = ("genuine_attempts", "impostor_attempts")
 
 #: The tasks that share a section.
 BOTH = ("verification/single", "verification/multi")
@@ -161,7 +167,7 @@ def section_of(part: PageItem) -> str:
 
 
 def labelled(parts: list[PageItem]) -> list[PageItem]:
-    """Return parts with what tells each from the others of its section: system, templates."""
+    """Return parts with their labels within a section: system, templates."""
     several = len(systems_of(parts)) > 1
     both = {part.task for part in parts} >= set(BOTH)
     found = []
@@ -170,3 +176,29 @@ def labelled(parts: list[PageItem]) -> list[PageItem]:
         said += [f"{part.task.partition('/')[2]}-template"] if both and part.task in BOTH else []
         found.append(replace(part, label=", ".join(said)))
     return found
+
+
+def doubts_of_systems(parts: list[PageItem]) -> list[dict[str, Any]]:
+    """Return warnings about systems that do not share their attempts."""
+    said = [(part.title, term_translator(part.dataset)(text)) for part, text in _attempts(parts)]
+    return [{"text": text, "of": of, "serious": True} for of, text in dict.fromkeys(said)]
+
+
+def _attempts(parts: list[PageItem]) -> Iterator[tuple[PageItem, str]]:
+    """Return a warning of systems whose numbers of attempts differ from the first's."""
+    first: dict[str, tuple[str, list[int]]] = {}
+    for part in sorted(parts, key=lambda part: part.place):
+        if not all(name in part.dataset and not part.dataset[name].ndim for name in _CLASSES):
+            continue
+        numbers = [int(part.dataset[name]) for name in _CLASSES]
+        system, known = first.setdefault(part.task, (part.system, numbers))
+        text = str(part.dataset.attrs.get(NOT_SHARED, ""))
+        if not text and numbers != known:
+            text = (
+                f"{system} and {part.system} have different attempts: {system} {known[0]:,} "
+                f"genuine and {known[1]:,} impostor, {part.system} {numbers[0]:,} and "
+                f"{numbers[1]:,}"
+            )
+        if text:
+            text += ". Rates are of different data; bioeval compare uses the common data"
+            yield part, text

@@ -17,11 +17,12 @@ from bioeval.base.errors import counted
 from bioeval.results.words import margin_in_words
 from bioeval.tallies.points import per_cent
 from bioeval.views.page import words
-from bioeval.views.page.cells import Bounded, Number, PageTable, Text, attempts_of, decimals_for
+from bioeval.views.page.cells import Bounded, Number, PageTable, Text, attempts_of
 from bioeval.views.page.live import LivePart, LiveState
 from bioeval.views.page.parts import PageItem, systems_of
+from bioeval.views.tables.layout import decimals_for
 from bioeval.views.tables.tasks import value_of
-from bioeval.views.terms import term_translator
+from bioeval.views.terms import TermTranslator, term_translator, words_of
 
 # What each task is searched for, in the order in which a page speaks of them.
 _ORDER = ("verification/single", "verification/multi", "open_set", "closed_set", "reid", "gom")
@@ -34,7 +35,7 @@ Sentence = list[Any]
 
 @dataclass(frozen=True)
 class Headline:
-    """What a page says first: sentences, and of several systems a table, the best one first."""
+    """The answer at the top of a page: sentences, or a table of several systems, best first."""
 
     sentences: list[Sentence]
     table: PageTable | None = None
@@ -177,14 +178,26 @@ def _opened(state: LiveState, chosen_on: str) -> Sentence:
         rule = f"the loosest with FAR at most {per_cent(chosen.target)}"
     where = "on these data, so the rates are optimistic."
     where = f"on {chosen_on}." if chosen_on else where
+    where += _why(state)
     if chosen.exact == chosen.threshold:
         return [*said, f"is {rule}, chosen {where}"]
     said += ["is the nearest threshold of these results that is not looser than "]
     return [*said, _score(chosen.exact), f", {rule}, chosen {where}"]
 
 
+def _why(state: LiveState) -> str:
+    """Return why the page opens at its FAR target, as a sentence."""
+    chosen = state.chosen
+    if chosen is None or chosen.target is None or not chosen.why:
+        return ""
+    return f" FAR {per_cent(chosen.target)} is {chosen.why}."
+
+
 def _score(value: float) -> Text:
     return Text(words.score(value), digits=words.digits(value))
+
+
+_DIVIDED = {"repeat": "division", "fold": "fold"}
 
 
 def _is_study(part: PageItem) -> bool:
@@ -201,7 +214,8 @@ def _on_new_people(study: PageItem | None) -> Sentence:
         ]
     ds = study.dataset
     rule = str(ds.attrs.get("threshold_rule_in_words", "this rule"))
-    folds = f"{ds.sizes.get('repeat', 1) * ds.sizes.get('fold', 1)} folds"
+    repeats, folds = (counted(ds.sizes.get(x, 1), f"{y}s") for x, y in _DIVIDED.items())
+    folds = f"{repeats} into {folds}"
     if study.task.startswith("folds/"):  # of which a page may have several
         folds += f" of {ds.attrs.get('templates', 'single')}-template verification"
     begin = "On new people, "
@@ -230,7 +244,10 @@ def _missed(study: PageItem) -> Text | None:
     target, far = _target_of(study), float(study.dataset["far_mean"])
     if target is None or not far > target:
         return None
-    return Text(f"more than the {per_cent(target)} that the threshold was chosen for", warns=True)
+    said = f"more than the {per_cent(target)} that the threshold was chosen for"
+    if float(study.dataset["far_low"]) <= target:
+        return Text(f"{said}, but within the uncertainty", warns=False)
+    return Text(said, warns=True)
 
 
 def _target_of(study: PageItem) -> float | None:
@@ -403,7 +420,8 @@ def _common(
         rule = f"FAR at most {per_cent(state.chosen.target)}"
     chosen_on = str(ranked[0][0].part.dataset.attrs.get("chosen_on", ""))
     where = f"on {chosen_on}" if chosen_on else "on these data, so the rates are optimistic"
-    yield [translate(f"Each system is at its own loosest threshold with {rule}, chosen {where}.")]
+    said = f"Each system is at its own loosest threshold with {rule}, chosen {where}."
+    yield [translate(said + _why(state))]
     if not any(_is_study(part) for part in parts):
         yield _on_new_people(None)
 
@@ -427,6 +445,9 @@ def _verdicts(parts: list[PageItem], state: LiveState, ask: bool) -> Iterator[Se
         said = f"{measure} is smallest for {{}}, " if smallest else f"{measure} of {{}}: "
         yield [said.format(first.pop()), best, "."]
     for part in compared:
+        if not short and "answer" in part.dataset.attrs:
+            translate = TermTranslator(words_of(part.dataset))
+            yield [Text(translate.of_list(part.dataset.attrs["answer"]), strong=True)]
         yield _verdict(part, state, short)
 
 

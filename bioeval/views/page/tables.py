@@ -19,12 +19,12 @@ from bioeval.views.page.cells import (
     PageTable,
     Text,
     attempts_of,
-    decimals_for,
     shape_of,
 )
 from bioeval.views.page.live import RATES, LivePart
 from bioeval.views.page.parts import PageItem, section_of
 from bioeval.views.page.pictures import Images
+from bioeval.views.tables.layout import decimals_for
 from bioeval.views.tables.tasks import report_ranks
 from bioeval.views.terms import term_translator
 
@@ -38,14 +38,34 @@ _ENDS = ("_low", "_high")
 
 _DIMENSIONS = {"far_target": "FAR target"}
 
+#: Rows of a table, each with the part that it is of.
+Rows = list[tuple[PageItem, list[Any]]]
+
+
+def _table(
+    parts: list[PageItem],
+    several: bool,
+    name: str,
+    title: str,
+    heads: list[str],
+    rows: Rows,
+    **how: Any,
+) -> PageTable | None:
+    """Return a table of a section, with the label of each part before its rows if `several`."""
+    if not rows:
+        return None
+    body = [[part.label, *cells] if several else cells for part, cells in rows]
+    heads = [*([_label_head(parts)] if several else []), *heads]
+    return PageTable(name, f"{section_title(parts)}: {title}", heads, body, **how)
+
 
 def live_table(
     rows: list[tuple[LivePart, float, int]], several: bool, rank: int
 ) -> PageTable | None:
     """Return the rates of one task at the threshold and the rank of the page."""
-    body = []
+    body: Rows = []
     with_rank = False
-    for live, threshold, row in rows:
+    for live, _, row in rows:
         names = [name for name in (*RATES, *live.columns) if live.has(name)]
         counts = {name for name, _ in RATES.values()}
         names = [n for n in dict.fromkeys(names) if n not in counts and not n.endswith(_ENDS)]
@@ -53,28 +73,20 @@ def live_table(
         for name in names:
             count, attempts = RATES.get(name, ("", ""))
             with_rank |= name in live.ranked or name in live.by_rank
-            body.append(_live_row(live, name, count, attempts, (threshold, row, rank), several))
-    if not body:
-        return None
+            body.append((live.part, _live_row(live, name, count, attempts, row, rank)))
+    parts = [live.part for live, *_ in rows]
     moved = ["threshold"] if any(len(live.thresholds) for live, *_ in rows) else []
     moved += ["rank"] if with_rank else []
-    heads = ["Rate", "Value", *_interval_heads([live.part for live, *_ in rows])]
-    heads += ["Count", "Attempts", "Threshold used"]
-    parts = [live.part for live, *_ in rows]
-    return PageTable(
-        f"rates-{section_name(parts)}",
-        f"{section_title(parts)}: rates at the {' and '.join(moved)}",
-        [*([_label_head(parts)] if several else []), *heads],
-        body,
-        live=True,
-        closed=len(body) > LONG,
-    )
+    heads = ["Rate", "Value", *_interval_heads(parts), "Count", "Attempts", "Threshold used"]
+    return _table(
+        parts, several, f"rates-{section_name(parts)}", f"rates at the {' and '.join(moved)}",
+        heads, body, live=True, closed=len(body) > LONG,
+    )  # fmt: skip
 
 
 def _live_row(
-    live: LivePart, name: str, count: str, attempts: str, at: tuple, several: bool
-) -> list:
-    threshold, row, rank = at
+    live: LivePart, name: str, count: str, attempts: str, row: int, rank: int
+) -> list[Any]:
     part, total = live.part, attempts_of(live.part, attempts)
 
     def number(variable: str, shape: str) -> Any:
@@ -85,7 +97,7 @@ def _live_row(
 
     shape = shape_of(part, name, part.dataset[name].dtype.kind)
     used = live.thresholds[row].item() if row >= 0 else float("nan")
-    cells = [
+    return [
         Text(
             term_translator(part.dataset)(words.label(name)),
             str(part.dataset[name].attrs.get("long_name", "")),
@@ -97,7 +109,6 @@ def _live_row(
         Text(f"{total:,}", right=True) if total else "",
         "" if name in live.by_rank else Text(words.score(used), used=live.number, right=True),
     ]
-    return [*([part.label] if several else []), *cells]
 
 
 def _interval_heads(parts: list[PageItem]) -> list[str]:
@@ -186,7 +197,7 @@ def _figure_columns(
 
 def cost_table(parts: list[PageItem], several: bool) -> PageTable | None:
     """Return the smallest costs of the parts of a section, with what they are of."""
-    body: list[list[Any]] = []
+    body: Rows = []
     heads: list[str] = []
     for part in parts:
         names = [str(k) for k, v in part.dataset.data_vars.items() if v.dims == ("cost",)]
@@ -194,12 +205,8 @@ def cost_table(parts: list[PageItem], several: bool) -> PageTable | None:
         heads = heads or [_head(name) for name in names]
         for i in range(part.dataset.sizes.get("cost", 0)):
             cells = [_cell(part, name, part.dataset[name].values[i], {"cost": i}) for name in names]
-            body.append([*([part.label] if several else []), *cells])
-    if not body:
-        return None
-    title = f"{section_title(parts)}: values by cost"
-    heads = [*([_label_head(parts)] if several else []), *heads]
-    return PageTable(f"{section_name(parts)}-cost", title, heads, body)
+            body.append((part, cells))
+    return _table(parts, several, f"{section_name(parts)}-cost", "values by cost", heads, body)
 
 
 def comparison_table(part: PageItem) -> PageTable | None:
@@ -243,7 +250,8 @@ def _figures(dataset: Any) -> list[str]:
     names = [name for name in names if dataset[name].dtype.kind in "iufb"]
     stems = {f"{STEMS.get(name, name)}{end}" for name in names for end in _ENDS}
     means = {f"{stem}_{key}" for stem in _means(dataset) for key in _SUMMARIES}
-    return [name for name in names if name not in stems | means]
+    twice = {"independent_impostors"} & {*names}  # impostor pairs by another name
+    return [name for name in names if name not in stems | means | twice]
 
 
 def _figure(part: PageItem, name: str) -> Any:
@@ -283,7 +291,7 @@ def _means(dataset: Any) -> list[str]:
 
 def mean_table(parts: list[PageItem], several: bool) -> PageTable | None:
     """Return means over folds or repeats with their intervals, one row each."""
-    body = []
+    body: Rows = []
     for part in parts:
         for stem in _means(part.dataset):
             shape = shape_of(part, f"{stem}_mean", "f")
@@ -297,38 +305,30 @@ def mean_table(parts: list[PageItem], several: bool) -> PageTable | None:
                     cells.append("")
             train = stem.removeprefix("train_")
             label = words.label(train) + (", training" if train != stem else "")
-            body.append([*([part.label] if several else []), label, *cells])
-    if not body:
-        return None
-    heads = [*([_label_head(parts)] if several else []), "Measure", *_SUMMARIES.values()]
-    return PageTable(
-        f"means-{section_name(parts)}", f"{section_title(parts)}: means over folds", heads, body
-    )
+            body.append((part, [label, *cells]))
+    heads = ["Measure", *_SUMMARIES.values()]
+    return _table(parts, several, f"means-{section_name(parts)}", "means over folds", heads, body)
 
 
 def target_table(parts: list[PageItem], several: bool) -> PageTable | None:
     """Return the values at each FAR target, with a warning where the data cannot support it."""
-    body, names = [], ("frr_at_far", "dir_at_far")
+    body: Rows = []
     for part in parts:
-        rate = next((name for name in names if name in part.dataset), "")
+        rate = next((x for x in ("frr_at_far", "dir_at_far") if x in part.dataset), "")
         if not rate or "far_target" not in part.dataset.coords:
             continue
         if not {*part.dataset[rate].dims} <= {"far_target", "rank"}:
             continue
         for i, target in enumerate(part.dataset["far_target"].values.tolist()):
-            body.append(_target_row(part, rate, i, target, several))
-    if not body:
-        return None
+            body.append((part, _target_row(part, rate, i, target)))
     what = "DIR" if "dir_at_far" in parts[0].dataset else "FRR"
-    heads = [*([_label_head(parts)] if several else []), "FAR target", f"{what} there"]
-    heads += [*_interval_heads(parts), "Threshold", "False accepts expected", "Support"]
-    title = f"{section_title(parts)}: {what} at FAR targets"
-    if what == "DIR":
-        title += ", rank 1"
-    return PageTable(f"far-targets-{section_name(parts)}", title, heads, body)
+    heads = ["FAR target", f"{what} there", *_interval_heads(parts)]
+    heads += ["Threshold", "False accepts expected", "Support"]
+    title = f"{what} at FAR targets" + (", rank 1" if what == "DIR" else "")
+    return _table(parts, several, f"far-targets-{section_name(parts)}", title, heads, body)
 
 
-def _target_row(part: PageItem, rate: str, i: int, target: float, several: bool) -> list:
+def _target_row(part: PageItem, rate: str, i: int, target: float) -> list[Any]:
     dataset = part.dataset
     decimals = decimals_for(attempts_of(part, "genuine_attempts"))
 
@@ -342,8 +342,7 @@ def _target_row(part: PageItem, rate: str, i: int, target: float, several: bool)
 
     expected = number("expected_false_accepts", "count")
     return [
-        *([part.label] if several else []),
-        f"{per_cent(target)}",
+        per_cent(target),
         *(number(f"{rate}{end}", "percent") for end in ("", *_ENDS)),
         number("threshold_at_far", "score"),
         expected,
@@ -364,19 +363,20 @@ def support(expected: float) -> str:
 
 def rank_table(parts: list[PageItem], several: bool) -> PageTable | None:
     """Return the values at each reported rank."""
-    body: list[list[Any]] = []
-    heads: list[str] = []
-    for part in parts:
+    body: Rows = []
+    ranked = [
+        part
+        for part in parts
+        if report_ranks(part.dataset) and part.dataset.get("rank", [0])[0] == 1
+    ]
+    there = {str(k) for x in ranked for k, v in x.dataset.data_vars.items() if v.dims == ("rank",)}
+    given = dict.fromkeys(str(k) for x in ranked for k in x.dataset.data_vars)
+    rates = [x for x in given if x in there and not x.endswith((*_ENDS, "_count"))]
+    shown = [n for r in rates for n in (r, *(f"{r}{end}" for end in _ENDS)) if n in there]
+    for part in ranked:
         dataset = part.dataset
-        ranks = report_ranks(dataset)
-        names = [str(k) for k, v in dataset.data_vars.items() if v.dims == ("rank",)]
-        if not names or not ranks or dataset["rank"].values.tolist()[0] != 1:
-            continue
-        rates = [name for name in names if not name.endswith((*_ENDS, "_count"))]
-        shown = [n for r in rates for n in (r, *(f"{r}{end}" for end in _ENDS)) if n in names]
-        heads = heads or [_head(name) for name in shown]
         total = attempts_of(part, "attempts") or attempts_of(part, "queries")
-        for rank in ranks:
+        for rank in report_ranks(dataset):
             cells = [
                 Number(
                     part,
@@ -386,18 +386,13 @@ def rank_table(parts: list[PageItem], several: bool) -> PageTable | None:
                     decimals_for(total),
                     more={"rank": rank},
                 )
+                if name in dataset
+                else ""
                 for name in shown
             ]
-            body.append([*([part.label] if several else []), f"{rank:,}", *cells])
-    if not body:
-        return None
-    title = f"{section_title(parts)}: values at ranks"
-    return PageTable(
-        f"ranks-{section_name(parts)}",
-        title,
-        [*([_label_head(parts)] if several else []), "Rank", *heads],
-        body,
-    )
+            body.append((part, [f"{rank:,}", *cells]))
+    heads = ["Rank", *(_head(name) for name in shown)]
+    return _table(parts, several, f"ranks-{section_name(parts)}", "values at ranks", heads, body)
 
 
 def _head(name: str) -> str:
@@ -433,7 +428,8 @@ def other_tables(part: PageItem, systems: int, images: Images | None = None) -> 
                 break
             more = dict(zip(dims, place, strict=True))
             cells = [_cell(part, name, flat[name][i], more) for name in names]
-            body.append([*map(_place_in_words, dims, place), *cells])
+            at = (per_cent(x) if dim == "far_target" else str(x) for dim, x in more.items())
+            body.append([*at, *cells])
         heads = [_DIMENSIONS.get(dim, dim.replace("_", " ").capitalize()) for dim in dims]
         heads += [_head(name) for name in names]
         if dims in (("pair",), ("suspect",)) and images is not None:
@@ -447,10 +443,6 @@ def other_tables(part: PageItem, systems: int, images: Images | None = None) -> 
         yield PageTable(
             stem.replace("/", "-"), f"{part.title}{who}: values by {over}", heads, body, note
         )
-
-
-def _place_in_words(dim: str, place: Any) -> str:
-    return per_cent(place) if dim == "far_target" else str(place)
 
 
 def _labels(dataset: Any, dim: str) -> list:

@@ -121,7 +121,7 @@ def has_label(name: str) -> bool:
 
 
 def is_rate(name: str, units: str = "1") -> bool:
-    """Whether a variable is a proportion, which is shown in per cent."""
+    """Whether a variable is a proportion, shown in per cent."""
     name = name.removeprefix("train_")
     for end in _ENDS:
         stem = name.removesuffix(end)

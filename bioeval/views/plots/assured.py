@@ -34,12 +34,8 @@ class AssuredDisplay(OneResultDisplay):
             dataset[f"point_{name}"].values for name in ("threshold", "far", "far_high", "frr")
         )
 
-    @property
-    def why_empty(self) -> str:
-        """Why there is nothing to draw; empty if there is something."""
-        if len(self.threshold) > 1:
-            return ""
-        return str(self._dataset.attrs["assured_reason"]) or "only one threshold was evaluated"
+        reason = str(dataset.attrs["assured_reason"]) or "only one threshold was evaluated"
+        self._why = "" if len(self.threshold) > 1 else reason
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the rates, the target, and the thresholds with and without assurance."""
@@ -142,12 +138,8 @@ class ExtrapolatedFarDisplay(OneResultDisplay):
         )
         self.measured = dataset["measured_far"].values
 
-    @property
-    def why_empty(self) -> str:
-        """Why there is nothing to draw; empty if there is something."""
-        if np.isfinite(self.far_high).any():
-            return ""
-        return str(self._dataset.attrs["reason"]) or "the model has no FAR at any threshold"
+        reason = str(dataset.attrs["reason"]) or "the model has no FAR at any threshold"
+        self._why = "" if np.isfinite(self.far_high).any() else reason
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the FAR of the model, dashed, with its limits, and the measured one."""

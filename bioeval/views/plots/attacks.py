@@ -36,7 +36,7 @@ class AttackDetDisplay(DetDisplay):
     def from_results(cls, data: Any) -> Self:
         """Take the curves of a result: of zero-effort impostors and of each species."""
         system = pick_one(data, cls.spec.plot)
-        shown = [_zero_effort(system), *_species(system)]
+        shown = [replace(system, name="zero-effort impostors"), *_species(system)]
         return cls(
             replace(curve_of(one, "far", "frr", one.name), hue=look.IMPOSTOR + i, dash=i)
             for i, one in enumerate(shown)
@@ -48,10 +48,6 @@ def _attempts(systems: Sequence[System]) -> str:
     numbers = (int(one.dataset["impostor_attempts"]) for one in systems)
     said = (f"{one.name} {n:,}" for one, n in zip(systems, numbers, strict=True))
     return f"genuine {int(systems[0].dataset['genuine_attempts']):,}, {', '.join(said)} attempts"
-
-
-def _zero_effort(system: System) -> System:
-    return replace(system, name="zero-effort impostors")
 
 
 def _species(system: System) -> list[System]:

@@ -45,7 +45,7 @@ def over(systems: Sequence[System]) -> list[str]:
 
 
 def of_each(systems: Sequence[System], words: Callable[[xr.Dataset], str]) -> list[str]:
-    """Return what the rates are over, one line for each of up to three systems that differ."""
+    """Return the denominators of the rates, a line for each of up to three systems that differ."""
     texts = [words(system.dataset) for system in systems]
     if len(systems) > 1 and len(set(texts)) == 1:
         return texts[:1]
@@ -117,7 +117,7 @@ def agreed(systems: Sequence[System], attribute: str, words: str = "{}") -> str:
 
 
 def identification_details(systems: Sequence[System]) -> list[str]:
-    """Return the galleries, the unit of ranks and the tie policy, where all systems agree."""
+    """Return the galleries, the unit of ranks and the tie policy common to all systems."""
     said = []
     templates = agreed(systems, "gallery")
     if templates not in ("", "multi"):
@@ -142,7 +142,7 @@ def in_words(systems: Sequence[System]) -> TermTranslator:
 
 
 def other_term(systems: Sequence[System], *rates: str) -> str:
-    """Return the other vocabulary's term for rates, where it is the same for all systems."""
+    """Return the other vocabulary's term for rates if all systems have the same."""
     terms = {term_translator(system.dataset).other(*rates) for system in systems}
     return terms.pop() if len(terms) == 1 else ""
 
@@ -196,8 +196,7 @@ def kind_of(systems: Sequence[System], plot: str) -> str:
     if len(set(kinds.values())) > 1:
         said = ", ".join(f"{name!r} holds {PLURALS.get(k, k)}" for name, k in kinds.items())
         raise DataError(
-            f"be.plot.{plot}: {said}, which have no axis in common; draw each on its own axes, "
-            "with ax="
+            f"be.plot.{plot}: {said}: they have no common axis; draw each on its own axes, with ax="
         )
     return next(iter(kinds.values()))
 

@@ -109,13 +109,76 @@ def epc(data: Any, ax: Axes | None = None, **style: Any) -> EpcDisplay:
     return EpcDisplay.from_results(data).plot(ax, **style)
 
 
+def _criterion(systems: Sequence[System]) -> list[str]:
+    """Return what the thresholds minimise if all curves agree."""
+    attacks = sorted({int(x.dataset["attack_attempts"]) for x in systems})
+    number = " to ".join(f"{n:,}" for n in dict.fromkeys([attacks[0], attacks[-1]]))
+    found = {(str(x.dataset.attrs["criterion"]), float(x.dataset.attrs["beta"])) for x in systems}
+    attempts, chosen = (
+        f"{number} attack attempts",
+        "each threshold is chosen on the development set",
+    )
+    if len(found) > 1:
+        return [attempts, chosen]
+    ((criterion, beta),) = found
+    minimised = {"eer": "difference of", "wer": "sum of"}[criterion]
+    return [
+        attempts,
+        f"{chosen}: smallest {minimised} {beta:g} far_w and {1 - beta:.12g} FRR",
+    ]
+
+
+class EpscDisplay(CurvesDisplay):
+    """Errors on the test set; ``x`` of a curve is omega and ``y`` HTER_w or IAPAR."""
+
+    spec = CurveSpec(
+        "epsc", "EPSC", "omega",
+        {"hter_w": "HTER_w", "iapar_pooled": "IAPAR"},
+        "Weight of attacks among the negatives, omega", "Error rate on the test set",
+        marked=False, limits=up_to_highest, by_itself="omega", details=_criterion,
+    )  # fmt: skip
+
+
+def epsc(data: Any, ax: Axes | None = None, **style: Any) -> EpscDisplay:
+    """Draw expected performance and spoofability: HTER_w and IAPAR against the weight of attacks.
+
+    Parameters
+    ----------
+    data : Dataset, or mapping of str to Dataset
+        A result of :func:`bioeval.epsc`, or several by name.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    **style
+        Properties of all lines; ``name`` labels a single system.
+
+    Returns
+    -------
+    EpscDisplay
+        With ``curves`` (``"HTER_w"`` and ``"IAPAR"``), ``ax_``, ``figure_`` and ``lines_``.
+
+    Notes
+    -----
+    HTER_w is the mean of FRR and of ``(1 - omega) FAR + omega IAPAR``. Thresholds are chosen on the
+    development set, one for each weight, so that IAPAR falls where attacks weigh more. Chingovska,
+    Anjos and Marcel 2014.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> dev, test = (be.simulate(40, 4, attacks="print=0.6", random_state=i) for i in (1, 2))
+    >>> list(be.plot.epsc(be.epsc(dev, test)).curves)
+    ['HTER_w', 'IAPAR']
+    """
+    return EpscDisplay.from_results(data).plot(ax, **style)
+
+
 def _discard_limits(display: CurvesDisplay) -> dict[str, Any]:
     last = max(float(curve.x[-1]) for curve in display.curves.values())
     return {**up_to_highest(display), "xlim": (-0.015 * last, 1.015 * last)}
 
 
 def _of_samples(systems: Sequence[System]) -> list[str]:
-    """Return the samples and the threshold, where all curves agree."""
+    """Return the samples and the threshold common to all curves."""
     samples = {int(system.dataset["samples"]) for system in systems}
     rule = agreed(systems, "threshold_rule_in_words")
     given = agreed(systems, "chosen_on") == "given"
@@ -197,7 +260,7 @@ def _templates_limits(display: Any) -> dict[str, Any]:
     highest = max((np.nanmax(curve.y) for curve in display.defined), default=1.0)
     sizes = np.concatenate([curve.x for curve in display.curves.values()])
     look.rank_axis(display.ax_, "x", int(sizes.max()), False)
-    display.ax_.yaxis.set_major_formatter(lambda value, _: look.percent(value))
+    look.percent_axis(display.ax_.yaxis)
     return {"ylim": (0.0, 1.08 * max(highest, 1e-9))}
 
 

@@ -86,7 +86,7 @@ def curves_at_ranks(
         missing = [int(rank) for rank in ranks if rank not in have]
         if missing and tuple(ranks) != RANKS:
             raise DataError(
-                f"rank {missing[0]} is not in the result, which has ranks 1 to {max(have)}; "
+                f"rank {missing[0]} is not in the result; it has ranks 1 to {max(have)}; "
                 f"evaluate with max_rank={max(missing)} or more"
             )
         for i, rank in enumerate(int(rank) for rank in ranks if rank in have):
@@ -268,13 +268,13 @@ class CurvesDisplay(Display):
             self._band(curve)
 
     def _reference(self, x: np.ndarray, y: np.ndarray, **style: Any) -> Labelled:
-        """Draw a thin reference line, which the labels of curves avoid."""
+        """Draw a thin reference line; labels of curves avoid it."""
         given = {"linewidth": 0.8, "linestyle": ":", **style}
         self.ax_.plot(x, y, color=look.RULE, zorder=1, **given)
         return Labelled("", look.RULE, x, y)
 
     def _band(self, curve: Curve, shown: np.ndarray | None = None, floor: float = -np.inf) -> None:
-        """Draw the confidence limits of a curve, in steps like its line, where `shown`.
+        """Draw the confidence limits of a curve where `shown`, in steps like its line.
 
         Smaller `x` than `floor` are drawn there, for a logarithmic axis.
         """

@@ -62,19 +62,14 @@ class DirSurfaceDisplay(Display):
         self.dir = dataset["dir"].transpose("threshold", "rank").values
         self.far = dataset["far"].values
         self.kind = str(dataset.attrs.get("kind", "distance"))
-        self.why_not = undefined(dataset, "dir")
-        if not self.why_not and not np.isfinite(self.threshold).any():
-            self.why_not = "no finite threshold"
+        self._why = undefined(dataset, "dir")
+        if not self._why and not np.isfinite(self.threshold).any():
+            self._why = "no finite threshold"
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
         """Take the surface of one open-set result, or of a tree that has one."""
         return cls(pick_one(data, "dir_surface"))
-
-    @property
-    def why_empty(self) -> str:
-        """Why there is no surface; empty where there is one."""
-        return self.why_not
 
     def plot(
         self,
@@ -98,12 +93,12 @@ class DirSurfaceDisplay(Display):
         translate = in_words(systems)
         look.titled(
             ax, translate(title_of("DIR(t, k)", systems)),
-            [*over(systems), *details, *beyond * (not self.why_not)], share=0.86,
-            gap=0.0 if self.why_not else _NAMES,
+            [*over(systems), *details, *beyond * (not self._why)], share=0.86,
+            gap=0.0 if self._why else _NAMES,
         )  # fmt: skip
-        if self.why_not:
+        if self._why:
             ax.set(xticks=[], yticks=[])
-            look.empty(ax, [look.sentence(translate(self.why_not))])
+            look.empty(ax, [look.sentence(translate(self._why))])
         else:
             self._draw(last, log, style)
         look.labelled(ax, threshold_label(self.kind), "Rank k", "ISO: threshold T", "ISO: rank R")
@@ -189,7 +184,7 @@ class DirSurfaceDisplay(Display):
             )  # fmt: skip
 
     def _loosest(self, target: float) -> float:
-        """Return the exact threshold of a FAR target at rank 1, where the result has it.
+        """Return the exact threshold of a FAR target at rank 1, if the result has it.
 
         Else the loosest threshold of the curve with FAR at most the target; NaN without any.
         """

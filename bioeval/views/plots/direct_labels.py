@@ -76,7 +76,7 @@ class _Placed(Artist):
         self._below: Legend | None = None  # a key below the axes
 
     def place(self, renderer: Any) -> None:
-        """Find the places of what is drawn."""
+        """Find the places of drawn artists."""
         raise NotImplementedError
 
     def get_tightbbox(self, renderer: Any = None) -> Bbox | None:
@@ -97,7 +97,7 @@ class _Placed(Artist):
 
 
 class KeyBelow(_Placed):
-    """The key of what has a label on axes, below them."""
+    """The key of labelled artists, below the axes."""
 
     def __init__(self, ax: Axes):
         super().__init__(ax)
@@ -150,7 +150,7 @@ class DirectLabels(_Placed):
 
     @property
     def texts(self) -> list[Text]:
-        """The labels, whose positions are set when the figure is drawn."""
+        """The labels; their positions are set when the figure is drawn."""
         return list(self._named.values())
 
     @property
@@ -248,7 +248,7 @@ def _key(
 
 
 def _place_of(ax: Axes) -> Bbox:
-    """Return the place of axes in pixels, of which axes of equal scales fill a part."""
+    """Return the place of axes in pixels; axes of equal scales fill a part of it."""
     return ax.get_position(original=True).transformed(ax.figure.transSubfigure)
 
 

@@ -1,4 +1,4 @@
-"""Base class of displays, which hold the arrays and axes of a plot."""
+"""Base class of displays: the arrays and axes of a plot."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ class Display:
     ax_: Axes
     figure_: Figure
 
+    _why = ""
+
     @property
     def why_empty(self) -> str:
         """Why there is nothing to draw; empty if there is something."""
-        return ""
+        return self._why
 
     def _repr_html_(self) -> str:
         rows = [("systems", ", ".join(getattr(self, "curves", {})))]

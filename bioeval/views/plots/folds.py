@@ -70,7 +70,7 @@ class FoldsDisplay(OneResultDisplay):
         ax.set_ylim(bottom=-0.03 * ax.get_ylim()[1], top=1.1 * ax.get_ylim()[1])
         self._target()
         for axis in (ax.xaxis, ax.yaxis):
-            axis.set_major_formatter(lambda value, _: look.percent(value))
+            look.percent_axis(axis)
         translate = term_translator(ds)
         names = translate("False accept rate, FAR"), translate("False reject rate, FRR")
         look.labelled(ax, *names, translate.other("far"), translate.other("frr"))

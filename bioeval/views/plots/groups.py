@@ -129,7 +129,7 @@ class GroupsDisplay(OneResultDisplay):
             left = overall > 0.7 * most
             look.note(ax, f"all: {look.measured(overall)}", (overall, 0), (-3 if left else 3, 4),
                       va="bottom", ha="right" if left else "left")  # fmt: skip
-        ax.xaxis.set_major_formatter(lambda value, _: look.percent(value))
+        look.percent_axis(ax.xaxis)
         self._name_groups(ax, subjects=True)
         translate = term_translator(ds)
         look.labelled(ax, translate(label), "", translate.other(rate))
@@ -158,7 +158,7 @@ class GroupsDisplay(OneResultDisplay):
         look.labelled(ax, "Group of the claimed subject", "Group of the probe")
         if len(positive):
             bar = self.figure_.colorbar(colours, ax=ax, pad=0.02, aspect=30)
-            bar.ax.yaxis.set_major_formatter(lambda value, _: look.percent(value))
+            look.percent_axis(bar.ax.yaxis)
             bar.ax.yaxis.set_minor_formatter(lambda value, _: "")
             if high < 10 * low:  # no power of ten may be inside
                 bar.set_ticks([low, (low * high) ** 0.5, high])

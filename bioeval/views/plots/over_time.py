@@ -72,7 +72,7 @@ class _Panels(OneResultDisplay):
         ds = self._dataset
         self._steps(ax, ds[name].values, hue, _band(ds, name), **style)
         ax.set_ylim(bottom=0, top=max(ax.get_ylim()[1], 1e-9))
-        ax.yaxis.set_major_formatter(lambda value, _: look.percent(value))
+        look.percent_axis(ax.yaxis)
         look.labelled(ax, "", label)
 
     def _undefined(self, *names: str) -> list[str]:
@@ -98,7 +98,7 @@ class _Panels(OneResultDisplay):
 
 
 def _band(dataset: xr.Dataset, name: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the confidence limits of a rate in each bin, where the result has them."""
+    """Return the confidence limits of a rate in each bin, if the result has them."""
     if f"{name}_low" not in dataset:
         return None
     return dataset[f"{name}_low"].values, dataset[f"{name}_high"].values
@@ -150,7 +150,7 @@ class OverTimeDisplay(_Panels):
             for least in (values, *([] if band is None else band[:1])):
                 lowest = float(np.nanmin(least, initial=lowest))
         ax.set_ylim(*look.rate_limits(lowest))
-        ax.yaxis.set_major_formatter(lambda value, _: look.percent(value))
+        look.percent_axis(ax.yaxis)
         DirectLabels(ax, named)
         look.labelled(ax, "", f"Rank {rank}")
 

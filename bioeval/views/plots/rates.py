@@ -113,7 +113,7 @@ def by_far(far: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def from_floor(x: np.ndarray, y: np.ndarray, floor: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return a curve for a logarithmic FAR axis, which cannot show FAR 0.
+    """Return a curve for a logarithmic FAR axis (without FAR 0).
 
     The rate attained at FAR 0 is attained at the floor as well, one of the impostor attempts: the
     curve starts there, with the best rate attained up to it.
@@ -440,7 +440,7 @@ class ErrorRatesDisplay(CurvesDisplay):
         self.ax_.set_xlim(low, high)
         off = [f"down to {first:.4g}"] if first < low else []
         off += [f"up to {last:.4g}"] if last > high else []
-        return [f"off the axis: thresholds {' and '.join(off)}, where no rate changes by over 1 %"]
+        return [f"off the axis: thresholds {' and '.join(off)}; no rate changes there by over 1 %"]
 
     def _eer(self, log: bool) -> list[Labelled]:
         """Mark the EER of each system where the result has it."""

@@ -112,7 +112,7 @@ _TABLE = (
     Plot("attack_scores", "AttackScoresDisplay", "bioeval.views.plots.attacks",
          "be.vulnerability", (_by("threshold", "ga", "fa", "ia"),), {"attack-scores": {}}, True),
     Plot("epc", "EpcDisplay", CURVES, "be.epc", (_by("alpha", "hter", "threshold"),), {"epc": {}}),
-    Plot("epsc", "EpscDisplay", "bioeval.views.plots.spoofability", "be.epsc",
+    Plot("epsc", "EpscDisplay", CURVES, "be.epsc",
          (_by("omega", "hter_w", "iapar_pooled"),), {"epsc": {}}),
     Plot("error_discard", "ErrorDiscardDisplay", CURVES, "be.error_discard",
          ({"frr": ("fraction",), "pauc": ()},), {"error-discard": {}}),

@@ -193,8 +193,8 @@ def _of_tree(tree: xr.DataTree, plot: Plot, needs: Needs) -> list[System]:
     if not nodes:
         listed = ", ".join(leaf.path for leaf in tree.leaves)
         raise DataError(
-            f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}, which no node of "
-            f"the tree has ({listed})"
+            f"be.plot.{plot.name} draws {' and '.join(needs)} of {plot.result}; no node of the "
+            f"tree has them ({listed})"
         )
     found = once(
         {node.path.removeprefix(tree.path).strip("/"): node.to_dataset() for node in nodes}

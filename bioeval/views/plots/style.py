@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation
@@ -344,6 +345,11 @@ def rank_axis(ax: Axes, which: str, last: int, log: bool, first: float = 1) -> N
     margin = (last / first) ** 0.02 if log else 0.02 * max(last - first, 1)
     limits = (first / margin, last * margin) if log else (first - margin, last + margin)
     ax.set(**{f"{which}lim": limits})
+
+
+def percent_axis(axis: Axis) -> None:
+    """Write the ticks of an axis of rates in per cent."""
+    axis.set_major_formatter(lambda value, _: percent(value))
 
 
 def rate_limits(low: float) -> tuple[float, float]:

@@ -40,7 +40,6 @@ __all__ = [
     "CHOSEN",
     "ResultTable",
     "alarms",
-    "as_text",
     "datasets",
     "has_chosen",
     "left_out",
@@ -195,13 +194,6 @@ class ResultTable:
             if tasks:
                 yield indented(Text(tasks, style="dim"))
             yield listed(groups[tasks])
-
-
-def as_text(
-    tree: xr.DataTree | xr.Dataset, width: int = 100, reword: Callable[[str], str] | None = None
-) -> str:
-    """Return the table as plain text, without colours."""
-    return plain(ResultTable(tree, reword), width)
 
 
 def plain(renderable: Any, width: int) -> str:

@@ -22,6 +22,12 @@ from bioeval.views.terms import TermTranslator, words_of, written
 # Columns of a verdict beside its row; with less, it has a line of its own.
 _LEAST_VERDICT = 26
 
+#: What a conclusion in a row rests on, by the adjustment.
+_BETTER = {
+    "none": "by this measure alone; the sentence above the table is after Holm's adjustment",
+    "holm": "after Holm's adjustment",
+}
+
 _GAP = 2
 
 
@@ -51,6 +57,8 @@ class ComparisonTable:
         for doubt in doubts:
             yield Text(f"Warning: {self._reword(self._translate(doubt))}", "bold yellow")
         yield Text("")
+        yield Text(self._translate.of_list(str(attrs["answer"])), style="bold")
+        yield Text("")
         rows = list(self._rows())
         head = ("", str(attrs["system_a"]), str(attrs["system_b"]), "difference", "interval")
         columns = zip(head, *(row.cells for row in rows), strict=True)
@@ -76,7 +84,7 @@ class ComparisonTable:
             f"for rates. Interval: {100 * level:g} % for each measure alone, both systems "
             f"resampled together by subject ({int(attrs['replicates']):,} replicates"
             + self._translate(f"{jackknifed} by the jackknife).")
-            + (" Better: after Holm's adjustment." if attrs["adjust"] == "holm" else "")
+            + f" Better: {_BETTER[str(attrs['adjust'])]}."
             + (
                 f" Not worse and equivalent: from {100 * (2 * level - 1):g} % intervals."
                 if "margin" in self.dataset

@@ -12,8 +12,16 @@ from rich.text import Text
 
 from bioeval.base.errors import counted, printable
 from bioeval.base.kinds import larger_is_closer, noun_of
-from bioeval.results.counters import Count, amount_text, quotients
-from bioeval.results.explanation import GENUINE, TITLES, RowExplanation, StepByStep, TaskExplanation
+from bioeval.results.explanation import (
+    GENUINE,
+    TITLES,
+    Count,
+    RowExplanation,
+    StepByStep,
+    TaskExplanation,
+    amount_text,
+    quotients,
+)
 from bioeval.results.words import threshold_text
 from bioeval.views.row_lists import ShownList, lists_of, sums_text
 from bioeval.views.tables import layout as numbers

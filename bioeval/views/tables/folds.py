@@ -14,7 +14,8 @@ from rich.text import Text
 from bioeval.base.errors import counted
 from bioeval.results.words import excluded
 from bioeval.views.averaged import POINTS, averaged, once, unit_of
-from bioeval.views.tables.layout import grid, indented, plain_table, warned
+from bioeval.views.tables import with_joined_targets
+from bioeval.views.tables.layout import grid, indented, mean_text, plain_table, warned
 from bioeval.views.tables.tasks import datasets
 from bioeval.views.terms import dictionary, term_translator
 
@@ -43,7 +44,7 @@ class FoldTable:
         self.datasets, self._reword = once(dict(datasets(tree))), reword
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        narrow = options.max_width < 80
+        width = options.max_width
         for i, dataset in enumerate(self.datasets.values()):
             attrs = dataset.attrs
             if i == 0:
@@ -53,7 +54,7 @@ class FoldTable:
             yield Text(f"{task[0].upper()}{task[1:]}", style="bold")
             for line in _details(dataset):
                 yield indented(Text(line, style="dim"))
-            yield indented(_rates(dataset, narrow))
+            yield indented(_rates(dataset, width))
         yield Text("")
         first = next(iter(self.datasets.values())).attrs
         method, confidence = str(first["interval_method"]), 100 * float(first["confidence"])
@@ -74,7 +75,7 @@ class FoldTable:
         if any(name in ds for ds in self.datasets.values() for name in POINTS):
             own = "Rows without a training rate: each test part at its own thresholds. "
         training = "Training: rate on the data of the threshold (optimistic). "
-        if not any(int(dataset["train_subjects"].sum()) for dataset in self.datasets.values()):
+        if not any(int(dataset["train_subjects"].values.sum()) for dataset in self.datasets.values()):
             training = ""
         yield Text(
             f"{training}Test, sd: mean and standard deviation over {units}; {se}pooled: rate of "
@@ -82,7 +83,7 @@ class FoldTable:
             style="dim",
         )
         yield from warned(
-            self._reword(w)
+            self._reword(with_joined_targets(w))
             for d in self.datasets.values()
             for w in _said(d, "warnings").split("\n")
         )
@@ -119,7 +120,7 @@ def _details(dataset: xr.Dataset) -> Iterator[str]:
         f"{_span(dataset[f'{part}_subjects'].values)} {words}"
         for part, words in (("train", trained), ("test", "tested"))
     ]
-    divided = f"{repeats} x {folds} folds" if repeats > 1 else counted(folds, "folds")
+    divided = f"{counted(repeats, 'divisions')} into {counted(folds, 'folds')}"
     if "experiment" in dataset.attrs:
         divided = counted(repeats, "repeats")
     yield f"{divided}; {dataset.attrs['sizes_are_of']}: {', '.join(sizes)}"
@@ -127,15 +128,15 @@ def _details(dataset: xr.Dataset) -> Iterator[str]:
         yield str(dataset.attrs["experiment"])
     if "seen" in dataset.attrs:
         yield str(dataset.attrs["seen"])
-    attempts = [f"{int(dataset['genuine_attempts'].sum()):,} genuine"]
+    attempts = [f"{int(dataset['genuine_attempts'].values.sum()):,} genuine"]
     if "impostor_attempts" in dataset:
-        attempts.append(f"{int(dataset['impostor_attempts'].sum()):,} impostor")
+        attempts.append(f"{int(dataset['impostor_attempts'].values.sum()):,} impostor")
     if "unenrolled_attempts" in dataset:
-        number = int(dataset["unenrolled_attempts"].sum())
+        number = int(dataset["unenrolled_attempts"].values.sum())
         attempts.append(f"{number:,} by probes not enrolled, counted separately")
     if "attack_attempts" in dataset:
         species = f"{dataset.sizes['species']:,} species"
-        attempts.append(f"{int(dataset['attack_attempts'].sum()):,} attacks of {species}")
+        attempts.append(f"{int(dataset['attack_attempts'].values.sum()):,} attacks of {species}")
     yield f"test attempts of all {unit_of(dataset.attrs)}s: {', '.join(attempts)}"
     if "claims" in dataset.attrs:
         yield f"claims drawn for each part by {dataset.attrs['claims']}"
@@ -167,7 +168,7 @@ def _span(counts: np.ndarray) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _rates(dataset: xr.Dataset, narrow: bool) -> Table:
+def _rates(dataset: xr.Dataset, width: int) -> Table:
     rows = list(averaged(dataset))
     number = dataset.sizes["repeat"] * dataset.sizes["fold"]
     left_out = {
@@ -176,17 +177,17 @@ def _rates(dataset: xr.Dataset, narrow: bool) -> Table:
         "training": not any(np.isfinite(row.training()) for row in rows),
     }
     heads = ["", "training", "test", "sd", "se", "pooled", "interval", "folds"]
-    kept = [head for head in (heads[:5] if narrow else heads) if not left_out.get(head)]
-    table = plain_table(kept)
+    kept = [head for head in (heads[:5] if width < 80 else heads) if not left_out.get(head)]
+    table = plain_table(kept, 1 if width < 90 else 2)
     for row in rows:
         percent = row.scalar.percent
-        written = {k: _written(row.summary(k), percent) for k in ("mean", "sd", "se", "pooled")}
+        written = {k: mean_text(row.summary(k), percent) for k in ("mean", "sd", "se", "pooled")}
         low, high = row.summary("low"), row.summary("high")
         interval = "-"
         if np.isfinite([low, high]).all():
-            interval = f"{_written(low, percent)} - {_written(high, percent)}"
+            interval = f"{mean_text(low, percent)} - {mean_text(high, percent)}"
         cells = {
-            **written, "": row.label, "training": _written(row.training(), percent),
+            **written, "": row.label, "training": mean_text(row.training(), percent),
             "test": written["mean"], "interval": interval, "folds": f"{row.summary('folds'):.0f}",
         }  # fmt: skip
         table.add_row(*(Text(cells[k], "bold" if k == "test" else "") for k in kept))
@@ -194,11 +195,5 @@ def _rates(dataset: xr.Dataset, narrow: bool) -> Table:
 
 
 def _of_given_folds(dataset: xr.Dataset) -> bool:
-    """Whether the folds are of listed pairs, for which a standard error is reported."""
+    """Whether the folds are of listed pairs, with a standard error."""
     return str(dataset.attrs["splitter"]).startswith("PredefinedPairFolds")
-
-
-def _written(value: float, percent: bool) -> str:
-    if not np.isfinite(value):
-        return "-"
-    return f"{100 * value:.3f}" if percent else f"{value:.5f}"

@@ -142,6 +142,18 @@ def fvc_name(target: float) -> str:
     return f" (FMR{10**power})" if power in (2, 3) and math.isclose(target, 10.0**-power) else ""
 
 
+def mean_text(value: float, percent: bool = True, none: str = NOT_KNOWN) -> str:
+    """Return a mean, in per cent with three decimals, else with five; `none` without one."""
+    if not math.isfinite(value):
+        return none
+    return f"{100 * value:.3f}" if percent else f"{value:.5f}"
+
+
+def decimals_for(attempts: int | None) -> int:
+    """Return the decimals of a per cent that make one attempt visible, two to four."""
+    return min(4, max(2, len(str(attempts or 0)) - 2))
+
+
 def score(value: float) -> str:
     """Return a score with six digits."""
     return "NaN" if math.isnan(value) else threshold_text(float(value))

@@ -64,8 +64,7 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
         yield from _of_scalar(dataset, scalar, over)
     for i, threshold in _few_thresholds(dataset, "frr_at_far"):
         for name, attempts in (("far", over.impostor), ("frr", over.genuine)):
-            ends = _ends(dataset, name, threshold=i)
-            value = _value_at(dataset, name, threshold=i)
+            value, ends = _bounded(dataset, name, threshold=i)
             yield _row(_RATES[name], value, over, threshold, ends, over_class=attempts)
 
 
@@ -77,11 +76,9 @@ def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     # Expected rates have bounds of the operating points, between two thresholds of the result.
     instead = "dir_at_far" if "dir_at_far" in dataset else "dir_at_far_at_least"
     for i, threshold in _few_thresholds(dataset, instead):
-        ends = _ends(dataset, "dir", threshold=i, rank=0)
-        value = _value_at(dataset, "dir", threshold=i, rank=0)
+        value, ends = _bounded(dataset, "dir", threshold=i, rank=0)
         yield _row(DIR, value, over, threshold, ends, label="DIR, rank 1", over_class=over.genuine)
-        ends = _ends(dataset, "far", threshold=i)
-        value = _value_at(dataset, "far", threshold=i)
+        value, ends = _bounded(dataset, "far", threshold=i)
         yield _row(_RATES["far"], value, over, threshold, ends, over_class=over.impostor)
 
 
@@ -89,11 +86,9 @@ def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of closed-set identification."""
     attempts = int(value_of(dataset, "attempts") or 0)
     over = SampleSize(attempts, None, _classes(dataset).genuine.subjects)
-    for rank in report_ranks(dataset):
+    for rank, value, ends in _at_ranks(dataset, "cms"):
         name = f"CMS, rank {rank:,}" + (" (recognition rate)" if rank == 1 else "")
-        place = dataset["rank"].values.tolist().index(rank)
-        value, ends = _value_at(dataset, "cms", rank=place), _ends(dataset, "cms", rank=place)
-        yield Row(name, value, over, decimals=_decimals(attempts), ends=ends)
+        yield Row(name, value, over, decimals=numbers.decimals_for(attempts), ends=ends)
 
 
 def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
@@ -104,61 +99,50 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
     if "beyond_lists" in dataset:
         why = "some matches are beyond the ends of the lists"
     cut = dataset.attrs.get("rank_k", value_of(dataset, "rank_k"))
-    decimals = _decimals(queries)
+    decimals = numbers.decimals_for(queries)
     for name, measure in (
         ("mean_ap", "mAP"),
         ("rank_k_mean_ap", f"mAP, lists cut at rank {cut or 0:.0f}"),
     ):
-        yield from _between(dataset, name, measure, over, decimals=decimals)
-        if (value := value_of(dataset, name)) is not None:
-            ends = _ends(dataset, name)
-            yield Row(measure, value, over, decimals=decimals, undefined=why, ends=ends)
-    for rank in report_ranks(dataset):
-        place = dataset["rank"].values.tolist().index(rank)
-        value, ends = _value_at(dataset, "cmc", rank=place), _ends(dataset, "cmc", rank=place)
+        yield from _mean(dataset, name, measure, over, why, decimals=decimals)
+    for rank, value, ends in _at_ranks(dataset, "cmc"):
         yield Row(f"Rank {rank:,}", value, over, decimals=decimals, ends=ends)
-    yield from _between(dataset, "mean_inp", "mINP", over, decimals=decimals)
-    if (value := value_of(dataset, "mean_inp")) is not None:
-        ends = _ends(dataset, "mean_inp")
-        yield Row("mINP", value, over, decimals=decimals, undefined=why, ends=ends)
+    yield from _mean(dataset, "mean_inp", "mINP", over, why, decimals=decimals)
     if dataset.attrs.get("rules"):  # folded: CMC and bounds alone
         return
     for scalar in RANKED_LISTS:
-        for rank in report_ranks(dataset):
-            at = {"rank": dataset["rank"].values.tolist().index(rank)}
-            yield _of_queries(dataset, scalar, over, why, f"{rank:,}", at)
+        for rank, value, ends in _at_ranks(dataset, scalar.name):
+            yield _of_queries(scalar, over, why, f"{rank:,}", value, ends)
     for i, level in enumerate(dataset["recall_level"].values.tolist()):
         if level in _LEVELS:
-            at = {"recall_level": i}
-            yield _of_queries(dataset, INTERPOLATED_PRECISION, over, why, f"{level:g}", at)
+            found = _bounded(dataset, INTERPOLATED_PRECISION.name, recall_level=i)
+            yield _of_queries(INTERPOLATED_PRECISION, over, why, f"{level:g}", *found)
     for i, threshold in _few_thresholds(dataset, ""):
         for scalar in RETRIEVED_SETS:
-            text = threshold_text(threshold)
-            yield _of_queries(dataset, scalar, over, "", text, {"threshold": i})
+            found = _bounded(dataset, scalar.name, threshold=i)
+            yield _of_queries(scalar, over, "", threshold_text(threshold), *found)
 
 
-def _between(
-    dataset: xr.Dataset, name: str, label: str, over: SampleSize, **shown: Any
+def _mean(
+    dataset: xr.Dataset, name: str, label: str, over: SampleSize, why: str, **shown: Any
 ) -> Iterator[Row]:
-    """Return the rows of the bounds of a mean over queries that is not known exactly."""
+    """Return the row of a mean over queries, and those of its bounds, not known exactly."""
     for end in ("at least", "at most"):
         if (value := value_of(dataset, f"{name}_{end.replace(' ', '_')}")) is not None:
             yield Row(f"{label}, {end}", value, over, **shown)
+    if (value := value_of(dataset, name)) is not None:
+        yield Row(label, value, over, undefined=why, ends=_ends(dataset, name), **shown)
 
 
 def _of_queries(
-    dataset: xr.Dataset, scalar: Scalar, over: SampleSize, why: str, place: str, at: dict[str, int]
+    scalar: Scalar, over: SampleSize, why: str, place: str, value: Any, ends: Any
 ) -> Row:
     """Return the row of a mean over queries at a rank or a threshold, written as `place`."""
     label = scalar.label.format(rank=place, threshold=place, level=place)
     return Row(
-        label[0].upper() + label[1:],
-        _value_at(dataset, scalar.name, **at),
-        over,
-        decimals=_decimals(over.genuine),
-        undefined=why,
-        ends=_ends(dataset, scalar.name, **at),
-    )
+        label[0].upper() + label[1:], value, over, decimals=numbers.decimals_for(over.genuine),
+        undefined=why, ends=ends,
+    )  # fmt: skip
 
 
 def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
@@ -170,27 +154,17 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
     absent = SampleSize(int(opened) if opened else None, None, others if opened else 0)
     why = "no query has a match" if queries == 0 else ""
     why_open = "the identity of every query is in the gallery" if opened == 0 else ""
-    decimals = _decimals(int(queries or 0))
+    decimals = numbers.decimals_for(int(queries or 0))
     for scalar in (*GOM_POINTS, *QUERY_MEANS):
         of_open = scalar.name in ("mfr_area", "tau_nz")
         unit = "%" if scalar.percent else ""
         digits = decimals if scalar.percent else int(scalar.decimals)
         over = absent if of_open else ranked
-        yield from _between(dataset, scalar.name, scalar.label, over, unit=unit, decimals=digits)
-        if (value := value_of(dataset, scalar.name)) is None:
-            continue
-        yield Row(
-            scalar.label,
-            value,
-            over,
-            unit=unit,
-            decimals=digits,
-            undefined=(why_open if of_open else why) or scalar.undefined,
-            ends=_ends(dataset, scalar.name),
+        undefined = (why_open if of_open else why) or scalar.undefined
+        yield from _mean(
+            dataset, scalar.name, scalar.label, over, undefined, unit=unit, decimals=digits
         )
-    for rank in report_ranks(dataset) if "cmc" in dataset else ():
-        ends = _ends(dataset, "cmc", rank=dataset["rank"].values.tolist().index(rank))
-        value = float(dataset["cmc"].sel(rank=rank))
+    for rank, value, ends in _at_ranks(dataset, "cmc") if "cmc" in dataset else ():
         yield Row(f"Rank {rank:,}", value, ranked, decimals=decimals, undefined=why, ends=ends)
 
 
@@ -261,7 +235,7 @@ def _row(
     """Return a row as the scalar describes it, over both classes unless one is given."""
     decimals = scalar.decimals
     if not isinstance(decimals, int):
-        decimals = _decimals(getattr(over.both, decimals))
+        decimals = numbers.decimals_for(getattr(over.both, decimals))
     also = f" ({scalar.also})" if scalar.also else ""
     return Row(
         label or scalar.label + also,
@@ -306,6 +280,17 @@ def _ends(dataset: xr.Dataset, stem: str, **at: int) -> tuple[float, float] | No
     return None if math.isnan(low) or math.isnan(high) else (low, high)
 
 
+def _bounded(dataset: xr.Dataset, name: str, **at: int) -> tuple[float, tuple[float, float] | None]:
+    """Return one value and the limits of its interval."""
+    return _value_at(dataset, name, **at), _ends(dataset, name, **at)
+
+
+def _at_ranks(dataset: xr.Dataset, name: str) -> Iterator[tuple[int, Any, Any]]:
+    """Return each rank that is shown, with the value there and its interval."""
+    for rank in report_ranks(dataset):
+        yield rank, *_bounded(dataset, name, rank=dataset["rank"].values.tolist().index(rank))
+
+
 def _targets(dataset: xr.Dataset, name: str) -> Iterator[tuple[float, float, float | None]]:
     """Return target, rate and threshold at each FAR target, at rank 1 where there are ranks."""
     if name not in dataset:
@@ -327,11 +312,6 @@ def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[tuple[int, fl
         places = () if instead in dataset else [round(i * (count - 1) / 4) for i in (1, 2, 3)]
     for i in places:
         yield i, _value_at(dataset, "threshold", threshold=i)
-
-
-def _decimals(attempts: int | None) -> int:
-    """Return the decimals of a per cent that make one attempt visible, two to four."""
-    return min(4, max(2, len(str(attempts)) - 2))
 
 
 def _classes(dataset: xr.Dataset) -> Classes:

@@ -51,6 +51,9 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Table
         options = ["fusion"] if attrs.get("templates") == "multi" else []
         options += ["claims", "attempts", "fta", "fte"]
         more = list(_independent(dataset))
+        auc = value_of(dataset, "auc")
+        if auc is not None and auc < 0.5:
+            more.append("AUC below 0.5: impostor scores are nearer; d' has no sign")
     translate = term_translator(dataset)
     listed = [
         replace(row, measure=translate(row.measure), undefined=translate(row.undefined))
@@ -63,6 +66,15 @@ def section(dataset: xr.Dataset, path: str = "", several: bool = False) -> Table
     notes = [f"n/a: {why}" for why in why_not]
     shown = with_shared_decimals(listed)
     return TableSection(named, _details(attrs, *options), shown, [*more, *notes])
+
+
+# What the policies of ties mean.
+_TIES = {
+    "pessimistic": " (of equal scores the mate ranks last)",
+    "optimistic": " (of equal scores the mate ranks first)",
+    "expected": " (mean over all orders of equal scores)",
+    "stable": " (equal scores in the order of the gallery)",
+}
 
 
 def _holds(dataset: xr.Dataset, name: str) -> bool:
@@ -82,7 +94,7 @@ def _details(attrs: Mapping[str, Any], *names: str) -> str:
         "genuine_gallery_subjects": lambda x: _searched(attrs),
         "gallery": lambda x: _drawn(x, str(attrs.get("sampling", ""))),
         "rank_unit": lambda x: f"ranks count {x}s",
-        "ties": lambda x: f"{x} ties",
+        "ties": lambda x: f"{x} ties{_TIES.get(x, '')}",
         "impostors": lambda x: f"impostors {x}",
         "fusion": lambda x: fusion_in_words(x, str(attrs.get("kind", ""))),
         "claims": lambda x: "" if x in ("", "all") else f"claims {x}",
@@ -136,7 +148,7 @@ def _searched(attrs: Mapping[str, Any]) -> str:
     if str(impostor) == str(genuine):
         return text
     others = f"{impostor:,}" if isinstance(impostor, int) else impostor
-    return f"{text} ({others} for impostors)"
+    return f"{text} ({others} for impostors: without their own)"
 
 
 def _independent(dataset: xr.Dataset) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-import numpy as np
 import xarray as xr
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
@@ -15,7 +14,14 @@ from bioeval.results.dataset import Scalars
 from bioeval.results.words import excluded_by_system
 from bioeval.tallies.points import per_cent
 from bioeval.views.averaged import averaged
-from bioeval.views.tables.layout import NOT_DEFINED, grid, indented, plain_table, warned
+from bioeval.views.tables.layout import (
+    NOT_DEFINED,
+    grid,
+    indented,
+    mean_text,
+    plain_table,
+    warned,
+)
 from bioeval.views.tables.remarks import warnings
 from bioeval.views.terms import term_translator
 
@@ -73,7 +79,7 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
     if "fold" in dataset.dims:
         for row in averaged(dataset):
             percent = row.scalar.percent
-            mean, sd = (_written(row.summary(x), percent) for x in ("mean", "sd"))
+            mean, sd = (mean_text(row.summary(x), percent, NOT_DEFINED) for x in ("mean", "sd"))
             yield row.label, mean if sd == NOT_DEFINED else f"{mean} ± {sd}"
         return
     translate = term_translator(dataset)
@@ -85,10 +91,4 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
         for goal, value in values:
             head, at, target = scalar.label.partition(" at ")
             label = f"{head}{unit}{at}{target}".format(target=per_cent(goal))
-            yield translate(label), _written(value, scalar.percent)
-
-
-def _written(value: float, percent: bool) -> str:
-    if not np.isfinite(value):
-        return NOT_DEFINED
-    return f"{100 * value:.3f}" if percent else f"{value:.5f}"
+            yield translate(label), mean_text(value, scalar.percent, NOT_DEFINED)

@@ -31,7 +31,7 @@ def systems(paths: Iterable[str]) -> list[str]:
 
 
 def system_of(path: str) -> str:
-    """Return the part of a path before the task: the system, where there are several."""
+    """Return the part of a path before the task: the system, if there are several."""
     parts = path.split("/")
     first = next((i for i, part in enumerate(parts) if part in TASKS), len(parts))
     return "/".join(parts[:first])

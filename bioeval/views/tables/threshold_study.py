@@ -13,14 +13,16 @@ from rich.text import Text
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer, noun_of
-from bioeval.results.support import KIND_DOUBT
+from bioeval.results.support import KIND_DOUBT, NO_INSTALL, refuses_threshold
 from bioeval.results.words import threshold_text, threshold_to_install
-from bioeval.views.tables.layout import grid, indented, plain_table, warned
+from bioeval.views.tables.layout import grid, indented, mean_text, plain_table, warned
 from bioeval.views.tables.remarks import about
 from bioeval.views.terms import term_translator
 
 _UNENROLLED = "people who are not enrolled"
 _LABELS = {"far": "FAR, %", "frr": "FRR, %", "hter": "HTER, %"}
+_ASSURED = {"new_assured_far": "FAR assured, %", "new_assured_frr": "FRR assured, %"}
+_WHERE_CHOSEN = {"new_assured_far": "assured_far_attempts", "new_assured_frr": "assured_frr"}
 
 
 class StudyTable:
@@ -59,6 +61,9 @@ class StudyTable:
         elif np.isnan(t) or t == (np.inf if sign == ">=" else -np.inf):
             what = f"Install: accept nothing (threshold {t!r})"
         promised = str(attrs.get("assured_sentence", ""))
+        refused = refuses_threshold(doubt)
+        if refused:
+            what, promised = NO_INSTALL, ""
         if promised:
             yield Text(self._translate(promised), "bold")
             yield from self._assured()
@@ -67,13 +72,14 @@ class StudyTable:
                 what = what.replace("Without assurance", "Without a promise")
         yield Text(what, "" if promised else "bold")
         rule = self._translate(str(attrs["threshold_rule_in_words"]))
-        yield indented(Text(f"by {rule}, chosen on all data", "dim"))
+        if not refused:
+            yield indented(Text(f"by {rule}, chosen on all data", "dim"))
         reach = self._translate(str(attrs["out_of_reach"]))
         if reach:
             yield indented(Text(f"{reach[0].upper()}{reach[1:]}.", "yellow"))
         yield Text("")
         narrow = options.max_width < 70
-        yield indented(self._rates(narrow))
+        yield indented(self._rates(options.max_width))
         if attrs["on_new_data"]:
             yield Text("")
             yield Text(self._translate(str(attrs["on_new_data"])), "bold")
@@ -84,7 +90,7 @@ class StudyTable:
         )
 
     def _assured(self) -> Iterator[Any]:
-        """Yield what the assured threshold does on these data, and what it rests on."""
+        """Yield the rates of the assured threshold on these data, and its basis."""
         v, attrs = self._v, self.study.attrs
         if np.isfinite(v["assured_far"]):
             searches = f"searches by {_UNENROLLED}" if self._of_searches else "impostors"
@@ -92,9 +98,9 @@ class StudyTable:
             sign = ">=" if larger_is_closer(attrs["kind"]) else "<="
             on_these = (
                 f"accept where the {noun_of(attrs['kind'])} {sign} {v['assured_threshold']!r}; on "
-                f"these data it accepts {_percent(v['assured_far'])} % of {searches} (mean over "
-                f"{over}; upper limit {_percent(v['assured_far_high'])} %) and rejects "
-                f"{_percent(v['assured_frr'])} % of genuine attempts"
+                f"these data it accepts {mean_text(v['assured_far'])} % of {searches} (mean over "
+                f"{over}; upper limit {mean_text(v['assured_far_high'])} %) and rejects "
+                f"{mean_text(v['assured_frr'])} % of genuine attempts"
             )
             yield indented(Text(on_these, "dim"))
         how = {
@@ -110,21 +116,23 @@ class StudyTable:
         yield indented(Text(how.get(rule, rule), "dim"))
         yield Text("")
 
-    def _rates(self, narrow: bool) -> Table:
+    def _rates(self, width: int) -> Table:
         v, new = self._v, self._new
         heads = ["", "where chosen", "by subject", new, "over folds", "pooled", "sd"]
-        left_out = set() if self._by_subject and not narrow else {"by subject"}
-        heads = [head for head in (heads[:5] if narrow else heads) if head not in left_out]
+        left_out = set() if self._by_subject and width >= 70 else {"by subject"}
+        heads = [head for head in (heads[:5] if width < 90 else heads) if head not in left_out]
         table = plain_table(heads)
-        for rate, label in _LABELS.items():
+        shown = _LABELS | (_ASSURED if "new_assured_far_mean" in v else {})
+        for rate, label in shown.items():
+            chosen = _WHERE_CHOSEN.get(rate, f"optimistic_{rate}")
             cells = {
                 "": self._translate(label),
-                "where chosen": _percent(v[f"optimistic_{rate}"]),
+                "where chosen": mean_text(v[chosen]),
                 "by subject": self._interval(f"optimistic_{rate}"),
-                new: _percent(v[f"{rate}_mean"]),
+                new: mean_text(v[f"{rate}_mean"]),
                 "over folds": self._interval(rate),
-                "pooled": _percent(v[f"{rate}_pooled"]),
-                "sd": _percent(v[f"{rate}_sd"]),
+                "pooled": mean_text(v[f"{rate}_pooled"]),
+                "sd": mean_text(v[f"{rate}_sd"]),
             }
             bold = {new: "bold"}
             table.add_row(*(Text(cells[head], bold.get(head, "")) for head in heads))
@@ -132,7 +140,7 @@ class StudyTable:
 
     def _interval(self, rate: str) -> str:
         ends = [self._v.get(f"{rate}_{end}", np.nan) for end in ("low", "high")]
-        return " - ".join(map(_percent, ends)) if np.isfinite(ends).all() else "-"
+        return " - ".join(map(mean_text, ends)) if np.isfinite(ends).all() else "-"
 
     def _lines(self, narrow: bool) -> Iterator[Any]:
         study, v = self.study, self._v
@@ -147,8 +155,10 @@ class StudyTable:
         lines = [
             "Where chosen: rate on the data of the threshold (optimistic)"
             + (by_subject if self._by_subject and not narrow else "")
-            + f". {self._new.capitalize()}: mean over the test {study.attrs['divided']} of the "
-            "folds; its interval over folds (Nadeau and Bengio) is a heuristic."
+            + f". {self._new.capitalize()}: mean over the test {study.attrs['divided']} of "
+            f"{counted(study.sizes['repeat'], 'divisions')} into "
+            f"{counted(study.sizes['fold'], 'folds')}; its interval over folds (Nadeau and Bengio) "
+            "is a heuristic." + " Assured: over the first division." * ("new_assured_far_mean" in v)
         ]
         if len(t):
             lines.append(
@@ -177,6 +187,11 @@ class StudyTable:
                 f"{int(v[f'more_for_{rule}']):,}",
                 "-" if subjects is None else f"{int(subjects):,}",
             )
+        people = {"guaranteed": v.get("people_needed"), "estimated": v.get("people_estimated")}
+        for kind, needed in people.items():
+            if needed is not None and np.isfinite(needed):
+                about = "about " if kind == "estimated" else ""
+                table.add_row(f"to promise it, {kind}", "", "", f"{about}{needed:,.0f}")
         yield indented(table)
         if self._of_searches:
             yield Text(
@@ -194,10 +209,8 @@ class StudyTable:
         )
         yield Text(
             "These are lower bounds: the rules assume independent pairs, and only disjoint pairs "
-            "are independent.",
+            "are independent."
+            + " A promise rests on people: more pairs of the same people hardly help."
+            * ("people_needed" in v),
             style="dim",
         )
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.3f}" if np.isfinite(value) else "-"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import xarray as xr
@@ -46,15 +46,26 @@ class WorstPairsTable:
             yield Text(f"Labels?: {self.pairs.attrs['label_error_rule']}.", "yellow")
 
 
-def _table(pairs: xr.Dataset) -> Table:
+def _listing(numbers: Iterable[str], texts: Iterable[str]) -> Table:
+    """Return a table with columns of numbers, then columns of texts that wrap."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for head in ("score", "row", "column"):
+    for head in numbers:
         table.add_column(head, justify="right", no_wrap=True)
-    for head in ("probe", "gallery"):
+    for head in texts:
         table.add_column(head, overflow="fold")
+    return table
+
+
+def _rows(pairs: xr.Dataset, dim: str) -> Iterator[dict[str, Any]]:
+    columns = {str(k): x.values for k, x in pairs.data_vars.items() if x.dims == (dim,)}
+    for i in range(pairs.sizes[dim]):
+        yield {name: values[i] for name, values in columns.items()}
+
+
+def _table(pairs: xr.Dataset) -> Table:
+    table = _listing(("score", "row", "column"), ("probe", "gallery"))
     table.add_column("")
-    for i in range(pairs.sizes["pair"]):
-        one = {str(k): x.values[i] for k, x in pairs.data_vars.items() if x.dims == ("pair",)}
+    for one in _rows(pairs, "pair"):
         table.add_row(
             threshold_text(float(one["score"])),
             *(str(one[name]) for name in ("row", "column")),
@@ -65,12 +76,8 @@ def _table(pairs: xr.Dataset) -> Table:
 
 
 def _suspects(pairs: xr.Dataset) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("row", justify="right", no_wrap=True)
-    for head in ("label", "nearest label"):
-        table.add_column(head, overflow="fold")
-    for i in range(pairs.sizes["suspect"]):
-        one = {str(k): x.values[i] for k, x in pairs.data_vars.items() if x.dims == ("suspect",)}
+    table = _listing(("row",), ("label", "nearest label"))
+    for one in _rows(pairs, "suspect"):
         label, nearest = (str(one[name]) for name in ("suspect_labels", "nearest_labels"))
         own = _template({**one, "suspect_label": label}, "suspect")
         table.add_row(str(one["suspect_templates"]), Text(own), Text(printable(nearest)))

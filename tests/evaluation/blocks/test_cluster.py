@@ -245,7 +245,7 @@ def test_a_gallery_in_parts_on_a_cluster_is_that_of_one_process(client, tmp_path
 
 
 def test_large_arrays_are_sent_once_and_nothing_is_left_on_a_cluster(client, monkeypatch):
-    monkeypatch.setattr("bioeval.evaluation.blocks.sending.LARGE", 1)
+    monkeypatch.setattr("bioeval.evaluation.blocks.sent_work.LARGE", 1)
     submit, keys = client.submit, []
 
     def noted(*given, key, **options):

@@ -16,8 +16,8 @@ from bioeval.base.random import Stream, seed_sequence
 from bioeval.evaluation.blocks.engine import BlockEngine
 from bioeval.evaluation.groups import _ByGroup
 from bioeval.scores.blocks import BlockReader
+from bioeval.stats.folds import PooledRates
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.pooled import PooledRates
 from bioeval.stats.resampling import subject_weights
 from bioeval.tallies import subject_sums
 from bioeval.tallies.by_subject import SubjectAttempts

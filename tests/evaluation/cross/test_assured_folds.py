@@ -193,7 +193,7 @@ def test_lists_without_people_and_fitted_systems_are_refused(scores):
     listed = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4] * 5, [1, 0, 1, 0] * 5)
     with pytest.raises(be.DataError, match="rests on the number of people"):
         be.cross_evaluate(listed, be.partition.SampleKFold(2), **EASY)
-    with pytest.raises(be.ProtocolError, match="fitted to its people"):
+    with pytest.raises(be.ProtocolError, match="fitted to the people of that part"):
         be.cross_evaluate(scores, FOLDS, estimator=be.Calibrator(), **EASY)
 
 
@@ -233,6 +233,7 @@ def test_a_card_says_what_is_assured(scores, tmp_path):
         protocol.load(tmp_path / "claims.toml")
 
 
+@pytest.mark.slow
 def test_on_the_command_line(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     be.save(be.simulate(50, 2, random_state=1), "a.npz")

@@ -94,7 +94,7 @@ def test_a_card_with_attacks(tmp_path):
 
 def test_what_attacks_in_folds_need():
     scores = scores_of("all-against-all")
-    with pytest.raises(DataError, match="'kind', which is not in the probe metadata"):
+    with pytest.raises(DataError, match="'kind', but the probe metadata"):
         be.cross_evaluate(scores, SPLITTER, attack="kind")
     with pytest.raises(ProtocolError, match="attack is for verification; the task is open-set"):
         be.cross_evaluate(scores, SPLITTER, attack="attack", task="open_set")

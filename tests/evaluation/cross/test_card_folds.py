@@ -142,7 +142,7 @@ def test_shipped_cards_with_folds(scores):
         )
     with pytest.raises(ProtocolError, match="folds"):
         be.tally(scores, "course-kfold")
-    with pytest.raises(ProtocolError, match="neither curves.*leave out thresholds and max_rank"):
+    with pytest.raises(ProtocolError, match="without curves.*leave out thresholds and max_rank"):
         be.evaluate(scores, "course-kfold", thresholds=100, max_rank=3)
 
 

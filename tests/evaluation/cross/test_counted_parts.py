@@ -11,7 +11,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError
-from bioeval.evaluation.cross import counted_parts as module
+from bioeval.evaluation.cross import parts as module
 from bioeval.tallies import index_sets
 
 SPLITTERS = {
@@ -90,6 +90,7 @@ def test_partitions(name, task, kind, rules, monkeypatch):
 
 
 @pytest.mark.parametrize("ties", ["pessimistic", "optimistic", "expected"])
+@pytest.mark.cases(2)
 def test_drawn_galleries(ties, monkeypatch):
     scores = scores_of("float32")
     sizes = {"sizes": [2, 5, 14, 20], "sampling": 6, "random_state": 0, "ties": ties}

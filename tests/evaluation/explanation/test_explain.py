@@ -16,7 +16,7 @@ import bioeval as be
 from bioeval.cli import main
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Claims
-from bioeval.results.counters import Count
+from bioeval.results.explanation import Count
 
 NAMES = ["a1", "a2", "b1", "b2", "c1"]
 WHO = ["ann", "ann", "bob", "bob", "cat"]
@@ -222,7 +222,7 @@ def test_an_order_has_conditions():
     found = be.explain(scores, 0)
     assert found.threshold is None and "order" in found.threshold_is
     assert "GA | FR" in str(found)
-    with pytest.raises(be.ProtocolError, match="no threshold across rows"):
+    with pytest.raises(be.ProtocolError, match="only the order within each row"):
         be.explain(scores, 0, threshold=2)
     assert list(be.step_by_step(scores).rates) == ["closed_set"]
 

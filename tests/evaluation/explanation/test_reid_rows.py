@@ -12,7 +12,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.protocol import load
-from bioeval.results.counters import Count
+from bioeval.results.explanation import Count
 
 RULES = ("same-id-same-camera", "same-camera", "none")
 CMC = ("first-match", "allshots", "single-gallery-shot", "identity-dedup")
@@ -80,7 +80,7 @@ def test_each_query(data):
                     np.testing.assert_allclose(found, expected, rtol=1e-12, err_msg=name)
         removed = [
             entry for entry in walks[0].entries
-            if "convention removes" in entry.reason and entry.place is None
+            if "removed by the convention" in entry.reason and entry.place is None
         ]  # fmt: skip
         assert len(removed) == ds.removed_entries[i]
     assert counts.get(Count("queries", None, 0), 0) == ds.queries.item()
@@ -109,8 +109,8 @@ def test_precision_at_each_match():
         (3, "2", "genuine", "match 2 of 3: precision 2/3"),
         (4, "3", "genuine", "match 3 of 3: precision 3/4"),
         (5, "4", "impostor", "distractor"),
-        (None, "5", "left out", "junk, which the convention removes"),
-        (None, "6", "left out", "same identity and same camera (1), which the convention removes"),
+        (None, "5", "left out", "junk: removed by the convention"),
+        (None, "6", "left out", "same identity and same camera (1): removed by the convention"),
     ]
     assert explained.counts == pytest.approx(
         {

@@ -190,5 +190,7 @@ def test_a_temporary_file_that_cannot_be_written_is_named(monkeypatch):
         raise OSError(28, "No space left on device")
 
     rows = SpooledRows("x.npz", (2, 1), np.dtype(float), pieces())
-    with pytest.raises(be.DataError, match="x.npz is inflated to .*No space left .*TMPDIR"):
+    with pytest.raises(
+        be.DataError, match="x.npz could not be decompressed to .*No space left .*TMPDIR"
+    ):
         rows[0:2]

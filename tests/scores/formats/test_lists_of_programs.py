@@ -232,7 +232,7 @@ def test_arrays_in_groups(tmp_path, capsys):
     options += ["--probe-labels", "run7/deep/who", "--gallery-labels", "run7/them"]
     assert main(["run", str(tmp_path / "x.h5"), *options]) == 0
     with pytest.raises(
-        DataError, match="no array 'run7', which scores_key names. Did you mean 'run7/"
+        DataError, match="no array 'run7'; scores_key names it. Did you mean 'run7/"
     ):
         be.load(tmp_path / "x.h5", scores_key="run7")
     for link in ("else", "run7/soft"):

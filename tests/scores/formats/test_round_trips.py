@@ -229,7 +229,7 @@ SQUARE = be.Scores(np.arange(9.0).reshape(3, 3), list("aab"))
         (
             be.Scores(np.eye(2, dtype=np.longdouble), list("ab")),
             "x.mat",
-            "which MATLAB does not have",
+            "MATLAB has no such type",
         ),
     ],
 )

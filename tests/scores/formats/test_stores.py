@@ -234,7 +234,7 @@ def test_subjects_of_a_matrix_as_a_table_are_found_in_its_names(tmp_path, suffix
     assert listed.probe_labels.tolist() == found.probe_labels.tolist()
     for options, message in (
         ({"subject_from": "(no)"}, "does not match the template 'id1/a'"),
-        ({"as_": "pairs"}, "is a matrix, which is not read as pairs"),
+        ({"as_": "pairs"}, "is a matrix, not a list of pairs"),
         ({"trials": tmp_path / "list.csv"}, "trials has no meaning for a matrix as a table"),
     ):
         with pytest.raises(DataError, match=message):

@@ -144,7 +144,7 @@ def test_what_is_written_is_read(tmp_path_factory, pairs, kind, small, suffix):
 def test_the_kind_is_declared_or_required(tmp_path):
     with pytest.raises(DataError, match="does not state whether its scores are distances or simil"):
         load(tmp_path, "score,genuine\n1,1\n", kind=None)
-    with pytest.raises(DataError, match="'similarity' declares the kind similarity, which kind="):
+    with pytest.raises(DataError, match="'similarity' declares the kind similarity; kind="):
         load(tmp_path, "similarity,genuine\n1,1\n", kind="distance")
     assert load(tmp_path, "llr,genuine\n1,1\n", kind=None).kind == "llr"
 
@@ -172,7 +172,7 @@ def test_the_kind_is_declared_or_required(tmp_path):
         ("target 17 33 5\n", "columns 2, 3 and 4 each hold numbers, and could be the scores"),
         ("ann bob 0.5 0.7\n", "columns 3 and 4 each hold numbers, and could be the scores"),
         ("a b target bonafide 0.5\n", "is text; expected"),
-        ("1 0.5\n-1 0.7\n0 0.7\n", "genuine holds both '0' and '-1', which differ in meaning"),
+        ("1 0.5\n-1 0.7\n0 0.7\n", "genuine holds both '0' and '-1', and they differ in meaning"),
         ("1,73\n0,21\n", "columns 1 and 2 each hold digits alone, and could be decimals with a c"),
         ("1;0,5\n0;0,7\n", "line 1: score is '0,5'; .*decimals have a point"),
         ("1 50%\n0 0.2\n", "line 1: score is '50%'; .*per cent as fractions"),
@@ -406,7 +406,7 @@ def test_cells_that_are_listed_twice(tmp_path):
     assert "1 pairs are listed more than once, with one score" in ds.attrs["warnings"]
     with pytest.raises(DataError, match="listed more than once, 1 of them with another score; th"):
         load(tmp_path, bob.format(2), as_="matrix")
-    with pytest.raises(DataError, match=r'has no names of templates, which as_="matrix"'):
+    with pytest.raises(DataError, match=r'has no names of templates; as_="matrix"'):
         load(tmp_path, "1 2\n0 3.5\n", as_="matrix")
 
 
@@ -436,7 +436,7 @@ def test_sessions_in_names_of_templates(tmp_path):
     matrix = be.load(tmp_path / "m.csv", **given)
     assert matrix.probe_meta["session"].tolist() == found.probe_meta["session"].tolist()
     assert matrix.layout == "all-against-all"
-    with pytest.raises(DataError, match="a list of pairs does not have; give as_=.matrix."):
+    with pytest.raises(DataError, match="a list of pairs has none; give as_=.matrix."):
         load(tmp_path, text, **given)
     with pytest.raises(DataError, match=r"does not match the template 'id0_day1_0', as 6 of 12"):
         load(tmp_path, text, as_="matrix", **{**given, "session_from": r"_day(0)_"})

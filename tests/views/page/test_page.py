@@ -242,7 +242,9 @@ def test_sentences_say_what_was_not_estimated(tree, tmp_path):
 def test_sentences_say_what_to_expect_of_new_people(scores, tree, tmp_path):
     study = be.study_threshold(scores, "eer", folds=4, repeats=2)
     text, _ = written(tree.assign({"threshold_study": xr.DataTree(study)}), tmp_path)
-    assert "On new people, " in text and "chosen on other people in 8 folds" in text
+    assert (
+        "On new people, " in text and "chosen on other people in 2 divisions into 4 folds" in text
+    )
 
 
 _SLOW = pytest.mark.slow
@@ -349,3 +351,12 @@ def test_systems_that_rank_are_in_the_order_of_their_map(tmp_path):
     assert [row.text.strip()[:3] for row in rows] == ["far", "nea"]
     assert means[0]["mean_ap"] == trees["far"]["mean_ap"].item() > means[1]["mean_ap"]
     assert means[1]["cmc"] == trees["near"]["cmc"].values[0]
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_systems_with_and_without_intervals_share_the_table_of_ranks(tree, order, tmp_path):
+    trees = {"a": tree, "b": be.evaluate(be.simulate(16, 3, random_state=3))}
+    text, _ = written({name: trees[name] for name in order}, tmp_path)
+    table = re.search(r'data-name="ranks-closed_set".*?</table>', text, re.S)
+    rows = re.findall(r"<tr.*?</tr>", table[0], re.S)
+    assert len({len(re.findall("<t[hd]", row)) for row in rows}) == 1, rows

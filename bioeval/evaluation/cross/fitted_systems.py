@@ -1,4 +1,4 @@
-"""Calibrated or fused scores in folds: the estimator is fitted to the training part of each."""
+"""Estimators of features or of scores, fitted anew to the training part of each fold."""
 
 from __future__ import annotations
 
@@ -11,19 +11,104 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import BioevalWarning, DataError
-from bioeval.evaluation.cross.by_parts import fold_of
+from bioeval.evaluation.calibration import LOG_ODDS
+from bioeval.evaluation.cross.folds import fold_of, fold_of_pairs, listed_attempts
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.evaluation.cross.parts import FoldSide
 from bioeval.evaluation.cross.results import Fold
-from bioeval.evaluation.cross.splits import PairSides, Split, SplitPlan, SplitSides, plan_of_scores
-from bioeval.evaluation.cross.verification_folds import fold_of_pairs, listed_attempts
+from bioeval.evaluation.cross.splits import (
+    PairSides,
+    Split,
+    SplitPlan,
+    SplitSides,
+    plan_of,
+    plan_of_scores,
+)
 from bioeval.evaluation.fusion import require_systems
-from bioeval.results.calibration import LOG_ODDS
+from bioeval.partition.samples import LabelCodes
 from bioeval.scores.blocks import Progress
+from bioeval.scores.embeddings import as_embeddings
+from bioeval.scores.labels import as_labels, digest
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.provenance import Provenance, describe
 from bioeval.tallies.calibration_counts import count_for_calibration
 from bioeval.tallies.isotonic import LOG2
+
+
+class TrainedSystem:
+    """Features, their subjects, and an estimator to fit in each fold."""
+
+    unit = "subjects"
+
+    def __init__(
+        self, features: Any, splitter: Any, y: Any, meta: Any, estimator: Any, metric: Any
+    ):
+        if isinstance(features, Scores):
+            raise DataError(
+                "estimator is given with Scores of a finished system; give the features of "
+                "the samples, shape (n, f)"
+            )
+        self.features = as_embeddings(features, "data")
+        if y is None:
+            raise DataError("y is missing: the subject of each sample, to fit and to divide by")
+        n = len(self.features)
+        self.subjects = as_labels(y, "y")
+        if len(self.subjects) != n:
+            raise DataError(f"y has {len(self.subjects)} subjects for {n} samples; expected {n}")
+        for method in ("fit", "transform"):
+            if isinstance(estimator, type) or not hasattr(estimator, method):
+                raise DataError(
+                    f"estimator is {estimator!r}, not an object with {method}(); expected "
+                    "a transformer, such as make_pipeline(PCA(50), LinearDiscriminantAnalysis())"
+                )
+        self.estimator, self.metric = estimator, metric
+        self.labels = LabelCodes(self.subjects, "y")
+        self.plan = plan_of(splitter, n, self.subjects, None, meta)
+
+    def subjects_in_both(self, split: Split) -> int:
+        """Return the number of subjects of the test part that are in the training part, too."""
+        return split.subjects_in_both(self.labels.codes)
+
+    def fold(self, split: Split, options: FoldOptions) -> tuple[Fold, Scores | None]:
+        """Return the evaluation of a split, and the scores of its test part."""
+        from sklearn.base import clone
+
+        samples = self.features[split.fitted], self.subjects[split.fitted]
+        fitted = clone(self.estimator).fit(*samples)
+        train, test = (self.scores(fitted, *part) for part in split.sides)
+        judged, sizes = FoldSide(test, seen=split.seen), split.sizes(self.labels.codes)
+        return fold_of(FoldSide(train), judged, sizes, options), test
+
+    def scores(self, fitted: Any, probes: np.ndarray, gallery: np.ndarray) -> Scores | None:
+        """Return the scores of some probes against a gallery; None if either is empty."""
+        if not len(probes) or not len(gallery):
+            return None
+        sides = [probes] if gallery is probes else [probes, gallery]
+        made = [
+            x
+            for side in sides
+            for x in (np.asarray(fitted.transform(self.features[side])), self.subjects[side])
+        ]
+        return Scores.from_embeddings(*made, metric=self.metric)
+
+    def about(self, scores: Scores | None) -> Provenance:
+        """Return the provenance of the results."""
+        names = frozenset(map(repr, self.labels.values.tolist()))
+        n, width = self.features.shape
+        origin = "" if scores is None else scores.origin
+        return Provenance(
+            name=type(self.estimator).__name__,
+            layout="all-against-all",
+            kind="distance",
+            nan="raise",
+            probes=n,
+            gallery_templates=n,
+            gallery_subjects=len(names),
+            probe_subjects=names,
+            enrolled_subjects=names,
+            fingerprints=(f"{n} samples, {width} features labels:{digest(self.subjects)}",),
+            origin=f"{self.estimator!r}; {origin}",
+        )
 
 
 class TransformedScores:
@@ -46,8 +131,22 @@ class TransformedScores:
             else:
                 self.sides.append(SplitSides(scores))
 
+    @property
+    def unit(self) -> str:
+        """What the parts are numbers of."""
+        return "pairs" if are_pairs(self.first) and not self.first.knows_subjects else "subjects"
+
+    def subjects_in_both(self, split: Split) -> int | None:
+        """Return the number of subjects of the test part that are in the training part, too."""
+        return self.sides[0].subjects_in_both(split)
+
     def fold(self, split: Split, options: FoldOptions) -> tuple[Fold, Scores | None]:
         """Return the evaluation of a split, and the new scores of its test part."""
+        with warnings.catch_warnings():  # they are in the result, once
+            warnings.simplefilter("ignore", BioevalWarning)
+            return self._fold(split, options)
+
+    def _fold(self, split: Split, options: FoldOptions) -> tuple[Fold, Scores | None]:
         from sklearn.base import clone
 
         sides = self.sides[0]
@@ -97,8 +196,8 @@ class TransformedScores:
         )
 
 
-def evaluate_transformed(
-    system: TransformedScores, options: FoldOptions, progress: Progress | None
+def evaluate_fitted(
+    system: TrainedSystem | TransformedScores, options: FoldOptions, progress: Progress | None
 ) -> tuple[dict[tuple[int, int], Fold], Provenance]:
     """Fit a clone of the estimator in each fold, and evaluate it; also the source of the scores."""
     found: dict[tuple[int, int], Fold] = {}
@@ -106,11 +205,10 @@ def evaluate_transformed(
     places = system.plan.places
     said: Counter[str] = Counter()
     for done, place in enumerate(places, 1):
-        with warnings.catch_warnings():  # they are in the result, once
-            warnings.simplefilter("ignore", BioevalWarning)
-            found[place], made = system.fold(system.plan.split(*place), options)
+        found[place], made = system.fold(system.plan.split(*place), options)
         about = about or system.about(made)
-        said.update(() if made is None else made.remarks)
+        if isinstance(system, TransformedScores) and made is not None:
+            said.update(made.remarks)
         if progress is not None:
             progress(done, len(places))
     assert about is not None  # a plan has a split

@@ -193,7 +193,7 @@ def test_classes_of_pairs_are_no_subjects(faces, labels, named, measure):
     x, _ = faces
     y = np.array(labels)[np.arange(len(x)) % 2]
     how = {"cv": StratifiedKFold(2), "scoring": be.make_scorer(measure)}
-    with pytest.raises(DataError, match=f"labels {named}, which are those of genuine and impostor"):
+    with pytest.raises(DataError, match=f"labels {named} of genuine and impostor"):
         cross_val_score(PCA(4, random_state=0), x, y, error_score="raise", **how)
     with pytest.warns(UserWarning, match="expected the subject of each sample"):
         found = cross_val_score(PCA(4, random_state=0), x, y, **how)

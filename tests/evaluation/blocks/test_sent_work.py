@@ -10,8 +10,13 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.evaluation.blocks.by_path import FileMissingOnWorker, place_in_file
-from bioeval.evaluation.blocks.sending import pack, sent_rows, unpack
+from bioeval.evaluation.blocks.sent_work import (
+    FileMissingOnWorker,
+    pack,
+    place_in_file,
+    sent_rows,
+    unpack,
+)
 from bioeval.scores.formats import archive
 from tests.optional import optional_import
 

@@ -1,0 +1,371 @@
+"""The comparisons of one row, its ordered list of templates or subjects, and their entries.
+
+What is an attempt is read off the blocks that are counted (:class:`BlockReader`); here is said why
+some comparisons are not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.kinds import larger_is_closer
+from bioeval.protocol.card import Protocol
+from bioeval.protocol.pairs import with_exclusions
+from bioeval.results.explanation import GENUINE, IMPOSTOR, LEFT_OUT, Count, Entry
+from bioeval.scores import arrays
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.formats.image_lists import NAME_COLUMNS
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores
+from bioeval.scores.template_fusion import parse_fusion
+from bioeval.tallies.tie_policies import place_weights
+
+ITSELF = "the probe itself: a template is never compared with itself"
+
+FAILED = "failed comparison (NaN)"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One comparison of a row.
+
+    Attributes
+    ----------
+    column : int
+        The gallery template, from 0.
+    group : int
+        Its subject, in the order of the gallery.
+    own : bool
+        Whether it is genuine: of the probe's subject, or so by the mask.
+    distance : float or None
+        Smaller is closer; None where it is not an attempt.
+    score : float or None
+        As given; None where it is never read.
+    why : str
+        Why it is not an attempt, or that it failed.
+    """
+
+    column: int
+    group: int
+    own: bool
+    distance: float | None
+    score: float | None
+    why: str = ""
+
+
+class RowCells:
+    """Reads the comparisons of a row, as `reader` counts them.
+
+    `given` are the scores before the `card` left out comparisons.
+    """
+
+    def __init__(self, reader: BlockReader, given: Scores, card: Protocol):
+        self.reader, self.scores = reader, reader.scores
+        self.given, self.excluding, self.card = given, with_exclusions(given, card), card
+        self.names = template_names(self.scores.gallery_meta, self.scores.shape[1])
+        labelled = self.scores.labelled
+        subjects = self.scores.gallery_labels.tolist() if labelled else []
+        self.subjects = list(map(str, subjects)) or [""] * self.scores.shape[1]
+        self._known: dict[int, tuple[Cell, ...]] = {}
+
+    def of(self, i: int) -> tuple[Cell, ...]:
+        """Return the comparisons of row `i`, in the order of the columns."""
+        if i not in self._known:
+            self._known = {i: tuple(self._read(i))}
+        return self._known[i]
+
+    def _read(self, i: int) -> list[Cell]:
+        block = self.reader.block(i, i + 1)
+        row, gallery = i - block.low, self.reader.gallery
+        raw = self.scores.read_rows(i, i + 1)[0].tolist()
+        group = np.repeat(np.arange(len(gallery.subjects)), np.diff(gallery.starts)).tolist()
+        genuine = np.zeros(len(raw), dtype=bool)
+        genuine[block.mate_start[row] : block.mate_stop[row]] = True
+        if not self.scores.labelled and block.mask is not None:
+            genuine = block.mask[row] == arrays.GENUINE
+        columns, distances = block.columns[0].tolist(), block.values[row].tolist()
+        itself, reasons = int(block.self_position[row]), None
+        found = []
+        for position, (column, distance) in enumerate(zip(columns, distances, strict=True)):
+            score, why = raw[column], ""
+            if position == itself:
+                score, distance, why = None, math.nan, ITSELF
+            elif math.isnan(distance):
+                reasons = reasons or _Reasons(self, i)
+                why = reasons.of(column)
+            elif math.isnan(score):
+                why = f"{FAILED}: an attempt at an infinite distance"
+            usable = None if math.isnan(distance) else distance
+            found.append(Cell(column, group[position], bool(genuine[position]), usable, score, why))
+        return sorted(found, key=lambda cell: cell.column)
+
+
+class _Reasons:
+    """Reasons why comparisons of a row, other than with the probe itself, are not attempts."""
+
+    def __init__(self, row: RowCells, i: int):
+        self.scores, self.i = row.excluding, i
+        every = np.arange(self.scores.shape[1])
+        cells = np.full(len(every), i), every
+        nothing = np.zeros(len(every), dtype=bool)
+        self.masked, self.removed = (_ignored(x, i) for x in (row.given, row.scores))
+        self.excluded = self.scores.excluded(*cells) if self.scores.exclude else nothing
+        times = self.scores.enrolment_times
+        self.not_enrolled = nothing if times is None else times.not_enrolled(*cells)
+        verification = row.card.verification
+        self.pairs = "ordered" if verification is None else verification.pairs
+
+    def of(self, column: int) -> str:
+        """Return the reason of one comparison."""
+        if self.masked[column]:
+            return "left out by the mask"
+        if self.not_enrolled[column]:
+            return "not enrolled when the probe is seen"
+        if self.excluded[column]:
+            return f"same subject and same {self._shared(column)}"
+        if self.removed[column]:
+            if self.pairs != "ordered":
+                return f"no pair of the rule pairs = {self.pairs}"
+            return "removed by the convention of re-identification"
+        return FAILED
+
+    def _shared(self, column: int) -> str:
+        """Return the metadata column by which a pair of one subject is left out, with its value."""
+        probe, gallery = self.scores.probe_meta, self.scores.gallery_meta
+        for name in self.scores.exclude_columns:
+            value = plain(probe[name][self.i])
+            if value == plain(gallery[name][column]):
+                return f"{name} ({value})"
+        return "metadata"
+
+
+def _ignored(scores: Scores, i: int) -> np.ndarray:
+    """Return which comparisons of a row the mask excludes."""
+    if not scores.has_mask:
+        return np.zeros(scores.shape[1], dtype=bool)
+    return scores.read_mask(i, i + 1)[0] == arrays.IGNORE
+
+
+def template_names(meta: Mapping[str, Any], number: int) -> list[str]:
+    """Return the names of templates, from a metadata column of names; else their positions."""
+    for name in ("template", *NAME_COLUMNS):
+        if name in meta:
+            return [str(value) for value in meta[name].tolist()]
+    return list(map(str, range(number)))
+
+
+#: Most templates of a subject whose scores are listed beside its fused score.
+MOST_LISTED = 3
+
+
+@dataclass(frozen=True)
+class RowThreshold:
+    """A threshold as a distance (None without one), and the rule of acceptance in words."""
+
+    distance: float | None
+    kind: str
+
+    def accepts(self, distance: float) -> bool | None:
+        """Return whether a distance is accepted; None without a threshold. NaN rejects all."""
+        return None if self.distance is None else distance <= self.distance
+
+    @property
+    def sign(self) -> int:
+        """Factor that turns a distance into a score."""
+        return -1 if larger_is_closer(self.kind) else 1
+
+
+@dataclass(frozen=True)
+class Lister:
+    """Makes entries of the candidates of a row."""
+
+    row: RowCells
+    threshold: RowThreshold
+    unit: str
+    fusion: str
+
+    def entries(self, candidates: Sequence[Candidate], ties: str) -> list[Entry]:
+        """Return the list of candidates, followed by those that are left out."""
+        tied = tied_columns(candidates)
+        found = []
+        for place, candidate in enumerate(ordered(candidates, ties), start=1):
+            assert candidate.distance is not None
+            entry = self._entry(candidate)
+            found.append(
+                replace(
+                    entry,
+                    place=place,
+                    accepted=self.threshold.accepts(candidate.distance),
+                    tied=candidate.column in tied,
+                )
+            )
+        return found + [self._entry(c) for c in candidates if c.distance is None]
+
+    def _entry(self, candidate: Candidate) -> Entry:
+        """Return a candidate as an entry without a place."""
+        usable = candidate.distance is not None
+        score = candidate.cells[0].score
+        reason = candidate.why
+        if self.unit == "subject":
+            score = None
+            if candidate.distance is not None:
+                score = self.threshold.sign * candidate.distance + 0.0
+                reason = reason or self._fused(candidate)
+        role = GENUINE if candidate.own else IMPOSTOR
+        return Entry(
+            place=None,
+            column=candidate.decides,
+            template=self.row.names[candidate.decides],
+            subject=self.row.subjects[candidate.decides],
+            score=score,
+            role=role if usable else LEFT_OUT,
+            reason=reason,
+        )
+
+    def _fused(self, candidate: Candidate) -> str:
+        """Return the templates of which a fused score is made."""
+        used = [cell for cell in candidate.cells if cell.distance is not None]
+        if len(used) < 2:
+            return ""
+        method, k = parse_fusion(self.fusion)
+        words = {"min": "nearest", "max": "farthest", "kth": f"number {k} by nearness"}
+        which = words.get(method, method)
+        if len(used) > MOST_LISTED:
+            return f"{which} of {len(used)} templates"
+        return f"{which} of " + ", ".join(f"{self.row.names[c.column]}: {_short(c)}" for c in used)
+
+
+def _short(cell: Cell) -> str:
+    return "NaN" if cell.score is None or cell.score != cell.score else f"{cell.score:.6g}"
+
+
+def adding(
+    entry: Entry, accepted: tuple[Count, ...], rejected: tuple[Count, ...], reason: str = ""
+) -> Entry:
+    """Return an entry that adds to some counters, with a reason put before its own."""
+    return replace(
+        entry,
+        if_accepted=accepted,
+        if_rejected=rejected,
+        reason="; ".join(filter(None, (reason, entry.reason))),
+    )
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An entry of a list: a template, or a subject with its templates.
+
+    `column` is the template that ties of stable order go by, and `decides` the one that is shown;
+    `distance` is None where it is not an attempt.
+    """
+
+    column: int
+    decides: int
+    group: int
+    own: bool
+    distance: float | None
+    why: str = ""
+    cells: tuple[Cell, ...] = ()
+
+
+def templates(cells: Sequence[Cell]) -> list[Candidate]:
+    """Return each template as a candidate."""
+    return [Candidate(c.column, c.column, c.group, c.own, c.distance, c.why, (c,)) for c in cells]
+
+
+def subjects(cells: Sequence[Cell], fusion: str) -> list[Candidate]:
+    """Return each subject as a candidate, by the fused score of its usable templates."""
+    groups: dict[int, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(cell.group, []).append(cell)
+    return [_subject(group, fusion) for group in groups.values()]
+
+
+def _subject(cells: list[Cell], fusion: str) -> Candidate:
+    usable = [cell for cell in cells if cell.distance is not None]
+    first = cells[0]
+    if not usable:
+        reasons = "; ".join(dict.fromkeys(cell.why for cell in cells))
+        return Candidate(
+            first.column, first.column, first.group, first.own, None,
+            f"no template of the subject is left ({reasons})", tuple(cells),
+        )  # fmt: skip
+    ordered = sorted(usable, key=lambda cell: (cell.distance, cell.column))
+    nearest = ordered[0]
+    distance = fused([cell.distance for cell in usable if cell.distance is not None], fusion)
+    why, decides = "", nearest
+    if distance is None:
+        why = f"fewer than {parse_fusion(fusion)[1]} usable templates, for fusion {fusion}"
+    elif nearest.distance != distance:
+        decides = next((cell for cell in ordered if cell.distance == distance), nearest)
+    return Candidate(
+        nearest.column, decides.column, first.group, first.own, distance, why, tuple(cells)
+    )
+
+
+def fused(distances: Sequence[float], fusion: str) -> float | None:
+    """Return the fused distance of a subject's templates, in the order of the gallery.
+
+    None for the k-th smallest of fewer; with infinities of both signs, where a mean is undefined,
+    infinity, which rejects at every threshold.
+
+    Examples
+    --------
+    >>> fused([0.5, 0.25], "min"), fused([0.5, 0.25], "mean"), fused([0.5], "kth:2")
+    (0.25, 0.375, None)
+    """
+    method, k = parse_fusion(fusion)
+    if method == "min":
+        return min(distances)
+    if method == "max":
+        return max(distances)
+    if method == "kth":
+        return sorted(distances)[k - 1] if len(distances) >= k else None
+    if method == "median":
+        inner = sorted(distances)[(len(distances) - 1) // 2 : len(distances) // 2 + 1]
+        middle = inner[0] if inner[0] == inner[-1] else 0.5 * inner[0] + 0.5 * inner[-1]
+    else:
+        middle = 0.0
+        for distance in distances:  # one by one: sum() compensates rounding, the counts do not
+            middle += distance
+        middle /= len(distances)
+    return math.inf if math.isnan(middle) else middle
+
+
+def ordered(candidates: Sequence[Candidate], ties: str) -> list[Candidate]:
+    """Return the usable candidates in the order of the list.
+
+    Of equally close ones, those of other subjects are first under pessimistic ties, the probe's own
+    under optimistic ties; otherwise, and within, the order is that of the columns.
+    """
+    sign = {"pessimistic": 1, "optimistic": -1}.get(ties, 0)
+
+    def key(candidate: Candidate) -> tuple[float, int, int]:
+        assert candidate.distance is not None
+        return candidate.distance, sign * candidate.own, candidate.column
+
+    return sorted((c for c in candidates if c.distance is not None), key=key)
+
+
+def places(facts: Sequence[int], ties: str) -> list[tuple[int, float]]:
+    """Return the possible ranks of a best mate with their weights.
+
+    `facts` are: others closer, others exactly as close, those of them in earlier columns, and mates
+    exactly as close, itself among them.
+    """
+    closer, tied, before, mates = (np.array([x], dtype=np.int64) for x in facts)
+    _, ranks, weights = place_weights(closer, tied, before, mates, ties)
+    return list(zip(ranks.tolist(), weights.tolist(), strict=True))
+
+
+def tied_columns(candidates: Sequence[Candidate]) -> set[int]:
+    """Return the columns of candidates tied with one of the other role."""
+    usable = [(c.distance, c) for c in candidates if c.distance is not None]
+    own = {distance for distance, c in usable if c.own}
+    others = {distance for distance, c in usable if not c.own}
+    return {c.column for distance, c in usable if distance in (own & others)}

@@ -1,0 +1,211 @@
+"""The examples of every command run, in a folder with small files of the names that they use."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+from click.testing import CliRunner
+from optional import optional_import
+
+import bioeval as be
+from bioeval.cli.examples import EXAMPLES
+from bioeval.cli.lazy_group import root
+
+# Examples that draw, write pages, start processes, resample or measure this machine.
+SLOW = re.compile(
+    "--plot|--report|--workers|--interval|--step-by-step|--train|course-kfold|--worst|results|"
+    "--out (study|d)|bioeval (report|plan|gom|conventions|gallery-|over-time|epsc|groups)|"
+    "simulate --attacks|--measure eer"
+)
+
+# Options that make an example small, by the command or the options that it has.
+SMALLER = {
+    "threshold": ["--repeats", "2", "--folds", "3", "--replicates", "100"],
+    "compare": ["--replicates", "100"],
+}
+PEOPLE, TEMPLATES = 12, 6
+
+
+def people(seed: int, number: int = PEOPLE) -> tuple[np.ndarray, np.ndarray]:
+    """Return embeddings of people, and who they are."""
+    rng, who = np.random.default_rng(seed), np.repeat(np.arange(number), TEMPLATES)
+    return rng.normal(size=(number, 8))[who] + 0.5 * rng.normal(size=(len(who), 8)), who
+
+
+def distances(x: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(x[:, None] - x, axis=2)
+
+
+def text(*lines: str) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def square(seed: int, **options: object) -> be.Scores:
+    """Return all templates against all, with the metadata that examples name."""
+    x, who = people(seed)
+    at = np.arange(len(who))
+    days = np.datetime64("2020-01-01") + 40 * (at % 4)
+    meta = {
+        "camera": at % 3, "visit": at % 2, "sex": np.array(["f", "m"])[who % 2],
+        "country": np.array(["de", "fr"])[who // 2 % 2], "sharpness": at * 7 % 11 / 11,
+        "size": at % 5, "q1": at % 7, "q2": at % 4, "file": np.array([f"{i}.png" for i in at]),
+        "language": np.array(["en", "fr"])[at % 2], "seen_at": days, "date": days,
+        "enrolled_at": np.full(len(at), np.datetime64("2019-12-01")),
+    }  # fmt: skip
+    return be.Scores(distances(x), np.array([f"s{i}" for i in who]), probe_meta=meta, **options)
+
+
+def searched(seed: int) -> be.Scores:
+    """Return queries of re-identification against a gallery."""
+    x, who = people(seed)
+    at, q = np.arange(len(who)), np.arange(0, len(who), 2)
+    sides = {"camera": at % 3, "seen_at": np.datetime64("2020-01-01") + at // 8}
+    sides["enrolled_at"] = np.full(len(at), np.datetime64("2019-12-01"))
+    return be.Scores(
+        distances(x)[q], who[q], who, gallery_meta=sides,
+        probe_meta={k: v[q] if k != "camera" else (v[q] + 1) % 3 for k, v in sides.items()},
+    )  # fmt: skip
+
+
+def matrices() -> dict[str, be.Scores]:
+    """Return the scores of files that bioeval saves."""
+    plain = ("scores", "visits", "others", "old", "new", "distances", "face", "finger", "pilot")
+    made = {f"{name}.npz": square(i) for i, name in enumerate(plain)}
+    old = made["distances.npz"]
+    made["similarities.npz"] = be.Scores(-old.values, old.probe_labels, kind="similarity")
+    ratios = 3 - old.values
+    made["ratios.npz"] = be.Scores(ratios, old.probe_labels, kind="llr", probe_meta=old.probe_meta)
+    made |= {f"{x}.npz": searched(i) for i, x in enumerate(("reid", "osnet", "agw"))}
+    made["osnet-of-others.npz"] = searched(7)
+    few, attack = old.values[:6], {"attack": ["print", "mask"] * 3}
+    who = old.probe_labels
+    made["attacks.npz"] = be.Scores(few, who[:6], who, probe_meta=attack)
+    for site, part in (("north", slice(1, 36, 2)), ("south", slice(37, None, 2))):
+        made[f"{site}.npz"] = be.Scores(old.values[::2, part], who[::2], who[part])
+    names = ("attacked", "dev", "test", "a-dev", "a-test", "b-dev", "b-test")
+    for i, name in enumerate(names):
+        made[f"{name}.npz"] = be.simulate(6, 3, attacks="print=0.6,mask=0.9", random_state=i)
+    who = np.repeat(np.arange(6), 2)
+    parents = {"contributor_1": np.arange(4), "contributor_2": np.arange(4) + 2}
+    for i, name in enumerate(("morphs", "a", "b")):
+        values = np.random.default_rng(i).uniform(0, 1, (12, 4))
+        made[f"{name}.npz"] = be.Scores(values, who, list("wxyz"), gallery_meta=parents)
+    return made
+
+
+def texts() -> dict[str, str]:
+    """Return the files of text."""
+    _, who = people(0)
+    listed = [f"{d:.3f},{int(d < 4)}" for d in people(1)[0][:, 0] ** 2]
+    boxes = [f"{t},{i},{10 * i + t},20,30,40,1,1,1" for t in range(1, 9) for i in (1, 2)]
+    marks = [f"{x / 20},{('', 'print', 'mask')[x % 3]},s{x}" for x in range(20)]
+    names = [f"{i:04d}_c{k % 3 + 1}s1_{k:06d}_01.jpg" for k, i in enumerate(who, 1)]
+    city = [f"1 {i} {t} {10 * i + t} 20 30 40 -1 -1" for t in range(1, 9) for i in (1, 2)]
+    dev = [f"s{a} m{a} s{b} p{b} {a * b % 7}" for a in range(4) for b in range(4)]
+    made = {
+        "people.csv": text("subject,sex", *(f"s{i},f" for i in who)),
+        "images.txt": text(*names),
+        "pairs.csv": text("distance,genuine", *listed),
+        "grid.txt": text(*map(str, range(1, 9))),
+        "scores-dev.txt": text(*dev),
+        "truth.txt": text(*city), "track3.txt": text(*city),
+        "my-protocol.toml": (
+            Path(be.__file__).parent / "protocol/cards/course-all-vs-all.toml"
+        ).read_text(),
+        "MOT17/train/one/seqinfo.ini": text("[Sequence]", "name=one", "seqLength=8"),
+    }  # fmt: skip
+    made |= {f"{x}.csv": text("score,attack,subject", *marks) for x in ("pad", "test", "dev")}
+    for place in ("gt", "tracker", "cameras/gt/c1", "cameras/tracks/c1", "cameras/gt/c2",
+                  "cameras/tracks/c2", "MOT17/train/one/gt/gt", "tracker/MOT17/one"):  # fmt: skip
+        made[f"{place}.txt"] = text(*boxes)
+    return made
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("examples")
+    for name, scores in matrices().items():
+        be.save(scores, place / name)
+    for name, content in texts().items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(content)
+    x, who = people(2)
+    sex, pairs = np.array(["f", "m"])[who % 2], [[0, 1, 1], [0, 6, 0], [4, 5, 1], [4, 9, 0]]
+    about = {"dlib128": x, "subject": who, "sex": sex, "view2": np.array(pairs)}
+    np.savez(place / "faces.npz", x=x, **about)
+    np.savez(place / "features.npz", x=x)
+    np.savez(place / "both.npz", first=distances(x), second=distances(x), subject=who)
+    np.save(place / "matrix.npy", -distances(x))
+    np.save(place / "tiny.npy", distances(x))
+    lists = np.argsort(distances(x), axis=1)[:, 1:6]
+    near = 0.1 * np.take_along_axis(distances(x), lists, axis=1)
+    named = {"probe_labels": who, "gallery_labels": who, "kind": "distance"}
+    cameras = np.arange(len(who)) % 3 + 1
+    named |= {"probe_camera": cameras, "gallery_camera": cameras}
+    np.savez(place / "lists.npz", indices=lists, distances=near, **named)
+    mat = {f"{side}_{k}": v for side in ("query", "gallery")
+           for k, v in (("f", x), ("label", who + 1), ("cam", cameras))}  # fmt: skip
+    for name in ("features", "resnet", "osnet", "agw"):
+        scipy.io.savemat(place / f"{name}.mat", mat)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        for site, file in (("north", "old.npz"), ("south", "new.npz")):
+            run("best-mates", f"{site}.npz", "--site", site, "--out", f"{site}.mates")
+            own = ("--site", site, "--name", "system", "--out", f"{site}.tally", "--points")
+            run("tally", file, *own)
+            shutil.copy(f"{site}.tally", "a.tally" if site == "north" else "b.tally")
+        run("merge", "north.mates", "south.mates", "--out", "all.mates")
+    return place
+
+
+def count_with_mates() -> None:
+    """Count at both sites with the mates of both."""
+    for site in ("north", "south"):
+        Path(f"{site}.tally").unlink()
+        run(*f"tally {site}.npz --site {site} --mates all.mates --out {site}.tally".split())
+
+
+def cases() -> list[object]:
+    """Return all examples, slow ones marked."""
+    lines = [(command, line) for command, found in EXAMPLES.items() for _, line in found]
+    return [
+        pytest.param(line, marks=[pytest.mark.slow] * bool(SLOW.search(line)), id=line)
+        for _, line in lines
+    ]
+
+
+@pytest.mark.parametrize("line", cases())
+def test_example_runs(
+    line: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a copy of the folder, without what it writes."""
+    place = tmp_path / "here"
+    shutil.copytree(folder, place, copy_function=os.link)
+    monkeypatch.chdir(place)
+    _, *words = shlex.split(line)
+    for form in ("zarr", "safetensors"):
+        if f".{form}" in line:
+            optional_import(form)
+    for word in words:
+        if word.endswith(".zarr"):
+            be.save(square(3), word)
+    if any(word.startswith("results") for word in words):
+        run("run", "scores.npz", "--out", "results", "--no-auc")
+    if "--union-of-galleries" in words:
+        count_with_mates()
+    written = [words[i + 1] for i, word in enumerate(words) if word in ("--out", "--report")]
+    for target in map(Path, [*written, *(words[2:3] if words[0] == "convert" else [])]):
+        shutil.rmtree(target) if target.is_dir() else target.unlink(missing_ok=True)
+    run(*words, *SMALLER.get(words[0], []))
+
+
+def run(*words: str) -> None:
+    done = CliRunner().invoke(root, [*words])
+    assert done.exit_code == 0, (done.output, done.exception)

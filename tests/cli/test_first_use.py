@@ -1,0 +1,195 @@
+"""What the first answers of the program say to somebody who has only its help."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.cli import main
+from bioeval.cli.lazy_group import NOT_OPTIONS, root
+
+
+@pytest.fixture
+def said(capsys):
+    """Call a command: (exit code, output, errors), each text on one line."""
+
+    def called(*arguments: object) -> tuple[int, str, str]:
+        code = main([*map(str, arguments)])
+        return code, *(" ".join(text.split()) for text in capsys.readouterr())
+
+    return called
+
+
+@pytest.fixture
+def saved(tmp_path, monkeypatch):
+    """Save scores by name in a folder of their own."""
+    monkeypatch.chdir(tmp_path)
+
+    def save(name: str, scores: be.Scores) -> str:
+        be.save(scores, tmp_path / name)
+        return name
+
+    return save
+
+
+STUDY = ("--target", "far=0.1", "--folds", 5, "--repeats", 2, "--replicates", 200)
+
+
+def test_rates_on_new_people_at_the_assured_threshold(saved, said):
+    """They are those of folds, over the first division, in the table and in JSON."""
+    scores = be.simulate(40, 3, random_state=1)
+    file = saved("s.npz", scores)
+    folds = be.partition.RepeatedSubjectKFold(5, n_repeats=2, random_state=0)
+    crossed = be.cross_evaluate(
+        scores, folds, threshold=("far", 0.1), assure=0.95, replicates=200
+    )  # fmt: skip
+    code, out, _ = said("threshold", file, *STUDY, "--assure", 0.95)
+    assert code == 0 and "over the first division" in out and "2 divisions into 5 folds" in out
+    code, document, _ = said("threshold", file, *STUDY, "--assure", 0.95, "--json")
+    found = json.loads(document)
+    for rate in ("assured_far", "assured_frr"):
+        expected = crossed[rate].sel(repeat=0).mean().item()
+        assert found[f"new_{rate}_mean"] == pytest.approx(expected, rel=1e-12)
+        assert f"{100 * expected:.3f}" in out
+    assert "new_assured_far_mean" not in said("threshold", file, *STUDY, "--json")[1]
+
+
+def test_a_refused_promise_names_the_people_of_both_rules(saved, said):
+    file = saved("s.npz", be.simulate(12, 3, random_state=1))
+    promise = ("threshold", file, "--target", "far=0.01", "--assure", 0.95, *STUDY[2:])
+    _, out, _ = said(*promise)
+    needs = re.search(r"the guaranteed rule needs 598 or more, the estimated rule about (\d+)", out)
+    assert needs and 12 < int(needs[1]) < 598
+    assert f"to promise it, estimated about {needs[1]}" in out
+    assert "to promise it, guaranteed 598" in out
+    strict = be.study_threshold(
+        be.simulate(12, 3, random_state=1), ("far", 0.01), assure=0.95, assurance="guaranteed",
+        folds=5, repeats=2,
+    )  # fmt: skip
+    assert strict.people_estimated == int(needs[1])
+    given = be.study_threshold(
+        be.simulate(60, 3, random_state=1), ("far", 0.1), assure=0.95, folds=5, repeats=2
+    )
+    assert np.isnan(given.people_estimated)
+
+
+def test_people_that_settle_a_claim_are_fewer_by_the_estimated_limits():
+    claim = be.check_claim(be.simulate(30, 3, random_state=2), 3.9, far=0.01)
+    assert claim.verdict == "open"
+    assert 30 < claim.people_to_settle_estimated < claim.people_to_settle
+    more = int(2 * claim.people_to_settle_estimated)
+    assert be.check_claim(be.simulate(more, 3, random_state=2), 3.9, far=0.01).verdict == "shown"
+    with_half = be.check_claim(be.simulate(more // 4, 3, random_state=2), 3.9, far=0.01)
+    assert with_half.verdict == "open"
+
+
+def of_noise(scores: be.Scores) -> be.Scores:
+    noise = 0.6 * np.triu(np.random.default_rng(0).normal(size=scores.shape), 1)
+    return be.Scores(scores.values + noise + noise.T, scores.probe_labels)
+
+
+def test_a_comparison_begins_with_one_sentence(saved, said):
+    """Over all rows, after Holm's adjustment; the page has it, with the same sign."""
+    clean = be.simulate(60, 3, random_state=1)
+    good, bad = saved("good.npz", clean), saved("bad.npz", of_noise(clean))
+    found = be.compare(be.load(bad), be.load(good), adjust="holm", replicates=300)
+    better = [str(x) for x, b in zip(found.measure.values, found.better.values, strict=True) if b]
+    sentence = "good is better in EER, FRR at FAR <= 1 %, 0.1 %, AUC, recognition rate, DIR at FAR"
+    assert found.attrs["answer"].startswith(sentence)
+    assert len(better) == found.attrs["answer"].count(", ")
+    plain = be.compare(be.load(bad), be.load(good), replicates=300)
+    assert plain.attrs["answer"] == found.attrs["answer"]
+    _, out, _ = said("compare", bad, good, "--replicates", 300)
+    assert found.attrs["answer"] in out and out.index("good is better in") < out.index("interval")
+    iso = said("compare", bad, good, "--replicates", 300, "--terms", "iso")[1]
+    assert "better in EER, FNMR at FMR <= 1 %, 0.1 %, AUC" in iso and "TPIR at FPIR <= 10 %" in iso
+    given = ("--replicates", 300, "--folds", 0, "--out", "both.html")
+    assert said("report", bad, good, *given)[0] == 0
+    page = Path("both.html").read_text()
+    assert "good is better in EER" in page
+    heads = re.findall(r"<th[^>]*>.*?</th>", page[page.index("comparison-bad-good") :], re.S)
+    assert [i for i, x in enumerate(heads) if "bad" in x] < [
+        i for i, x in enumerate(heads) if "good" in x
+    ]
+    same = be.compare(clean, clean)
+    assert same.attrs["answer"].startswith("No difference between simulated (a) and")
+
+
+def test_small_folds_are_warned_of(saved, said):
+    file = saved("s.npz", be.simulate(20, 3, random_state=1))
+    _, out, _ = said("run", file, "--protocol", "course-kfold")
+    assert "1 division into 10 folds" in out
+    warning = "in the smallest test part, 18 impostor attempts are too few for FRR at FAR 10 %"
+    assert warning in out and "fewer folds or more people help" in out
+    _, out, _ = said("run", file, "--protocol", "course-kfold", "--far", "0")
+    assert "smallest test part" not in out
+
+
+def test_a_page_says_why_it_opens_at_its_far(saved, said):
+    file = saved("s.npz", be.simulate(20, 3, random_state=1))
+    assert said("report", file, "--out", "p.html", "--interval", "none")[0] == 0
+    page = Path("p.html").read_text()
+    assert "FAR 10 % is the smallest FAR target with at least 30 false accepts" in page
+    assert "chosen on other people in 20 divisions into 10 folds" in page
+
+
+def test_scores_of_the_wrong_kind_have_no_threshold_to_install(saved, said):
+    scores = be.simulate(20, 3, random_state=1)
+    file = saved("s.npz", be.Scores(scores.values, scores.probe_labels, kind="similarity"))
+    for options in ((), ("--assure", 0.95)):
+        _, out, _ = said("threshold", file, *STUDY, *options)
+        assert "No threshold to install" in out and "Install:" not in out
+        assert "accept where" not in out
+    _, document, _ = said("threshold", file, *STUDY, "--assure", 0.95, "--json")
+    assert json.loads(document)["assured_sentence"].startswith("No threshold to install")
+    assert "AUC below 0.5: impostor scores are nearer; d' has no sign" in (said("run", file)[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (("run", "s.npz", "--folds", 5), "--protocol course-kfold"),
+        (("report", "s.npz", "--target", 0.001), "--far 0.001"),
+        (("threshold", "s.npz", "--far=0.001"), "--target far=0.001"),
+        (("zoo", "s.npz", "--far", 0.001), "--threshold far=0.001"),
+        (("run", "s.npz", "--far", "1/0"), "expected a rate (0.01, 1% or 1/100)"),
+    ],
+)
+def test_options_of_other_commands_are_answered(arguments, advice, said):
+    code, _, errors = said(*arguments)
+    assert code == 2 and advice in errors
+
+
+def test_answered_options_are_none_of_the_command():
+    for name, options in NOT_OPTIONS.items():
+        command = root.get_command(click.Context(root), name)
+        assert command is not None
+        assert not {x for param in command.params for x in param.opts} & set(options)
+
+
+def test_a_far_of_all_attempts_is_remarked(saved, said):
+    file = saved("s.npz", be.simulate(6, 3, random_state=1))
+    for arguments in (("run", "--far", 1), ("zoo", "--threshold", "far=1")):
+        command, *options = arguments
+        assert "FAR 1 is 100 %; for 1 % write 1% or 0.01" in said(command, file, *options)[2]
+    assert "100 %" not in said("run", file, "--far", "0.5", "--far", "1%")[2]
+    remark = "0.01 is taken as a threshold; for a FAR write far=0.01"
+    assert remark in said("threshold", file, "--target", "0.01", "--folds", 3)[2]
+    assert "FAR 1 is 100 %" in said("threshold", file, "--target", "FAR=1", "--folds", 3)[2]
+
+
+def test_the_column_that_names_the_subjects_is_told(saved, said):
+    scores = be.simulate(6, 3, random_state=1)
+    np.save("m.npy", scores.values)
+    rows = [f"{i},s{x},f" for i, x in enumerate(scores.probe_labels)]
+    Path("who.csv").write_text("\n".join(["id,subject,sex", *rows]))
+    told = "Read subjects from column 'subject' of who.csv"
+    assert told in said("run", "m.npy", "--labels", "who.csv", "--kind", "distance")[1]
+    Path("own.csv").write_text("\n".join(["label", *map(str, scores.probe_labels)]))
+    assert "own.csv" not in said("run", "m.npy", "--labels", "own.csv", "--kind", "distance")[1]

@@ -1,0 +1,148 @@
+"""Kernels of few numbers by NumPy: the same bits as the compiled loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from bioeval.kernels import constant_rows, count, few, fuse, hull, ranks
+from bioeval.kernels.argument_groups import RankFacts, RawRows
+from bioeval.tallies.counters import guide_to
+
+SPECIAL = np.array([0.0, 0.5, 1.0, 1e300, 5e-324, np.inf, -np.inf, np.nan])
+
+
+def both(kernel, arguments, *outputs):
+    """What the compiled loop and NumPy write into outputs, and what they return."""
+    found = []
+    for work in (kernel.kernel, kernel.twin):
+        written = [np.zeros(shape, dtype) for shape, dtype in outputs]
+        with np.errstate(all="ignore"):
+            found.append([work(*arguments(written)), *written])
+    return found
+
+
+def assert_same_bits(kernel, arguments, *outputs):
+    compiled, numpy = both(kernel, arguments, *outputs)
+    assert numpy[0] == compiled[0]
+    for ours, theirs in zip(numpy[1:], compiled[1:], strict=True):
+        assert_array_equal(ours, theirs)
+        assert_array_equal(np.signbit(ours), np.signbit(theirs))
+
+
+class Rows:
+    """Rows of scores, with ties and what is no finite number, over groups of unequal size."""
+
+    def __init__(self, seed):
+        rng = np.random.default_rng(seed)
+        sizes = rng.integers(1, 6, rng.integers(1, 40))
+        self.m, self.n = int(rng.integers(1, 30)), int(sizes.sum())
+        dtype = np.float32 if seed % 2 else np.float64
+        values = rng.normal(size=(self.m, self.n)) * 10.0 ** rng.integers(-3, 4)
+        if seed % 3:
+            values = np.round(values, 1) + 0.0
+        odd = rng.random(values.shape) < (0, 0, 0.1, 1)[seed % 4]
+        with np.errstate(over="ignore"):
+            self.values = np.where(odd, rng.choice(SPECIAL, values.shape), values).astype(dtype)
+        self.starts = np.concatenate([[0], np.cumsum(sizes)])
+        own = rng.integers(-1, len(sizes), self.m)
+        self.start = np.where(own >= 0, self.starts[own], 0)
+        self.stop = np.where(own >= 0, self.starts[own + 1], 0)
+        inside = self.start + rng.integers(0, 3, self.m)
+        self.itself = np.where(inside < self.stop, inside, -1)
+        self.columns = rng.permutation(self.n)[None]
+        self.sides = self.values, self.start, self.stop
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_numpy_counts_the_same_bits(seed):
+    rows = Rows(seed)
+    m, groups = rows.m, len(rows.starts) - 1
+    number, whole = (m, float), (m, np.int64)
+    assert_same_bits(count.finite_range, lambda out: (*rows.sides, *out), number, number)
+    for lanes, scale in [(1, 1.0), (3, 0.25), (128, 1.0)]:
+        assert_same_bits(
+            count.row_moments,
+            lambda out, given=(scale, lanes): (*rows.sides, *given, *out),
+            whole, number, number, number,
+        )  # fmt: skip
+    thresholds = np.sort(np.random.default_rng(seed).normal(size=9))
+    for chunks in (1, 2, m, 2 * m):  # a table for each row is counts by row
+        assert_same_bits(
+            count.count_thresholds,
+            lambda out: (*rows.sides, thresholds, *guide_to(thresholds), *out),
+            ((chunks, 10), np.int64),
+        )
+    near = np.abs(rows.values) < 1e5
+    tame = np.where(near | ~np.isfinite(rows.values), rows.values, rows.values.dtype.type(1.0))
+    assert_same_bits(
+        count.count_cells,
+        lambda out: (tame, rows.start, rows.stop, 0.5, 2.0, -200_001, *out),
+        ((3, 400_003), np.int64), ((3, 2), np.int64),
+    )  # fmt: skip
+    size = int((rows.stop - rows.start).sum())
+    assert_same_bits(
+        count.gather,
+        lambda out: (rows.values, np.arange(m), rows.start, rows.stop, rows.itself, *out),
+        (size, rows.values.dtype), (size, np.int64), (size, np.int64),
+    )  # fmt: skip
+    assert_same_bits(
+        fuse.fuse_groups,
+        lambda out: (rows.values, rows.columns, rows.starts, rows.itself, 1, *out),
+        ((m, groups), rows.values.dtype), ((m, groups), np.int64),
+    )  # fmt: skip
+    facts = [whole if name not in ("mate", "other") else number for name in RankFacts._fields]
+    assert_same_bits(
+        ranks.rank_facts,
+        lambda out: (
+            rows.values, rows.columns, rows.start, rows.stop, rows.itself, RankFacts(*out)
+        ),
+        *facts,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_numpy_finds_the_same_constant_rows(seed):
+    rows = Rows(seed)
+    rng = np.random.default_rng(seed)
+    values = np.where(rng.random((rows.m, 1)) < 0.5, rows.values, rows.values[:, :1])
+    none = np.empty((0, 0), dtype=np.uint8)
+    mask = rng.integers(0, 2, values.shape).astype(np.uint8) if seed % 2 else none
+    every = np.arange(rows.m)
+    raw = RawRows(values=values, rows=every, mask=mask, mask_rows=every)
+    assert_same_bits(
+        constant_rows.constant_rows,
+        lambda out: (raw, np.arange(rows.n), rows.itself, *out),
+        (rows.m, float), (rows.m, np.int64),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_interpreted_hull_is_the_compiled_one(seed):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(0, 30, 5)
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    far, frr = np.round(rng.random((2, starts[-1])), 1 + seed % 2)
+    for a, b in zip(starts[:-1], starts[1:], strict=True):
+        far[a:b].sort()
+        frr[a:b] = np.sort(frr[a:b])[::-1]
+    assert_same_bits(hull.hull_equal_errors, lambda out: (far, frr, starts, *out), (5, float))
+
+
+class Loop:
+    """A kernel that is compiled at its first call."""
+
+    def __init__(self):
+        self.signatures = []
+
+    def __call__(self, x):
+        self.signatures = ["compiled"]
+        return "compiled"
+
+
+@pytest.mark.parametrize(("size", "most"), [(few.FEW, few.CALLS), (few.FEW + 1, 0)])
+def test_numpy_works_for_few_numbers_until_a_kernel_is_at_hand(size, most):
+    kernel = few.by_numpy(lambda x: "numpy", lambda x: x)(Loop())
+    assert [kernel(size) for _ in range(most + 2)] == ["numpy"] * most + ["compiled"] * 2
+    assert kernel(1) == "compiled"  # it is at hand now

@@ -1,0 +1,12 @@
+"""Results as the plain text of their table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from bioeval.views.tables import ResultTable, plain
+
+
+def as_text(results: Any, width: int = 100, reword: Callable[[str], str] | None = None) -> str:
+    return plain(ResultTable(results, reword), width)
