@@ -169,6 +169,8 @@ def calibration_dataset(
     if "cllr" in found:
         with np.errstate(invalid="ignore"):
             found["calibration_loss"] = found["cllr"] - found["min_cllr"]
+    from scipy.special import entr
+
     found["reference_ece"] = ("prior_log_odds",), (entr(curve) + entr(1 - curve)) / LOG2
     found["genuine_attempts"] = len(counts.genuine)
     found["impostor_attempts"] = counts.impostor_attempts

@@ -287,7 +287,7 @@ class _Search:
                 near.tolist(), *(x[near].tolist() for x in errors), strict=True
             )
         ]
-        least, i = min(exact)
+        least, i = min(exact, default=(np.inf, 0))  # none where rejecting all costs least
         return float(cheap[i]) if least < a * self.number["genuine_attempts"] else self.reject_all
 
     # -- where weighted errors are equal

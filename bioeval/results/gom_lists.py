@@ -137,6 +137,11 @@ class _UnlistedMatches:
         self.precision = (hits[query] + self.order) / (listed[query] + self.order)
         self.total = np.bincount(query, self.precision, minlength=len(hits))
 
+    def added_to(self, sums: np.ndarray) -> np.ndarray:
+        """Return sums over all matches of each query, added in order of rank."""
+        query = np.concatenate([np.arange(len(sums)), self.query])
+        return np.bincount(query, np.concatenate([sums, self.precision]))
+
     def smallest_mean(self, hits: np.ndarray, sums: np.ndarray) -> np.ndarray:
         """Return the smallest mean precision of `hits` matches and any first of these."""
         least = np.where(hits > 0, sums / np.maximum(hits, 1), 0.0)
@@ -278,7 +283,7 @@ class _RetrievedLists:
             rp = np.where(hits > 0, sums / hits, 0.0)
             vp = hits / (listed - hits + positives)
             rep = np.sqrt(rp * vp)
-            full = (all_sums + near.total) / self.positives
+            full = near.added_to(all_sums) / self.positives
             complete = self.unlisted_matches == 0
             best_rp = np.maximum(np.where(self.hits > 0, all_sums / self.hits, 0.0), full)
             worst_rp = far.smallest_mean(self.hits, all_sums)
@@ -303,7 +308,7 @@ class _RetrievedLists:
             last[self.hits > 0] = self.ranks[self.matches.starts[1:][self.hits > 0] - 1]
             behind = self.listed + self.unlisted_matches
             inp = [self.positives / np.where(complete, last, behind + x) for x in (self.others, 0)]
-            ap = [(all_sums + x.total) / self.positives for x in (far, near)]
+            ap = [x.added_to(all_sums) / self.positives for x in (far, near)]
         absent, budget = ~self.enrolled, options.budget
         something, more = listed > 0, listed + u + v > 0
         names = {"rp": "mrp", "vp": "mvp", "rep": "mrep"}

@@ -74,11 +74,17 @@ class Averaged(NamedTuple):
 
     def each(self) -> np.ndarray:
         """Return the value of each fold that has one."""
-        values = self.dataset[self.name].sel(self.at).values.ravel()
+        values = self._at(self.name).ravel()
         return values[~np.isnan(values)]
 
     def _value(self, name: str) -> float:
-        return float(self.dataset[name].sel(self.at)) if name in self.dataset else np.nan
+        return float(self._at(name)) if name in self.dataset else np.nan
+
+    def _at(self, name: str) -> np.ndarray:
+        """Return the values of a variable at the place; selecting by xarray would load dask."""
+        found = self.dataset[name]
+        at = {dim: found.indexes[dim].get_loc(label) for dim, label in self.at.items()}
+        return found.values[tuple(at.get(dim, slice(None)) for dim in found.dims)]
 
 
 def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:

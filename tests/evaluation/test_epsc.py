@@ -82,6 +82,17 @@ def test_without_weight_of_attacks_it_is_the_epc(sets, beta):
     np.testing.assert_array_equal(ds.hter_w.values, plain.hter.values)
 
 
+def test_rejecting_everybody_may_cost_least(monkeypatch):
+    monkeypatch.setattr(point_search, "FEW", 0)
+    monkeypatch.setattr("bioeval.evaluation.attack_points.FEW", 0)
+    far = np.array([[0, 9, 1, 1], [9, 0, 1, 1], [1, 1, 0, 9], [1, 1, 9, 0]], dtype=float)
+    meta = {"attack": ["print", "", "", ""]}
+    scores = be.Scores(far, ["ann", "ann", "bob", "bob"], probe_meta=meta)
+    ds = be.epsc(scores, scores, omegas=[0.0, 0.5], beta=0.9, criterion="wer")
+    assert ds.threshold.values.tolist() == [-np.inf, -np.inf]
+    assert ds.frr.values.tolist() == [1, 1]
+
+
 def test_more_weight_of_attacks_is_stricter(sets):
     for criterion in ("eer", "wer"):
         ds = be.epsc(*sets, criterion=criterion)

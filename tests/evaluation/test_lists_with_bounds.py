@@ -118,6 +118,16 @@ def test_gom_of_lists_holds_that_of_the_matrix(scores, convention, budget):
     assert_closing(widths)
 
 
+def test_precisions_are_added_in_order_of_rank():
+    values, gallery = [[1.0, 2.0, 3.0, 4.0, 5.0]], [8, 9, 7, 7, 7]
+    options: dict[str, Any] = {"convention": "vehicleid", "normalize": False}
+    whole = be.gom(be.Scores(values, [7], gallery), **options)
+    lists = be.TopKScores([[0, 1, 2]], [7], gallery, distances=[[1.0, 2.0, 3.0]])
+    found = be.gom(lists, **options)
+    # The last two can only be the other matches, and (1/3 + 2/4) + 3/5 is not 1/3 + (2/4 + 3/5).
+    assert float(found.mean_ap) == float(whole.mean_ap)
+
+
 def test_by_hand():
     """One query, whose second match is not listed: at 0.6 one more entry of two may be within."""
     lists = be.TopKScores(
