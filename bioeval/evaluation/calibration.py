@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 import xarray as xr
 
 from bioeval.base import scalars
@@ -35,7 +36,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.template_columns import probe_column
 from bioeval.tallies.attempts_within import attempts_within
 from bioeval.tallies.calibration_counts import CalibrationCounts, count_for_calibration
-from bioeval.tallies.isotonic import LOG2, expit
+from bioeval.tallies.isotonic import LOG2
 from bioeval.tallies.thresholds import to_user
 
 CALIBRATION = {
@@ -143,7 +144,7 @@ def calibration_dataset(
     equalised: EqualisedRates | None = None,
 ) -> xr.Dataset:
     """Return the dataset; for scores that are not ratios, the best of any monotone map."""
-    curve = expit(LOG_ODDS)
+    curve = scipy.special.expit(LOG_ODDS)
     found: Variables = {}
     coordinates = {"prior": priors, "prior_log_odds": LOG_ODDS}
     if counts.genuine_loss is not None and counts.impostor_loss is not None:
@@ -169,8 +170,7 @@ def calibration_dataset(
     if "cllr" in found:
         with np.errstate(invalid="ignore"):
             found["calibration_loss"] = found["cllr"] - found["min_cllr"]
-    from scipy.special import entr
-
+    entr = scipy.special.entr
     found["reference_ece"] = ("prior_log_odds",), (entr(curve) + entr(1 - curve)) / LOG2
     found["genuine_attempts"] = len(counts.genuine)
     found["impostor_attempts"] = counts.impostor_attempts
@@ -197,7 +197,8 @@ def _of_ratios(
 
     thresholds = bayes_thresholds(priors, costs)
     frr, far = rates(0.0 - thresholds)
-    curve = [w * x for w, x in zip(_weights(expit(LOG_ODDS)), rates(0.0 + LOG_ODDS), strict=True)]
+    weights = _weights(scipy.special.expit(LOG_ODDS))
+    curve = [w * x for w, x in zip(weights, rates(0.0 + LOG_ODDS), strict=True)]
     miss, accept = _weights(priors, costs)
     above = rates(_below(RATIOS))
     return {
@@ -227,7 +228,7 @@ def _least(counts: CalibrationCounts, priors: np.ndarray, costs: tuple[float, fl
     else:
         least = {
             "min_dcf": pooled.least_cost(*_weights(priors, costs)),
-            "min_bayes_error": pooled.least_cost(*_weights(expit(LOG_ODDS))),
+            "min_bayes_error": pooled.least_cost(*_weights(scipy.special.expit(LOG_ODDS))),
             "min_ece": pooled.cross_entropy(LOG_ODDS),
         }
     found: Variables = {"min_dcf": (("prior",), least.pop("min_dcf"))}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, xlogy
+import scipy
 
 from bioeval.kernels.hull import lower_hull
 
@@ -68,10 +68,11 @@ class Pooled:
 
     def cross_entropy(self, log_odds: np.ndarray) -> np.ndarray:
         """Return the smallest empirical cross-entropy, in bits, at prior log odds."""
-        prior = expit(log_odds)[:, None]
+        prior = scipy.special.expit(log_odds)[:, None]
         genuine, impostor = self.rates
         g, i = prior * genuine, (1 - prior) * impostor
         # A block holds g of one class and i of the other: its cost is the entropy of that mixture.
+        xlogy = scipy.special.xlogy
         return (xlogy(g + i, g + i) - xlogy(g, g) - xlogy(i, i)).sum(axis=1) / LOG2
 
     def least_cost(self, weight_frr: np.ndarray, weight_far: np.ndarray) -> np.ndarray:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy
 import xarray as xr
-from scipy.special import ndtri
 
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import ProtocolError, require_choice
@@ -439,5 +439,5 @@ def _band(
         return low, mean, high
     if len(flat) < 2:
         return np.full_like(mean, np.nan), mean, np.full_like(mean, np.nan)
-    half = float(ndtri(0.5 + confidence / 2)) * flat.std(axis=0, ddof=1)
+    half = float(scipy.special.ndtri(0.5 + confidence / 2)) * flat.std(axis=0, ddof=1)
     return np.maximum(mean - half, bounds[0]), mean, np.minimum(mean + half, bounds[1])

@@ -75,7 +75,9 @@ class FoldTable:
         if any(name in ds for ds in self.datasets.values() for name in POINTS):
             own = "Rows without a training rate: each test part at its own thresholds. "
         training = "Training: rate on the data of the threshold (optimistic). "
-        if not any(int(dataset["train_subjects"].values.sum()) for dataset in self.datasets.values()):
+        if not any(
+            int(dataset["train_subjects"].values.sum()) for dataset in self.datasets.values()
+        ):
             training = ""
         yield Text(
             f"{training}Test, sd: mean and standard deviation over {units}; {se}pooled: rate of "
