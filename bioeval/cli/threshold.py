@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -193,26 +194,37 @@ def _with_curves(
     options: dict[str, Any],
     progress: Callable[..., None],
 ) -> xr.DataTree:
-    """Return a study and the task whose curves a page shows beside it."""
+    """Return a study and the task whose curves a page shows beside it, at its thresholds too."""
+    import numpy as np
     import xarray as xr
 
     if options["task"] == "open_set":
         from bioeval.evaluation.identification import open_set
 
-        found = {"open_set": open_set(
-            scores, rank_unit=options["rank_unit"], fusion=options["fusion"],
+        task = "open_set"
+        counted = functools.partial(
+            open_set, scores, rank_unit=options["rank_unit"], fusion=options["fusion"],
             impostors="unenrolled", progress=progress,
-        )}  # fmt: skip
+        )  # fmt: skip
     else:
         from bioeval.evaluation.verification import verification
 
-        templates = options["templates"]
-        attempts = verification(scores, templates=templates, progress=progress)
-        found = {f"verification/{templates}": attempts}
+        task = f"verification/{options['templates']}"
+        counted = functools.partial(
+            verification, scores, templates=options["templates"], fusion=options["fusion"],
+            progress=progress,
+        )  # fmt: skip
+    found = {}
     if isinstance(study, xr.DataTree):
-        model = study["extrapolated_far"].to_dataset()
-        found, study = {**found, "extrapolated_far": model}, study.to_dataset()
-    return xr.DataTree.from_dict({**found, "threshold_study": study})
+        found["extrapolated_far"] = study["extrapolated_far"].to_dataset()
+        study = study.to_dataset()
+    names = {"threshold", "assured_threshold"} & set(study.data_vars)
+    chosen = np.array([float(study[name]) for name in names])
+    chosen = chosen[np.isfinite(chosen)]
+    curves = counted()
+    if not np.isin(chosen, curves["threshold"].values).all():
+        curves = counted(thresholds=np.union1d(curves["threshold"].values, chosen))
+    return xr.DataTree.from_dict({task: curves, **found, "threshold_study": study})
 
 
 def _require_far(target: str, task: str) -> None:

@@ -83,8 +83,8 @@ class Averaged(NamedTuple):
     def _at(self, name: str) -> np.ndarray:
         """Return the values of a variable at the place; selecting by xarray would load dask."""
         found = self.dataset[name]
-        at = {dim: found.indexes[dim].get_loc(label) for dim, label in self.at.items()}
-        return found.values[tuple(at.get(dim, slice(None)) for dim in found.dims)]
+        at = {str(dim): found.indexes[dim].get_loc(label) for dim, label in self.at.items()}
+        return found.values[tuple(at.get(str(dim), slice(None)) for dim in found.dims)]
 
 
 def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:

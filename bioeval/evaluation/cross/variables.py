@@ -103,7 +103,7 @@ for _rate, _what in {**_RATES, **_POINTS}.items():
         REPEATED[f"{_rate}_{_key}"] = Name(f"{_what.long_name}; {_words}", "1", _what.iso)
 
 STUDY = {
-    "threshold": Name("threshold to install, chosen on all data", "score", "threshold T"),
+    "threshold": Name("threshold chosen on all data", "score", "threshold T"),
     "optimistic_far": Name("FAR on the data that the threshold was chosen on", iso="FMR"),
     "optimistic_hter": Name("HTER on the data that the threshold was chosen on"),
     "optimistic_frr": Name("FRR on the data that the threshold was chosen on", iso="FNMR"),

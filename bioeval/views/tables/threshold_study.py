@@ -42,6 +42,7 @@ class StudyTable:
         )
         self._v = {str(k): study[k].item() for k in study.data_vars if not study[k].ndim}
         self._of_searches = "unenrolled_people" in study
+        self._given = str(study.attrs["threshold_rule"]).startswith("fixed")
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         attrs, v = self.study.attrs, self._v
@@ -55,26 +56,26 @@ class StudyTable:
             yield Text("")
         accept = f"accept where the {noun_of(attrs['kind'])} {sign}"
         exact = f" (exactly {t!r})" if np.isfinite(t) and float(threshold_text(t)) != t else ""
-        what = f"Install: {accept} {threshold_to_install(t, attrs['kind'])}{exact}"
+        promised = str(attrs.get("assured_sentence", ""))
+        reach = self._translate(str(attrs["out_of_reach"]))
+        prefix = "Provisional" if reach else "Given" if self._given else "Install"
+        if promised:
+            prefix = "Without a promise" if attrs["assured_reason"] else "Without assurance"
+        what = f"{prefix}: {accept} {threshold_to_install(t, attrs['kind'])}{exact}"
         if np.isnan(v["optimistic_hter"]) and np.isnan(t):
             what = "No threshold: there are no attempts of both classes to choose it on"
         elif np.isnan(t) or t == (np.inf if sign == ">=" else -np.inf):
-            what = f"Install: accept nothing (threshold {t!r})"
-        promised = str(attrs.get("assured_sentence", ""))
+            what = f"{prefix}: accept nothing (threshold {t!r})"
         refused = refuses_threshold(doubt)
         if refused:
             what, promised = NO_INSTALL, ""
         if promised:
             yield Text(self._translate(promised), "bold")
             yield from self._assured()
-            what = what.replace("Install: accept", "Without assurance: accept")
-            if attrs["assured_reason"]:
-                what = what.replace("Without assurance", "Without a promise")
         yield Text(what, "" if promised else "bold")
         rule = self._translate(str(attrs["threshold_rule_in_words"]))
-        if not refused:
+        if not refused and not self._given:
             yield indented(Text(f"by {rule}, chosen on all data", "dim"))
-        reach = self._translate(str(attrs["out_of_reach"]))
         if reach:
             yield indented(Text(f"{reach[0].upper()}{reach[1:]}.", "yellow"))
         yield Text("")
@@ -118,7 +119,8 @@ class StudyTable:
 
     def _rates(self, width: int) -> Table:
         v, new = self._v, self._new
-        heads = ["", "where chosen", "by subject", new, "over folds", "pooled", "sd"]
+        here = "these data" if self._given else "where chosen"
+        heads = ["", here, "by subject", new, "over folds", "pooled", "sd"]
         left_out = set() if self._by_subject and width >= 70 else {"by subject"}
         heads = [head for head in (heads[:5] if width < 90 else heads) if head not in left_out]
         table = plain_table(heads)
@@ -127,7 +129,7 @@ class StudyTable:
             chosen = _WHERE_CHOSEN.get(rate, f"optimistic_{rate}")
             cells = {
                 "": self._translate(label),
-                "where chosen": mean_text(v[chosen]),
+                here: mean_text(v[chosen]),
                 "by subject": self._interval(f"optimistic_{rate}"),
                 new: mean_text(v[f"{rate}_mean"]),
                 "over folds": self._interval(rate),
@@ -152,15 +154,16 @@ class StudyTable:
             f"; by subject: its {confidence:g} % interval from resampled subjects at the same "
             "threshold"
         )
+        here = "Where chosen: rate on the data of the threshold (optimistic)"
         lines = [
-            "Where chosen: rate on the data of the threshold (optimistic)"
+            ("These data: rate on all of them at this threshold" if self._given else here)
             + (by_subject if self._by_subject and not narrow else "")
             + f". {self._new.capitalize()}: mean over the test {study.attrs['divided']} of "
             f"{counted(study.sizes['repeat'], 'divisions')} into "
             f"{counted(study.sizes['fold'], 'folds')}; its interval over folds (Nadeau and Bengio) "
             "is a heuristic." + " Assured: over the first division." * ("new_assured_far_mean" in v)
         ]
-        if len(t):
+        if len(t) and not self._given:
             lines.append(
                 f"Threshold over {counted(len(t), 'folds')}: {t.min():.4g} to {t.max():.4g}, "
                 f"sd {t.std(ddof=1) if len(t) > 1 else float('nan'):.3g}."
