@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 class StudyCommand:
     """One run of the command of a study, with the options that click gives.
 
-    In its context progress is shown; what :meth:`finish` or
-    :meth:`save` made is printed at the end. `options` are
-    those that are left for the library, without those that were not given. A command that `reads`
-    no scores sets the `name` of the system itself.
+    In its context progress is shown; what :meth:`finish` or :meth:`save` made is printed at the
+    end. `options` are those that are left for the library, without those that were not given. A
+    command that `reads` no scores sets the `name` of the system itself.
     """
 
     def __init__(self, data: str, options: dict[str, Any], *, reads: bool = True):
