@@ -153,6 +153,13 @@ def assure_options(what: str) -> Callable[[F], F]:
     )
 
 
+def require_assure(options: dict[str, Any]) -> None:
+    """Raise unless the options of a promise come with its confidence."""
+    for name, option in (("assurance", "--guaranteed"), ("new_gallery", "--new-gallery")):
+        if options["assure"] is None and options.get(name) in ("guaranteed", True):
+            raise click.UsageError(f"{option} needs --assure P, such as --assure 0.95")
+
+
 def margin_option(what: str) -> Callable[[F], F]:
     """Return the option of the margins of a comparison that shows `what`."""
     return click.option(

@@ -28,6 +28,7 @@ from bioeval.cli.options import (
     ranks_option,
     read_system,
     reading_options,
+    require_assure,
     require_method,
     take_reading,
     terms_option,
@@ -122,14 +123,13 @@ experiment_options = option_group(
 
 def take_experiment(options: dict[str, Any]) -> dict[str, Any]:
     """Remove the experiment's options that were given from a command's, with their seed."""
+    require_assure(options)
     others = ("gallery_quality", "target", "assure", "claims", "attempts")
     options["unit"] = options.pop("by")
     given = {name: options.pop(name) for name in (*PARTS, *others)}
     assurance = options.pop("assurance")
     if given["assure"] is not None:
         given["assurance"] = assurance
-    elif assurance != "estimated":
-        raise click.UsageError("--guaranteed needs --assure P, such as --assure 0.95")
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -20,6 +20,7 @@ from bioeval.cli.options import (
     output_options,
     read_system,
     reading_options,
+    require_assure,
     reword,
     take_reading,
     templates_option,
@@ -114,6 +115,7 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
     if options["threshold"] is not None or options["claim"] is not None:
         _check_claim(data, {**options, "name": name, "terms": terms})
         return
+    require_assure(options)
     del options["threshold"], options["claim"]
     output, extrapolate = Output.take(options), options.pop("extrapolate")
     if extrapolate:

@@ -290,12 +290,14 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
     remedy = "see bioeval sample-size"
     if short:
         wanted = attempts_for(RULE_OF_3, min(short))
-        remedy = f"FAR {per_cent(min(short))} needs {wanted:,} impostor pairs"
+        remedy = f"FAR {per_cent(min(short))} needs at least {wanted:,} impostor pairs"
         if subjects > 1 and impostors:
             square = scores.layout == "all-against-all"
             factor = math.sqrt(wanted / impostors) if square else wanted / impostors
             enough = math.ceil(subjects * factor)
-            remedy += f" of about {enough:,} subjects; see bioeval sample-size"
+            remedy += (
+                f", of about {enough:,} subjects with as many templates; see bioeval sample-size"
+            )
         message += f": too few for FAR {_named(short)}, even without a false accept (rule of 3)"
         return Finding("people", "note", message, len(short), "", remedy)
     if 0 < subjects < _FEW:

@@ -75,6 +75,8 @@ def test_a_claim_is_shown_refuted_or_open(files, capsys):
         (["--at", "3", "--claim", "eer"], "--claim is eer; expected far=X or frr=X"),
         (["--target", "eer", "--assure", "0.95"], "--target is eer; what can be assured is a FAR"),
         (["--assure", "1"], "--assure"),
+        (["--guaranteed"], "--guaranteed needs --assure P"),
+        (["--new-gallery"], "--new-gallery needs --assure P"),
     ],
 )
 def test_wrong_use_is_one_line(files, capsys, words, says):

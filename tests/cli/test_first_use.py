@@ -60,6 +60,19 @@ def test_rates_on_new_people_at_the_assured_threshold(saved, said):
     assert "new_assured_far_mean" not in said("threshold", file, *STUDY, "--json")[1]
 
 
+def test_a_threshold_says_how_many_templates_a_claim_is_compared_with(saved, said):
+    file = saved("s.npz", be.simulate(20, 3, random_state=1))
+    _, single, _ = said("threshold", file, *STUDY)
+    assert "Attempts single-template" in single and "with --templates multi it is" in single
+    _, multi, _ = said("threshold", file, *STUDY, "--templates", "multi")
+    assert "a claim is compared with all templates of the subject" in multi
+    square = be.simulate(20, 2, random_state=1).values
+    labels = np.arange(20)
+    one = be.Scores(square[::2, 1::2], labels, labels)
+    _, each, _ = said("threshold", saved("one.npz", one), *STUDY)
+    assert "Attempts single-template" in each and "--templates" not in each
+
+
 def test_a_refused_promise_names_the_people_of_both_rules(saved, said):
     file = saved("s.npz", be.simulate(12, 3, random_state=1))
     promise = ("threshold", file, "--target", "far=0.01", "--assure", 0.95, *STUDY[2:])
@@ -125,6 +138,7 @@ def test_small_folds_are_warned_of(saved, said):
     file = saved("s.npz", be.simulate(20, 3, random_state=1))
     _, out, _ = said("run", file, "--protocol", "course-kfold")
     assert "1 division into 10 folds" in out
+    assert out.index("HTER, %") < out.index("own thresholds:") < out.index("EER, %")
     warning = "in the smallest test part, 18 impostor attempts are too few for FRR at FAR 10 %"
     assert warning in out and "fewer folds or more people help" in out
     _, out, _ = said("run", file, "--protocol", "course-kfold", "--far", "0")

@@ -140,7 +140,7 @@ def test_people():
     few = people(0.1, 2.9 / pairs)
     assert few.severity == "note" and few.count == 1 and "rule of 3)" in few.message
     few = people(0.0001)
-    assert "30,000 impostor pairs of about 63 subjects" in few.remedy
+    assert "at least 30,000 impostor pairs, of about 63 subjects" in few.remedy
     nine = checked(distances()[:36, :36], WHO[:36])["people"]
     assert nine.severity == "note" and "fewer than 10 people" in nine.message
 

@@ -73,7 +73,7 @@ class FoldTable:
         units = f"{unit_of(first)}s"
         own = ""
         if any(name in ds for ds in self.datasets.values() for name in POINTS):
-            own = "Rows without a training rate: each test part at its own thresholds. "
+            own = "Own thresholds: chosen on the test part itself (optimistic). "
         training = "Training: rate on the data of the threshold (optimistic). "
         if not any(
             int(dataset["train_subjects"].values.sum()) for dataset in self.datasets.values()
@@ -181,7 +181,11 @@ def _rates(dataset: xr.Dataset, width: int) -> Table:
     heads = ["", "training", "test", "sd", "se", "pooled", "interval", "folds"]
     kept = [head for head in (heads[:5] if width < 80 else heads) if not left_out.get(head)]
     table = plain_table(kept, 1 if width < 90 else 2)
+    of_points = False
     for row in rows:
+        if (row.scalar.name in POINTS) > of_points:
+            of_points = True
+            table.add_row(Text("own thresholds:", "dim"))
         percent = row.scalar.percent
         written = {k: mean_text(row.summary(k), percent) for k in ("mean", "sd", "se", "pooled")}
         low, high = row.summary("low"), row.summary("high")

@@ -47,7 +47,8 @@ class StudyTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         attrs, v = self.study.attrs, self._v
         sign = ">=" if larger_is_closer(attrs["kind"]) else "<="
-        yield grid((name, text) for name, text in about({"": self.study}) if text)
+        lines = [*about({"": self.study}), ("Attempts", self._reword(self._attempts()))]
+        yield grid((name, text) for name, text in lines if text)
         yield Text("")
         t = v["threshold"]
         doubt = str(attrs.get(KIND_DOUBT, ""))
@@ -89,6 +90,18 @@ class StudyTable:
         yield from warned(
             self._reword(text) for text in said if text not in (reach, self._translate(doubt))
         )
+
+    def _attempts(self) -> str:
+        """Return in words how many templates of a subject a claim is compared with."""
+        attrs = self.study.attrs
+        if self._of_searches or "gallery_templates" not in attrs:
+            return ""
+        if "multi" in attrs["task"]:
+            return "multi-template: a claim is compared with all templates of the subject"
+        said = "single-template: a claim is compared with one template of the subject"
+        if attrs["gallery_templates"] == attrs["gallery_subjects"]:
+            return said
+        return f'{said}; with `templates="multi"` it is compared with all'
 
     def _assured(self) -> Iterator[Any]:
         """Yield the rates of the assured threshold on these data, and its basis."""
@@ -161,7 +174,9 @@ class StudyTable:
             + f". {self._new.capitalize()}: mean over the test {study.attrs['divided']} of "
             f"{counted(study.sizes['repeat'], 'divisions')} into "
             f"{counted(study.sizes['fold'], 'folds')}; its interval over folds (Nadeau and Bengio) "
-            "is a heuristic." + " Assured: over the first division." * ("new_assured_far_mean" in v)
+            "is a heuristic."
+            + " Assured: over the first division; the promise is on the FAR among all people, not "
+            "on the test people of a fold." * ("new_assured_far_mean" in v)
         ]
         if len(t) and not self._given:
             lines.append(
@@ -173,7 +188,8 @@ class StudyTable:
         if "impostors_for_3" not in v:
             return
         yield Text("")
-        yield Text(self._translate("FAR that the data support"), style="bold")
+        what = "Searches" if self._of_searches else "Impostor pairs"
+        yield Text(self._translate(f"{what} that the FAR needs"), style="bold")
         have = f"{int(v['subjects']):,}" if "subjects" in v else "-"
         apart = f"{int(v['disjoint_pairs']):,}" if "disjoint_pairs" in v else "-"
         heads, cells = ["impostor pairs", "missing", "subjects", "disjoint pairs"], [have, apart]
