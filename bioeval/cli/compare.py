@@ -78,7 +78,7 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
     show_default=True,
     help="Adjust the tests for the number of measures, by Holm's method.",
 )
-@margin_option("A is not worse than B")
+@margin_option("A is worse than B")
 def command(
     a: str, b: str, name: str | None, name_b: str | None, terms: str, **options: Any
 ) -> None:

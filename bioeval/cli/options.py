@@ -161,15 +161,16 @@ def require_assure(options: dict[str, Any]) -> None:
 
 
 def margin_option(what: str) -> Callable[[F], F]:
-    """Return the option of the margins of a comparison that shows `what`."""
+    """Return the option of the margins of a comparison that tests whether `what`."""
     return click.option(
         "--margin",
         type=MARGIN,
         multiple=True,
         metavar="X",
         callback=lambda ctx, param, given: _margins(given),
-        help=f"Test whether {what} by this margin, set beforehand, and whether both are "
-        "equivalent: 0.01 (1 percentage point, all measures) or frr_at_far=0.01; repeatable.",
+        help=f"Difference that does not matter, set beforehand: test whether {what} by less "
+        "than X or not at all, and whether both differ by less than X (equivalent). 0.01 is 1 "
+        "percentage point, of all measures; frr_at_far=0.01 of one; repeatable.",
     )
 
 

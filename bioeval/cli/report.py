@@ -74,7 +74,7 @@ _SAVED = (".nc",)
     help="List the N nearest impostor pairs and the N farthest genuine pairs.",
 )
 @images_option
-@margin_option("the first of DATA is not worse than each of the others")
+@margin_option("the first of DATA is worse than each of the others")
 @click.option(
     "--explain",
     "probes",

@@ -109,7 +109,8 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
       eer              the equal error rate
       frr=X            the smallest FAR with FRR at most X
       hter, accuracy   the smallest (FAR + FRR) / 2, the largest accuracy
-      cost=P,M,A       the least cost: prior P, M of a miss, A of a false accept
+      cost=P,M,A       the least cost: P prior of a genuine attempt, M of a miss,
+                       A of a false accept
       fixed=T          the threshold T itself
     """
     if options["threshold"] is not None or options["claim"] is not None:

@@ -541,20 +541,20 @@ def claim_blocks(found: Found) -> Iterator[Block]:
     v, attrs = {str(k): ds[k].item() for k in ds.data_vars}, ds.attrs
     name, rate = attrs["rate"], attrs["rate"].upper()
     confidence, people = f"{100 * attrs['confidence']:g} %", int(v["people"])
-    yield DataHeader(found)
-    yield Sentence()
     threshold = threshold_text(v["threshold"])
     verdict = {
-        "shown": f"that the {rate} at {threshold} is at most {100 * v['claim']:g} %",
+        "shown": f"the {rate} at {threshold} is at most {100 * v['claim']:g} %",
         "refuted": f"the {rate} at {threshold} is above {100 * v['claim']:g} %",
         "open": f"whether the {rate} at {threshold} is at most {100 * v['claim']:g} %",
     }[v["verdict"]]
     yield Title(f"{v['verdict'].capitalize()}: {verdict}")
+    yield DataHeader(found)
+    yield Sentence()
     over = "pairs of people" if name == "far" else "people"
     yield Sentence(
-        f"{rate} on these data {_per_cent(v[name])}, mean over {over}; each limit at {confidence}, "
-        f"{attrs['assurance']}: at least {_per_cent(v[f'{name}_low'])}, at most "
-        f"{_per_cent(v[f'{name}_high'])}"
+        f"{rate} on these data: {_per_cent(v[name])}, the mean over {over}. In the population it "
+        f"is at least {_per_cent(v[f'{name}_low'])} and at most {_per_cent(v[f'{name}_high'])}, "
+        f"each with {confidence} confidence ({attrs['assurance']})."
     )
     estimated = attrs["assurance"] == "estimated"
     settle = v["people_to_settle_estimated" if estimated else "people_to_settle"]
@@ -569,7 +569,8 @@ def claim_blocks(found: Found) -> Iterator[Block]:
         )
     else:
         yield Sentence(f"{counted(people, 'people')} in these data")
-    yield Note("Valid only if the threshold and the claim were fixed before these data were seen.")
+    said = "Valid only if the threshold and the claim were fixed before these data were seen."
+    yield Note(said, indented=False)
 
 
 def _per_cent(rate: float) -> str:

@@ -522,8 +522,11 @@ def _verdict(found: _Conclusions, i: int, names: tuple[str, str], people: int) -
     weak = _WEAK if found.same[i] and not measure.supported else ""
     shown = ""
     if found.margins is not None and measure.supported:
-        values = (x[1][i] for x in found.margins.variables.values())
-        shown = margin_in_words(names[0], measure.scalar.percent, *values)
+        margin, not_worse, equivalent = (x[1][i] for x in found.margins.variables.values())
+        if equivalent or found.better[i] <= 0:  # the better system is not worse
+            shown = margin_in_words(names[0], measure.scalar.percent, margin, not_worse, equivalent)
+        if (equivalent or not_worse) and not (found.better[i] or found.same[i]):
+            return shown
     return "; ".join(filter(None, [_difference_verdict(found, i, names), weak, shown]))
 
 
@@ -544,7 +547,11 @@ def _answer(
         said += [f"{name} is better in {which}"] if labels else []
     if not said:
         return f"No difference between {' and '.join(names)} can be shown ({after})."
-    return f"{'; '.join(said)} ({after})."
+    weak = _joined(
+        [x.label for x, sign in zip(measures, found.holm, strict=True) if sign and x.weak]
+    )
+    few = f" Fewer than 30 false accepts are expected for {weak}." if weak else ""
+    return f"{'; '.join(said)} ({after}).{few}"
 
 
 def _joined(labels: list[str]) -> str:
@@ -563,7 +570,8 @@ def _difference_verdict(found: _Conclusions, i: int, names: tuple[str, str]) -> 
     if found.same[i]:
         return "every decision is the same"
     if found.better[i]:
-        return f"{names[0] if found.better[i] > 0 else names[1]} is better"
+        but = "" if found.holm[i] else ", but not after Holm's adjustment"
+        return f"{names[0] if found.better[i] > 0 else names[1]} is better{but}"
     if not measure.supported:
         return f"no conclusion: {_WEAK}"
     if measure.evidence < least_discordant(confidence):

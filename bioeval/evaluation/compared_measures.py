@@ -12,7 +12,7 @@ from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.results.open_set import impostor_probes, impostor_role
-from bioeval.results.support import support_warnings, supported
+from bioeval.results.support import RULE_OF_30, support_warnings, supported
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.bootstrap import ROUNDING, sample_of
@@ -69,6 +69,8 @@ class PairedMeasure:
         of them may move a threshold, and with it the decisions of many others.
     supported : bool
         Whether there are enough impostor attempts for its FAR target.
+    weak : bool
+        Whether fewer than 30 false accepts are expected at its FAR target.
     """
 
     label: str
@@ -79,6 +81,7 @@ class PairedMeasure:
     discordant: int
     reordered: int
     supported: bool = True
+    weak: bool = False
 
     @property
     def evidence(self) -> int:
@@ -245,12 +248,12 @@ def verification_measures(
         )  # fmt: skip
         for i, target in enumerate(a.targets.tolist()):
             thresholds = points[0].threshold_at_far[i], points[1].threshold_at_far[i]
-            enough = all(not x.impostors or supported(target, x.impostors) for x in (a, b))
+            made = [x.impostors for x in (a, b)]
             scalar = COMPARED["frr_at_far"]
             yield PairedMeasure(
                 scalar.label.format(target=per_cent(target)), scalar, frr[:, i], subjects,
                 1 / max(genuine, 1), some.discordant(thresholds, False),
-                order, enough,
+                order, *_support(target, made),
             )  # fmt: skip
         yield PairedMeasure(
             COMPARED["auc"].label, COMPARED["auc"], auc, mixed,
@@ -329,13 +332,17 @@ def identification_measures(
     order = min(order, _searches_in_another_order(a, b, person, np.abs(hits - others) > ROUNDING))
     scalar = COMPARED["dir_at_far"]
     for i, target in enumerate(a.targets.tolist()):
-        enough = all(
-            not x.impostor_searches or supported(target, x.impostor_searches) for x in (a, b)
-        )
+        made = [x.impostor_searches for x in (a, b)]
         yield PairedMeasure(
             scalar.label.format(target=per_cent(target)), scalar, at_far[:, i], trials, attempt,
-            differing(at_hits[i], at_others[i]), order, enough,
+            differing(at_hits[i], at_others[i]), order, *_support(target, made),
         )  # fmt: skip
+
+
+def _support(target: float, made: Sequence[float]) -> tuple[bool, bool]:
+    """Return whether the attempts of both systems support a FAR target, and whether weakly."""
+    attempts = min(filter(None, made), default=np.inf)
+    return supported(target, attempts), not supported(target, attempts, RULE_OF_30)
 
 
 def _searches_in_another_order(

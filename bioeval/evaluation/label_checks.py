@@ -202,7 +202,8 @@ def _names(scores: Scores) -> Finding:
             len(shared), listed(map(repr, shared)),
             "take them out of one side: a template that is compared with itself never fails",
         )  # fmt: skip
-    said = f"all {listed(dict.fromkeys(looked))} differ" if looked else "templates have no names"
+    columns = listed(dict.fromkeys(looked))
+    said = f"all values of {columns} differ" if looked else "templates have no names"
     return Finding("names", "ok", said)
 
 

@@ -58,7 +58,7 @@ def p_value(value: float) -> str:
 def margin_in_words(
     name: str, percent: bool, margin: float, not_worse: int, equivalent: int
 ) -> str:
-    """Return what is shown of the first of two systems with a margin; empty without a margin."""
+    """Return in words by how much the first of two systems may be worse; empty without a margin."""
     if math.isnan(margin):
         return ""
     size = f"{100 * margin:g} pp" if percent else f"{margin:g}"
@@ -66,7 +66,7 @@ def margin_in_words(
         return f"equivalent within {size}"
     if not_worse:
         return f"{name} is not worse by more than {size}"
-    return f"not shown: equivalent within {size}, or {name} not worse by more than that"
+    return f"{name} may be worse by more than {size}"
 
 
 def threshold_text(value: float | None) -> str:

@@ -53,7 +53,7 @@ def test_the_first_system_is_compared_with_the_others(inside):
     page = seen(inside / "a.html")
     assert "Comparison of two systems: bad and old" in page
     assert "Comparison of two systems: bad and new" in page
-    assert "not shown: equivalent within 1 pp" in page
+    assert "bad may be worse by more than 1 pp" in page
     assert "is smallest for bad" not in page
 
 

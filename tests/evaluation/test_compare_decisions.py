@@ -218,6 +218,12 @@ def test_holm():
     assert found.attrs["adjust"] == "holm"
     assert ((found.better == 0) | (found.p_adjusted <= 0.05)).all()
     np.testing.assert_array_less(found.p_value - 1e-15, found.p_adjusted.fillna(1))
+    plain = be.compare(*systems, replicates=300)
+    lost = (plain.better != 0) & (found.better == 0)
+    verdicts = np.array(plain.attrs["verdicts"].splitlines())
+    said = [x.endswith("is better, but not after Holm's adjustment") for x in verdicts]
+    np.testing.assert_array_equal(said, lost)
+    assert lost.any()
     with pytest.raises(be.DataError, match="adjust"):
         be.compare(*systems, adjust="bonferroni")
 

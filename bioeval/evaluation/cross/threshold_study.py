@@ -540,7 +540,7 @@ def _missed(found_new: Variables, rule: Rule, divided: str) -> str:
     if not target:
         return f"{found}; the target was 0."
     times = far / target
-    within = ", but its interval holds the target" if low <= target else ""
+    within = ", but its interval contains the target" if low <= target else ""
     return f"{found}, {times:,.{1 if times < 9.95 else 0}f} times the target{within}."
 
 

@@ -126,6 +126,13 @@ class Format:
         return self if way is None else replace(self, write=way.write, losses=way.losses)
 
 
+def metadata_losses(scores: Scores) -> list[str]:
+    """Say which metadata columns a format leaves out."""
+    names = sorted({*scores.probe_meta, *scores.gallery_meta})
+    what = "columns {} are" if len(names) > 1 else "column {} is"
+    return [f"the metadata {what.format(', '.join(names))} left out"] * bool(names)
+
+
 def text_losses(columns: Sequence[np.ndarray], what: str) -> list[str]:
     """Return the loss that `what`, such as ``"labels"``, becomes text, unless all are text."""
     kept = (

@@ -15,7 +15,7 @@ from bioeval.scores.arrays import GENUINE, IGNORE
 from bioeval.scores.formats.arrow_tables import table_writer
 from bioeval.scores.formats.csv import check_cells
 from bioeval.scores.formats.files import optional, replacing, text_to_write
-from bioeval.scores.formats.format import text_losses
+from bioeval.scores.formats.format import metadata_losses, text_losses
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
 
@@ -154,9 +154,7 @@ def pair_losses(scores: Scores) -> list[str]:
         sides = [scores.probe_labels, scores.gallery_labels] if scores.labelled else []
         lost = text_losses(sides, "labels")
         lost.append("the matrix becomes a list of pairs, for verification alone")
-        names = sorted({*scores.probe_meta, *scores.gallery_meta})
-        if names:
-            lost.append(f"the metadata {', '.join(names)} are left out")
+        lost += metadata_losses(scores)
     if scores.kind == "order":
         lost.append('a list of pairs does not record the kind order: read it with `kind="order"`')
     if scores.nan != "raise":

@@ -16,7 +16,7 @@ from bioeval.base.errors import DataError
 from bioeval.scores.formats.arrow_tables import table_writer
 from bioeval.scores.formats.csv import check_cells
 from bioeval.scores.formats.files import optional, replacing, text_to_write
-from bioeval.scores.formats.format import text_losses
+from bioeval.scores.formats.format import metadata_losses, text_losses
 from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by, sessions_of, subject_in
 from bioeval.scores.formats.media_lists import read_media
 from bioeval.scores.formats.npz_layout import is_square
@@ -221,9 +221,7 @@ def write_wide_arrow(scores: Scores, path: Path) -> None:
 def wide_losses(scores: Scores, kept: tuple[str, ...]) -> list[str]:
     """List what a table cannot hold of a matrix; `kept` are the dtypes that it can hold."""
     lost = text_losses([scores.probe_labels, scores.gallery_labels], "labels")
-    names = sorted({*scores.probe_meta, *scores.gallery_meta})
-    if names:
-        lost.append(f"the metadata {', '.join(names)} are left out")
+    lost += metadata_losses(scores)
     if scores.dtype.name not in kept:
         lost.append(f"{scores.dtype} scores become float64")
     lost.append(f'a table does not record the kind of scores: read it with `kind="{scores.kind}"`')

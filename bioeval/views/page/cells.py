@@ -74,7 +74,7 @@ class Number:
     part: PageItem
     variable: str
     value: Any
-    shape: str = "score"  # percent, count, score, out-of, times
+    shape: str = "score"  # percent, points, count, score, out-of, times
     decimals: int = 2
     live: bool = False
     more: Mapping[str, Any] = field(default_factory=dict)  # further data attributes
@@ -87,6 +87,8 @@ class Number:
         """The number as text for the reader."""
         if isinstance(self.value, str):
             return self.value
+        if self.shape == "points":
+            return words.percent(float(self.value), self.decimals).replace(" %", " pp")
         if self.shape == "percent":
             text = words.percent(float(self.value), self.decimals)
             return text if self.unit else text.removesuffix(" %")

@@ -265,7 +265,7 @@ def _task(
     for number, figure in enumerate(figures):
         _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows, state.rank)
     several = any(part.label for part in own)
-    made = [live_table(rows, several, state.rank)] if rows else []
+    made = [live_table(rows, several, state)] if rows else []
     made += [make(own, several) for make in (target_table, rank_table, mean_table)]
     made += [*scalar_tables(own, several), cost_table(own, several)]
     made += [comparison_table(part) for part in own]

@@ -14,7 +14,6 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
-from bioeval.results.words import margin_in_words
 from bioeval.tallies.points import per_cent
 from bioeval.views.page import words
 from bioeval.views.page.cells import Bounded, Number, PageTable, Text, attempts_of
@@ -246,7 +245,7 @@ def _missed(study: PageItem) -> Text | None:
         return None
     said = f"more than the {per_cent(target)} that the threshold was chosen for"
     if float(study.dataset["far_low"]) <= target:
-        return Text(f"{said}, but within the uncertainty", warns=False)
+        return Text(f"{said}, but the interval contains it", warns=False)
     return Text(said, warns=True)
 
 
@@ -343,8 +342,14 @@ def _table(
         f"The page opens at {'the ' if state.chosen.target is None else 'FAR at most '}{rule}; in "
         "the order of FRR there."
     )
-    if any(_missed(study) is not None for study in studies.values()):
+    missed = {name: found for name, study in studies.items() if (found := _missed(study))}
+    if any(found.warns for found in missed.values()):
         note += " \u2717: more on new people than the threshold was chosen for."
+    if near := ", ".join(name for name, found in missed.items() if not found.warns):
+        note += translate(f" FAR on new people ({near}) is above the target, but the interval")
+        note += " contains it."
+    if any("frr_low" in live.columns for live, *_ in ranked):
+        note += translate(" The interval of FRR keeps the threshold fixed.")
     if studies:
         note += " Intervals on new people are over folds; the others are for these data."
     return PageTable("systems", caption, heads, body, note, live=True)
@@ -404,7 +409,7 @@ def _study_cells(study: PageItem | None) -> list[Any]:
     for name in ("far", "frr"):
         mean, given = _mean(study, name), _interval(study, name)
         cells.append(Bounded(mean, *given) if given else Bounded(mean))
-    if _missed(study) is not None:
+    if (missed := _missed(study)) is not None and missed.warns:
         cells[0] = Bounded(cells[0].number, cells[0].low, cells[0].high, warns=True)
     return cells
 
@@ -470,24 +475,19 @@ def _verdict(part: PageItem, state: LiveState, short: bool) -> Sentence:
     """Say by how much two systems differ, and whether that is shown; briefly, against the first."""
     one, measure = _compared_at(part, state)
     a, b = (str(part.dataset.attrs.get(f"system_{x}", x)) for x in "ab")
-    shown = {1: f"{a} is better", -1: f"{b} is better"}.get(int(one["better"]))
-    if shown is None:
-        why = str(one["undecided"].item()) if "undecided" in one else ""
-        shown = "no difference shown" + (f" ({why})" if why else "")
-    if "margin" in one and one["supported"]:
-        values = (one[x].item() for x in ("margin", "not_worse", "equivalent"))
-        shown = "; ".join(filter(None, [shown, margin_in_words(a, measure != "AUC", *values)]))
+    place = part.dataset["measure"].values.tolist().index(one["measure"].item())
+    shown = Text(str(part.dataset.attrs["verdicts"]).splitlines()[place], strong=True)
     difference = [
-        *(_number(part, one, "difference", unit=False, strong=True), " points (", _level(part)),
+        *(_number(part, one, "difference", unit=False, strong=True), " pp (", _level(part)),
         *(_number(part, one, "difference_low", unit=False), " to "),
-        *(_number(part, one, "difference_high", unit=False), ")."),
+        *(_number(part, one, "difference_high", unit=False), ")"),
     ]
     if short:
-        return [f"Against {b}: ", Text(shown, strong=True), ", ", *difference]
+        return [f"Against {b}: ", *difference, ": ", shown, "."]
     return [
-        Text(f"{shown}: ".replace("no difference", "No difference", 1), strong=True),
-        *(f"{measure} is ", _number(part, one, "value_a", strong=True), f" of {a} and "),
-        *(_number(part, one, "value_b", strong=True), f" of {b}, a difference of ", *difference),
+        *(f"{measure} is ", _number(part, one, "value_a", strong=True), f" for {a} and "),
+        *(_number(part, one, "value_b", strong=True), f" for {b}, a difference of ", *difference),
+        *(": ", shown, "."),
     ]
 
 

@@ -21,9 +21,10 @@ from bioeval.views.page.cells import (
     attempts_of,
     shape_of,
 )
-from bioeval.views.page.live import RATES, LivePart
+from bioeval.views.page.live import RATES, LivePart, LiveState
 from bioeval.views.page.parts import PageItem, section_of
 from bioeval.views.page.pictures import Images
+from bioeval.views.tables.comparison import caption
 from bioeval.views.tables.layout import decimals_for
 from bioeval.views.tables.tasks import report_ranks
 from bioeval.views.terms import term_translator
@@ -60,10 +61,11 @@ def _table(
 
 
 def live_table(
-    rows: list[tuple[LivePart, float, int]], several: bool, rank: int
+    rows: list[tuple[LivePart, float, int]], several: bool, state: LiveState
 ) -> PageTable | None:
     """Return the rates of one task at the threshold and the rank of the page."""
     body: Rows = []
+    rank = state.rank
     with_rank = False
     for live, _, row in rows:
         names = [name for name in (*RATES, *live.columns) if live.has(name)]
@@ -75,11 +77,14 @@ def live_table(
             with_rank |= name in live.ranked or name in live.by_rank
             body.append((live.part, _live_row(live, name, count, attempts, row, rank)))
     parts = [live.part for live, *_ in rows]
-    moved = ["threshold"] if any(len(live.thresholds) for live, *_ in rows) else []
-    moved += ["rank"] if with_rank else []
+    lives = [live for live, *_ in rows if len(live.thresholds)]
+    led = (x.part.words for live in lives if (x := state.anchors[live.group]) is not live)
+    of = " ".join(reversed(next(led, "").split(", ")))  # the task whose threshold it is
+    moved = ["rank"] if with_rank else []
+    moved += [f"threshold of {of}" if of else "threshold"] if lives else []
     heads = ["Rate", "Value", *_interval_heads(parts), "Count", "Attempts", "Threshold used"]
     return _table(
-        parts, several, f"rates-{section_name(parts)}", f"rates at the {' and '.join(moved)}",
+        parts, several, f"rates-{section_name(parts)}", f"rates at the {' and the '.join(moved)}",
         heads, body, live=True, closed=len(body) > LONG,
     )  # fmt: skip
 
@@ -217,11 +222,12 @@ def comparison_table(part: PageItem) -> PageTable | None:
     verdicts = str(ds.attrs.get("verdicts", "")).splitlines()
     body = []
     for i, measure in enumerate(map(str, ds["measure"].values)):
-        shape, decimals = ("score", 0) if "AUC" in measure else ("percent", 2)
+        shapes = ("score", "score") if "AUC" in measure else ("percent", "points")
 
-        def number(name: str, i: int = i, shape: str = shape, decimals: int = decimals) -> Number:
+        def number(name: str, i: int = i, shapes: tuple[str, str] = shapes) -> Number:
             more = {"measure": str(ds["measure"].values[i])}
-            return Number(part, name, ds[name].values[i].item(), shape, decimals, more=more)
+            shape = shapes[name.startswith("difference")]
+            return Number(part, name, ds[name].values[i].item(), shape, more=more)
 
         ends = number("difference_low"), number("difference_high")
         row = [measure, number("value_a"), number("value_b"), Bounded(number("difference"), *ends)]
@@ -229,9 +235,9 @@ def comparison_table(part: PageItem) -> PageTable | None:
         body.append([*row, verdicts[i] if i < len(verdicts) else ""])
     named = [str(ds.attrs.get(f"system_{x}", x)) for x in "ab"]
     level = f"{100 * float(ds.attrs.get('confidence', 0.95)):g} % interval"
-    heads = ["Measure", *named, f"Difference, {level}", "p", "Verdict"]
+    heads = ["Measure", *named, f"Difference, {level}", "p before Holm", "Verdict"]
     return PageTable(f"comparison-{'-'.join(named)}", f"{part.title}: {' and '.join(named)}",
-                     heads, body)  # fmt: skip
+                     heads, body, caption(ds))  # fmt: skip
 
 
 def _value_head(parts: list[PageItem]) -> str:
@@ -325,7 +331,10 @@ def target_table(parts: list[PageItem], several: bool) -> PageTable | None:
     heads = ["FAR target", f"{what} there", *_interval_heads(parts)]
     heads += ["Threshold", "False accepts expected", "Support"]
     title = f"{what} at FAR targets" + (", rank 1" if what == "DIR" else "")
-    return _table(parts, several, f"far-targets-{section_name(parts)}", title, heads, body)
+    bounded = any(f"{what.lower()}_at_far_low" in part.dataset for part in parts)
+    note = "The intervals include the uncertainty of the threshold for the FAR target." * bounded
+    name = f"far-targets-{section_name(parts)}"
+    return _table(parts, several, name, title, heads, body, note=note)
 
 
 def _target_row(part: PageItem, rate: str, i: int, target: float) -> list[Any]:
@@ -391,6 +400,8 @@ def rank_table(parts: list[PageItem], several: bool) -> PageTable | None:
                 for name in shown
             ]
             body.append((part, [f"{rank:,}", *cells]))
+    if not shown:
+        return None
     heads = ["Rank", *(_head(name) for name in shown)]
     return _table(parts, several, f"ranks-{section_name(parts)}", "values at ranks", heads, body)
 

@@ -24,7 +24,7 @@ _LEAST_VERDICT = 26
 
 #: What a conclusion in a row rests on, by the adjustment.
 _BETTER = {
-    "none": "by this measure alone; the sentence above the table is after Holm's adjustment",
+    "none": "after Holm's adjustment, unless the verdict says otherwise",
     "holm": "after Holm's adjustment",
 }
 
@@ -77,21 +77,7 @@ class ComparisonTable:
                 table.add_row(*row.cells, Text(row.verdict, "bold" if row.conclusive else ""))
             yield table
         yield Text("")
-        level = float(attrs["confidence"])
-        jackknifed = ";" if self._searched else "; AUC, recognition rate and DIR"
-        yield Text(
-            f"Difference: {attrs['system_a']} - {attrs['system_b']}, in percentage points (pp) "
-            f"for rates. Interval: {100 * level:g} % for each measure alone, both systems "
-            f"resampled together by subject ({int(attrs['replicates']):,} replicates"
-            + self._translate(f"{jackknifed} by the jackknife).")
-            + f" Better: {_BETTER[str(attrs['adjust'])]}."
-            + (
-                f" Not worse and equivalent: from {100 * (2 * level - 1):g} % intervals."
-                if "margin" in self.dataset
-                else ""
-            ),
-            style="dim",
-        )
+        yield Text(caption(self.dataset), style="dim")
         said = (line for line in str(attrs["warnings"]).splitlines() if line not in doubts)
         warnings = map(with_joined_targets, said)
         yield from warned(map(self._translate, warnings))
@@ -143,6 +129,22 @@ class ComparisonTable:
                 translate(verdicts[i]),
                 any(ds[x].values[i] for x in ("better", "not_worse") if x in ds),
             )
+
+
+def caption(dataset: xr.Dataset) -> str:
+    """Return what the columns of a comparison are."""
+    attrs, level = dataset.attrs, float(dataset.attrs["confidence"])
+    jackknifed = ";" if "convention" in attrs else "; AUC, recognition rate and DIR"
+    said = (
+        f"Difference: {attrs['system_a']} - {attrs['system_b']}, in percentage points (pp) "
+        f"for rates. Interval: {100 * level:g} % for each measure alone, both systems "
+        f"resampled together by subject ({int(attrs['replicates']):,} replicates"
+    )
+    said += TermTranslator(words_of(dataset))(f"{jackknifed} by the jackknife).")
+    said += f" Better: {_BETTER[str(attrs['adjust'])]}."
+    if "margin" in dataset:
+        said += f" Not worse and equivalent: from {100 * (2 * level - 1):g} % intervals."
+    return said
 
 
 def _below(head: tuple[str, ...], rows: list[_Row], widths: list[int]) -> Iterator[Any]:

@@ -243,7 +243,7 @@ def test_a_missed_target_is_said_after_the_table():
     said = f"On new people the FAR was {100 * ds.far_mean.item():.3f} %, {times:.1f} times the "
     lines = plain(StudyTable(ds), 100).splitlines()
     row = next(i for i, line in enumerate(lines) if "HTER, %" in line)
-    within = ", but its interval holds the target" if ds.far_low <= 0.01 else ""
+    within = ", but its interval contains the target" if ds.far_low <= 0.01 else ""
     assert lines[row + 2] == f"{said}target{within}."
     none = be.study_threshold(few, ("far", 0.0), folds=4, repeats=5)
     assert none.attrs["on_new_data"].endswith("; the target was 0.")

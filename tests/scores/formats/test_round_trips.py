@@ -243,7 +243,7 @@ def test_what_a_table_loses_is_said():
     scores = be.Scores(np.eye(2, dtype="f4"), [1, 2], probe_meta={"day": [1, 2]}, nan="reject")
     assert losses(scores, "x.wide.csv") == [
         "labels become text",
-        "the metadata day are left out",
+        "the metadata column day is left out",
         "float32 scores become float64",
         'a table does not record the kind of scores: read it with `kind="distance"`',
         'what a failed comparison means is not said: read it with `nan="reject"`',

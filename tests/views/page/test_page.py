@@ -238,6 +238,30 @@ def test_sentences_say_what_was_not_estimated(tree, tmp_path):
     assert "Rates for new people were not estimated" in text
 
 
+def test_several_systems_say_what_their_intervals_and_columns_are(scores, tree, tmp_path):
+    study = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=1).assign(far_mean=0.02)
+    other = be.Scores(np.asarray(scores.values) ** 2, scores.probe_labels)
+    parts = {"b": tree, "a and b": be.compare(scores, other, replicates=100)}
+    for low, missed in ((0.0, False), (0.015, True)):
+        own = xr.DataTree(study.assign(far_low=low))
+        parts["a"] = tree.assign({"threshold_study": own})
+        text, _ = written(parts, tmp_path)
+        text = " ".join(text.split())
+        assert ('title="above the rate' in text) == ("&#10007;" in text) == missed
+        near = "FAR on new people (a) is above the target, but the interval contains it."
+        assert (near in text) != missed
+    for said in (
+        "The interval of FRR keeps the threshold fixed.",
+        "The intervals include the uncertainty of the threshold for the FAR target.",
+        "identification: rates at the rank and the threshold of single-template verification",
+        "in percentage points (pp) for rates. Interval: 95 %",
+        "p before Holm",
+        "0.00 pp</span>",
+    ):
+        assert said in text, said
+    assert "Open-set identification: values at ranks" not in text
+
+
 @pytest.mark.slow
 def test_sentences_say_what_to_expect_of_new_people(scores, tree, tmp_path):
     study = be.study_threshold(scores, "eer", folds=4, repeats=2)
