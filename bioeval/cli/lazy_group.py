@@ -93,8 +93,9 @@ REMOVED_OPTIONS = {
 #: Options that only other commands have, by command, and what does their work.
 NOT_OPTIONS = {
     "run": {
-        "--folds": "--protocol course-kfold has 10 folds of subjects; bioeval threshold --folds N "
-        "has any number",
+        "--folds": "--protocol course-kfold has 10 folds of subjects. For 5, write [partition] "
+        "folds = 5 in a card (bioeval protocols course-kfold --toml > my.toml copies this card), "
+        "or give bioeval threshold --folds 5",
         "--threshold": "--target far=X, such as --target far=0.001, chooses with folds or --train",
     },
     "report": {"--target": "--far X, such as --far 0.001, reports FRR at this FAR"},

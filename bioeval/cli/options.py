@@ -316,7 +316,8 @@ reading_options = option_group(
     click.option(
         "--unordered",
         is_flag=True,
-        help="In a list that names its templates, count a-b and b-a as one attempt.",
+        help="In a list that names its templates, count a-b and b-a as one attempt; in a matrix "
+        "(--as matrix) each score is that of both orders.",
     ),
     click.option(
         "--memory",
@@ -746,7 +747,7 @@ def read_scores(
     stages(f"reading {file}")
     scores = load(file, **reading)
     if mates:
-        _require_mates(scores)
+        _require_mates(scores, Path(file))
     return scores
 
 
@@ -759,14 +760,24 @@ def read_system(
     return scores
 
 
-def _require_mates(scores: Scores) -> None:
+def _require_mates(scores: Scores, file: Path) -> None:
     """Raise :class:`ProtocolError` where no subject of a square matrix has two templates."""
     if scores.layout != "all-against-all" or not scores.labelled:
         return
     if len(set(scores.codes.gallery.tolist())) == scores.shape[1]:
+        from bioeval.scores.formats.options import ReadOptions
+        from bioeval.scores.formats.registry import recognise
+        from bioeval.scores.listed_templates import EXAMPLE_PATTERN, subject_pattern
+
+        pattern = subject_pattern([*map(str, scores.gallery_labels)])
+        advice = (
+            "If rows and columns are two sets of templates, genuine on the diagonal, give the "
+            f"labels of both: {Argument('probe_labels')} ... {Argument('gallery_labels')} ..."
+        )
+        named = pattern != EXAMPLE_PATTERN and file.is_file()
+        if named and "subject_from" in recognise(file, ReadOptions()).options:
+            advice = f"If the labels are names of templates, give --subject-from '{pattern}'"
         raise ProtocolError(
             "no subject has two templates, and a template is not compared with itself: there is no "
-            "genuine attempt. If rows and columns are two sets of templates, genuine on the "
-            f"diagonal, give the labels of both: {Argument('probe_labels')} ... "
-            f"{Argument('gallery_labels')} ..."
+            f"genuine attempt. {advice}"
         )

@@ -22,9 +22,10 @@ _LEAST_WIDTH = 20
     is_flag=True,
     help="Only check whether the card is valid, and whether it may ship with bioeval.",
 )
+@click.option("--toml", is_flag=True, help="Print the card as TOML, to copy and change.")
 @terms_option
 @json_option("Print one JSON document.")
-def command(card: str | None, check: bool, terms: str, as_json: bool) -> None:
+def command(card: str | None, check: bool, toml: bool, terms: str, as_json: bool) -> None:
     """List the protocols, or explain CARD, a protocol's name or card file (.toml)."""
     from bioeval.cli.console import put, show, show_json, terminal_width
     from bioeval.protocol import available, explain, load
@@ -35,7 +36,11 @@ def command(card: str | None, check: bool, terms: str, as_json: bool) -> None:
         _check(names)
         return
     cards = [load(name) for name in names]
-    if as_json:
+    if toml:
+        if card is None or as_json:
+            raise click.UsageError("--toml needs one CARD, and no --json")
+        put(cards[0].to_toml())
+    elif as_json:
         documents = [one.as_dict() for one in cards]
         show_json(documents if card is None else documents[0])
     elif card is None:

@@ -150,9 +150,15 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
     drawn = card.partition
     if parts and (drawn is None or drawn.by != "experiment"):
         option = f"--{'by' if 'unit' in parts else next(iter(parts)).replace('_', '-')}"
+        of_folds = ""
+        if option == "--repeats" and drawn is not None and drawn.by != "given-folds":
+            of_folds = (
+                f". For folds, write [partition] repeats = {given['repeats']} in a card (bioeval "
+                "protocols course-kfold --toml > my.toml copies one)"
+            )
         raise click.UsageError(
             f"{option} applies to experiments, and protocol {card.name} is not one; give "
-            "--protocol course-experiment, or none"
+            f"--protocol course-experiment, or none{of_folds}"
         )
     if seeded and drawn is not None:
         parts["seed"] = seed

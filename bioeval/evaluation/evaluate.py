@@ -23,7 +23,7 @@ from bioeval.evaluation.plan import (
     resolve_card,
 )
 from bioeval.evaluation.task_counts import TaskCounts, datasets_of
-from bioeval.protocol import load
+from bioeval.protocol import available, load
 from bioeval.protocol.card import Protocol
 from bioeval.results.assembly import tree_of
 from bioeval.results.dataset import Scalars
@@ -301,9 +301,17 @@ def _evaluate_folds(
 
     unused = options.given("thresholds", "max_rank", "interval", "per_query")
     if unused:
+        how = "change the card"
+        if "interval" in unused:
+            how = (
+                'write [uncertainty] interval = "subject-bootstrap" in a card without [open_set] '
+                "and [closed_set]"
+            )
+            if card.name in available():
+                how += f" (bioeval protocols {card.name} --toml > my.toml copies this card)"
         raise ProtocolError(
             f"protocol {card.name} has folds without curves and intervals of their own: leave "
-            f"out {' and '.join(unused)}, or change the card"
+            f"out {' and '.join(unused)}, or {how}"
         )
     targets = card.report.far_targets if options.far_targets is None else options.far_targets
     found = evaluate_folds(scores, card, targets, progress=progress)

@@ -53,6 +53,7 @@ def label_checks(
         yield _layout(scores, self_compared)
         others = (_labels, _names, _metadata) if not convention else (_names,)
         yield from (check(scores) for check in others)
+        yield from _list(scores) if scores.remarks else ()
         impostors = attempts(scores)[1] if impostors is None else impostors
     if impostors is not None:
         halved = scores.layout == "all-against-all" and symmetric
@@ -268,11 +269,11 @@ def _pairs(scores: PairScores) -> Finding:
     return Finding("samples", "ok", message)
 
 
-def _list(scores: PairScores) -> Iterator[Finding]:
+def _list(scores: Scores) -> Iterator[Finding]:
     """Yield findings about the lines of a list, if its templates have names."""
     if scores.remarks:
         yield Finding("list", "note", "; ".join(scores.remarks), len(scores.remarks))
-    elif scores.templates is not None:
+    elif are_pairs(scores) and scores.templates is not None:
         yield Finding("list", "ok", "each pair of templates is listed once, and none with itself")
 
 

@@ -354,13 +354,13 @@ def _notes_on_orders(found: _Found, pairs: int, rules: ListRules) -> list[str]:
                 f", {found.rounded:,} of them with the score of the first order, since both "
                 "differ by rounding alone"
             )
-        once = f"count{'s' * (found.merged == 1)} once"
-        return [f"{counted(found.merged, 'pairs')} in both orders {once}{rounded}"]
+        said = f"{_number(found.merged, 'pairs')} listed in both orders and taken once"
+        return [f"{said}{rounded}"]
     if not 0 < found.both < pairs:
         return []
     return [
         f"of {counted(pairs, 'pairs')} {found.both:,} {'is' if found.both == 1 else 'are'} "
-        "listed in both orders and count as two attempts; `unordered` counts each pair once"
+        "listed in both orders and count as two attempts; `unordered` counts each pair alike"
     ]
 
 
@@ -420,7 +420,7 @@ def note_on_infinite(values: np.ndarray, kind: str, where: Where) -> list[str]:
 
 
 #: A pattern where none is found in the names.
-_PATTERN = r"id(\d+)/"
+EXAMPLE_PATTERN = r"id(\d+)/"
 
 
 def subject_pattern(names: Sequence[str], truth: tuple[np.ndarray, ...] = ()) -> str:
@@ -447,12 +447,12 @@ def subject_pattern(names: Sequence[str], truth: tuple[np.ndarray, ...] = ()) ->
         who = np.unique(subjects, return_inverse=True)[1].reshape(-1)
         if not truth or ((who[truth[0]] == who[truth[1]]) == truth[2]).all():
             return pattern
-    return _PATTERN
+    return EXAMPLE_PATTERN
 
 
 def pattern_of_pairs(scores: Any) -> str:
     """Return the pattern of :func:`subject_pattern` for the templates of a list of pairs."""
     sides = getattr(scores, "templates", None)
     if sides is None:
-        return _PATTERN
+        return EXAMPLE_PATTERN
     return subject_pattern(sides.values, (sides.a, sides.b, scores.genuine))

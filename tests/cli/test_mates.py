@@ -65,6 +65,16 @@ def test_nobody_with_a_mate_is_an_error(command, square, run):
     assert "--probe-labels ... --gallery-labels ..." in errors
 
 
+def test_names_of_templates_are_taken_for_labels(tmp_path, run):
+    path = tmp_path / "m.csv"
+    rows = [f"{name},0,1,2,3" for name in ("a_1", "a_2", "b_1", "b_2")]
+    path.write_text("\n".join(["label,a_1,a_2,b_1,b_2", *rows]))
+    code, _, errors = run("run", str(path), "--kind", "distance")
+    assert code == 2 and "gallery-labels" not in errors
+    assert r"names of templates, give --subject-from '^(.+)_\d+$'" in errors
+    assert run("run", str(path), "--kind", "distance", "--subject-from", r"^(.+)_\d+$")[0] == 0
+
+
 def test_a_matrix_of_several_templates_has_one_list_of_labels(tmp_path, run):
     path = tmp_path / "square.npz"
     np.savez(path, scores=np.ones((4, 4)), subject=[1, 1, 2, 2])

@@ -130,6 +130,7 @@ def load(
         which are left out otherwise, and pairs as often as they are listed, which count once.
     unordered : bool
         Count a-b and b-a of such a list as one attempt. By default they are two, as in a matrix.
+        With ``as_="matrix"`` each score is that of both orders.
     meta
         Metadata under other names, as ``{"camera": "cam_id"}``; for probe-against-gallery
         ``{"probe_camera": "q_cam", "gallery_camera": "g_cam"}``.

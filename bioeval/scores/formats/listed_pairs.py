@@ -27,6 +27,9 @@ from bioeval.scores.listed_templates import ListRules, places, subject_pattern
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
 
+# Proportion of pairs listed in one order only from which a matrix is taken for half of one.
+_MOSTLY = 0.9
+
 
 @dataclass(frozen=True)
 class Side:
@@ -48,10 +51,12 @@ def as_matrix(
     """Return the scores of listed pairs as a matrix; other cells are excluded comparisons.
 
     `sides` are the probes and the gallery; where they share a name, both are one set of templates.
-    The truth is that of the subjects, else `genuine`.
+    The truth is that of the subjects, else `genuine`. Where the options say that pairs are
+    unordered, a comparison that is not listed has the score of the other order.
     """
     probe, gallery = sides
-    square = not set(probe.names).isdisjoint(gallery.names)
+    shared = len(set(probe.names).intersection(gallery.names))
+    square = shared > 0
     if square:
         probe, gallery = _one_set(path, probe, gallery)
     shape = (len(probe.names), len(gallery.names))
@@ -84,6 +89,21 @@ def as_matrix(
     notes = []
     if written < len(values):
         notes.append(f"{len(values) - written:,} pairs are listed more than once, with one score")
+    if square:
+        lone = mask[cells[::-1]] == IGNORE
+        number = int(lone.sum())
+        if options.unordered:
+            other = (cells[1][lone], cells[0][lone])
+            matrix[other], mask[other] = matrix.T[other], mask.T[other]
+            written = int((mask != IGNORE).sum())
+            if number:
+                notes.append(f"`unordered`: {number:,} pairs have the score of the other order")
+        elif number >= _MOSTLY * len(values) and 2 * shared >= shape[0]:
+            notes.append(
+                f"{number:,} of {len(values):,} pairs are listed in one order only: searches and "
+                "multi-template attempts miss the other order; `unordered` takes each score for "
+                "both orders"
+            )
     holes = matrix.size - written - (shape[0] if square else 0)
     if holes:
         notes.append(f"{holes:,} of {matrix.size:,} comparisons are not listed, and excluded")

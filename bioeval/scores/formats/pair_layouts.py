@@ -111,6 +111,8 @@ def _score_column(shape: Shape, numbers: list[int]) -> int | None:
 
 def two_readings(shape: Shape, columns: list[int], hold: str, so: str) -> DataError:
     """Return the error of a list that could be read in two ways."""
+    if unnamed := _unnamed_matrix(shape):
+        return unnamed
     which = f"columns {', '.join(map(str, columns[:-1]))} and {columns[-1]} each"
     if len(columns) == 1:
         which = f"column {columns[0]}"
@@ -354,13 +356,29 @@ def trial_layout(shape: Shape, options: ReadOptions) -> PairLayout:
 
 def unknown_layout(shape: Shape) -> DataError:
     """Return the error of a text that is not a known list."""
-    first = " ".join(shape.cells[0])[:80]
+    if unnamed := _unnamed_matrix(shape):
+        return unnamed
+    first = shape.mark.join(shape.cells[0])[:80]
     return DataError(
         f"{shape.path}: no column 'score', and the first line, {first!r}, is none of a known list; "
         "expected a first line with the names of the columns, such as 'distance,genuine' or "
         f"'similarity,subject_a,subject_b' (others by {say('scores_key')} and "
         f"{say('genuine_key')}). A matrix of scores is read from .npy or .npz"
         f"{misspelt(shape.cells[0])}"
+    )
+
+
+def _unnamed_matrix(shape: Shape) -> DataError | None:
+    """Return the error of a matrix of scores whose first cell does not say that it is one."""
+    (corner, *names), rows = shape.cells[0], _rows(shape)[1:]
+    alike = len(names) > _MOST_COLUMNS or not {row[0] for row in rows}.isdisjoint(names)
+    numbers = all(is_number(cell) for row in rows for cell in row[1:])
+    if len(names) < 2 or is_number(corner) or not (rows and alike and numbers):
+        return None
+    return DataError(
+        f"{shape.path}: looks like a matrix of scores, with {len(names):,} numbers a line, but its "
+        f"first cell is {corner!r}; expected label, or probe where rows and columns are different "
+        f"templates. The first line is {shape.mark.join([corner, *names])[:80]!r}"
     )
 
 

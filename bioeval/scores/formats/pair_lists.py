@@ -78,7 +78,12 @@ def _first_line(found: Found) -> bool:
 
 
 def _shape(path: Path, options: ReadOptions) -> Shape:
-    return shape_of(path, (options.scores_key, options.genuine_key))
+    """Return the columns of a text; an empty first cell is `label` in a square matrix."""
+    shape = shape_of(path, (options.scores_key, options.genuine_key))
+    (corner, *names), *rows = shape.cells
+    if not corner and len(rows) > 1 and [row[0] for row in rows] == names[: len(rows)]:
+        shape.cells[0][0] = "label"
+    return shape
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:

@@ -64,6 +64,9 @@ class FoldTable:
             "quantile": f"the middle {confidence:g} % of the {unit_of(first)}s (variation between "
             "draws, not a confidence interval for other people)",
         }.get(method, f"{confidence:g} % for the pooled rate by {method}")
+        points = any(name in ds for ds in self.datasets.values() for name in POINTS)
+        if points and "pooled" in of:
+            of += " (without a pooled rate: for the test mean by Nadeau and Bengio, a heuristic)"
         se = ""
         if any(map(_of_given_folds, self.datasets.values())):
             se = (
@@ -72,12 +75,10 @@ class FoldTable:
             )
         units = f"{unit_of(first)}s"
         own = ""
-        if any(name in ds for ds in self.datasets.values() for name in POINTS):
+        if points:
             own = "Own thresholds: chosen on the test part itself (optimistic). "
         training = "Training: rate on the data of the threshold (optimistic). "
-        if not any(
-            int(dataset["train_subjects"].values.sum()) for dataset in self.datasets.values()
-        ):
+        if not any(ds["train_subjects"].values.any() for ds in self.datasets.values()):
             training = ""
         yield Text(
             f"{training}Test, sd: mean and standard deviation over {units}; {se}pooled: rate of "

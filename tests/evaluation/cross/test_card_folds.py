@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -113,7 +114,22 @@ def test_intervals_by_subject(scores, tmp_path):
     be.save(scores, tmp_path / "s.npz")
     (tmp_path / "mine.toml").write_text(CARD + text)
     done = run(str(tmp_path / "s.npz"), "--protocol", str(tmp_path / "mine.toml"))
-    assert "for the pooled rate by subject-bootstrap" in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    assert "for the pooled rate by subject-bootstrap (without a pooled rate: for the test" in said
+
+
+def test_a_refused_interval_names_the_lines_of_a_card(scores, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    be.save(scores, "s.npz")
+    said = r"\[uncertainty\] interval = .* in a card .*protocols course-kfold --toml > my.toml"
+    with pytest.raises(ProtocolError, match=said):
+        run("s.npz", "--protocol", "course-kfold", "--interval", "subject-bootstrap")
+    shown = CliRunner().invoke(root, ["protocols", "course-kfold", "--toml"])
+    assert protocol.parse(shown.stdout) == protocol.load("course-kfold")
+    text = re.sub(r"\[(open|closed)_set\]\n(.+\n)*", "", shown.stdout)
+    text = text.replace("nadeau-bengio", "subject-bootstrap").replace("folds = 10", "folds = 5")
+    (tmp_path / "my.toml").write_text(text)
+    assert "1 division into 5 folds" in run("s.npz", "--protocol", "my.toml").stdout
 
 
 def test_folds_in_columns_of_both_sides():

@@ -680,9 +680,22 @@ def test_csv_pairs_under_other_names(tmp_path):
     assert pairs.genuine.tolist() == [True, False]
 
 
+@pytest.mark.parametrize("corner", ["", "label"])
+def test_the_first_cell_of_a_square_matrix_may_be_empty(tmp_path, corner):
+    (tmp_path / "p.csv").write_text(f"{corner},a,a,b\na,0,1,2\na,1,0,3\nb,2,3,0\n")
+    found = be.load(tmp_path / "p.csv", kind="distance")
+    assert found.layout == "all-against-all" and found.values[1].tolist() == [1, 0, 3]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (
+            "template,a,b\na,0,1\nb,1,0\n",
+            "with 2 numbers a line, but its first cell is 'template'; "
+            "expected label, or probe .* first line is 'template,a,b'",
+        ),
+        (",a,b\nb,0,1\na,1,0\n", "looks like a matrix of scores.*first cell is ''"),
         ("score,genuine\n1,1\nx,0\n", "p.csv: line 3: score is 'x'; expected a number"),
         ('score,genuine\n"0,5",1\n', "line 2: .*point, not a comma"),
         ("score,genuine\n1_0,1\n", "line 2: score is '1_0'"),

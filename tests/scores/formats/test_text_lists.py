@@ -387,6 +387,30 @@ def test_holes_are_excluded_and_counted(tmp_path):
     assert "1 of 4 comparisons are not listed, and excluded" in ds.attrs["warnings"]
 
 
+def test_a_matrix_of_pairs_in_one_order_is_warned_of_and_mirrored_on_request(tmp_path):
+    made = be.simulate(6, 3, random_state=1)
+    half = np.random.default_rng(1).permutation(np.column_stack(np.triu_indices(18, 1)))
+    half = [(j, i) if (i + j) % 3 else (i, j) for i, j in half]
+    text = "".join(f"{i // 3}_{i} {j // 3}_{j} {float(made.values[i, j])!r}\n" for i, j in half)
+    given = {"as_": "matrix", "subject_from": "(.+)_", "kind": made.kind}
+    (tmp_path / "half.txt").write_text(text)
+    plain = be.load(tmp_path / "half.txt", **given)
+    said = "153 of 153 pairs are listed in one order only"
+    assert said in be.closed_set(plain).warnings
+    assert said in be.check_data(plain, read_scores=False)["list"].message
+    found = be.load(tmp_path / "half.txt", unordered=True, **given)
+    assert not found.has_mask and "one order only" not in " ".join(found.remarks)
+    order = np.argsort([int(x.split("_")[1]) for x in found.probe_meta["template"]])
+    values = found.values[order][:, order]
+    np.testing.assert_array_equal(values, values.T)
+    rows, columns = np.array(half).T
+    np.testing.assert_array_equal(values[rows, columns], made.values[rows, columns])
+    # Of pairs in both orders nothing is missing.
+    both = text + "".join("{1} {0} {2}\n".format(*line.split()) for line in text.splitlines())
+    (tmp_path / "both.txt").write_text(both)
+    assert "one order" not in " ".join(be.load(tmp_path / "both.txt", **given).remarks)
+
+
 def test_one_set_of_templates_is_all_against_all(tmp_path):
     text = "id1/a id1/b 1\nid1/b id2/c 2\nid2/c id1/a 3\n"
     found = load(tmp_path, text, as_="matrix", subject_from="id(.)/")
