@@ -253,7 +253,8 @@ def _loosest_kept(
         if not shares.exact:
             first = _layers_near(shares.mean, target, last)[:1]
             means = shares.means(first, interval.replicates, interval.seed)
-            found.estimated = means.people_to_settle(target, confidence)
+            if means.mean[0] < target:
+                found.estimated = means.people_to_settle(target, confidence)
         found.reason = _refusal(shares, layers[0], high[0], target, confidence, found)
         return found
     layer = int(layers[kept - 1])
@@ -277,6 +278,8 @@ def _points(shares: Shares, layers: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 def _layers_near(mean: np.ndarray, target: float, last: int) -> np.ndarray:
     """Return the layers whose limits are computed, evenly in the logarithm of the mean."""
+    if not len(mean):  # no threshold accepts an impostor
+        return np.array([-1])
     first = max(int(np.searchsorted(mean, STRICTEST * target, side="right")) - 1, 0)
     if last - first < POINTS:
         return np.arange(first, max(first, last) + 1)
@@ -292,14 +295,18 @@ def _refusal(
     there = sum(map(len, shares.sides))
     people = "people" if isinstance(shares, PairShares) else shares.over
     at = 0.0 if layer < 0 else float(shares.mean[layer])
-    needs = f"the guaranteed rule needs {found.needed:,} or more"
+    said = f"at the strictest threshold tried {100 * at:.3g} % {shares.event} in these data"
+    if at >= target:
+        return f"{said}, and the target is {100 * target:g} %; more people do not help"
+    needs = f"the guaranteed rule needs {found.needed:,} or more" * (found.needed > there)
     if not math.isnan(found.estimated):
-        needs += f", the estimated rule about {found.estimated:,}"
+        needs += ", the estimated rule" if needs else "the estimated rule needs"
+        needs += f" about {found.estimated:,}"
     return (
-        f"at the strictest threshold tried {100 * at:.3g} % {shares.event} in these data, and "
-        f"the upper limit at {100 * confidence:g} % is {100 * high:.3g} %, above the target of "
-        f"{100 * target:g} %; {there} {people} are too few ({needs}). More people help; more "
-        "templates of the same people hardly do"
+        f"{said}, and the upper limit at {100 * confidence:g} % is {100 * high:.3g} %, above the "
+        f"target of {100 * target:g} %; {there} {people} are too few"
+        + (f" ({needs})" if needs else "")
+        + ". More people help; more templates of the same people hardly do"
     )
 
 
@@ -459,6 +466,9 @@ def check_claim(
     verdict = "shown" if high[0] <= claim else "refuted" if low[0] > claim else "open"
     people = sum(means.sides)
     settled = shares_to_settle(rate, claim, confidence)
+    estimated = means.people_to_settle(claim, confidence)
+    if verdict == "open":  # by the limit that the number leaves out
+        estimated = max(estimated, people + 1)
     variables: dict[str, Any] = {
         "verdict": verdict,
         name: rate,
@@ -468,7 +478,7 @@ def check_claim(
         "claim": claim,
         "people": people,
         "people_to_settle": float(np.ceil(people * np.ceil(settled) / max(means.independent, 1))),
-        "people_to_settle_estimated": float(means.people_to_settle(claim, confidence)),
+        "people_to_settle_estimated": float(estimated),
     }
     attrs = about_attrs(shares.about, f"claim, {templates}-template", [])
     attrs |= {"confidence": confidence, "assurance": assurance, "rate": name}

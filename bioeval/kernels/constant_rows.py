@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bioeval.kernels.compiled import compiled
-from bioeval.kernels.few import by_numpy
+from bioeval.kernels.few import FEW, by_numpy
 
 
 def numpy_constant_rows(raw, places, itself, value, count):
@@ -25,7 +25,7 @@ def numpy_constant_rows(raw, places, itself, value, count):
     value[:] = np.where(several | (count == 0), np.nan, x[rows, last])
 
 
-@by_numpy(numpy_constant_rows, lambda raw, places, *_: len(raw.rows) * len(places))
+@by_numpy(numpy_constant_rows, lambda raw, places, *_: len(raw.rows) * len(places) or FEW + 1)
 @compiled
 def constant_rows(raw, places, itself, value, count):
     """Write the only finite value of each row (NaN for several) and how often it occurs.

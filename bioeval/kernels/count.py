@@ -11,12 +11,12 @@ import numpy as np
 from numba.extending import register_jitable
 
 from bioeval.kernels.compiled import compiled
-from bioeval.kernels.few import by_numpy
+from bioeval.kernels.few import FEW, by_numpy
 from bioeval.kernels.parallel_rows import parallel_rows
 
 
 def _cells(block, *_):
-    return block.size
+    return block.size or FEW + 1  # a block without columns has no extreme
 
 
 def _impostors(block, mate_start, mate_stop):
@@ -29,8 +29,9 @@ def _impostors(block, mate_start, mate_stop):
 def numpy_finite_range(block, mate_start, mate_stop, low, high):
     """Do as :func:`finite_range`, by NumPy."""
     finite = _impostors(block, mate_start, mate_stop) & np.isfinite(block)
-    low[:] = np.where(finite, block, np.inf).min(axis=1, initial=np.inf)
-    high[:] = np.where(finite, block, -np.inf).max(axis=1, initial=-np.inf)
+    rows = np.arange(len(block))
+    below, above = (np.where(finite, block, end) for end in (np.inf, -np.inf))
+    low[:], high[:] = below[rows, below.argmin(axis=1)], above[rows, above.argmax(axis=1)]
 
 
 @by_numpy(numpy_finite_range, _cells)
@@ -194,8 +195,7 @@ def row_moments(
 
 def _add(tables, others, values, bins):
     """Add a score each to its bin, in the table of the chunk of rows that it is in."""
-    chunks, b = len(tables), len(others)
-    ends = np.arange(1, chunks + 1) * b // chunks
+    ends = np.arange(1, len(tables) + 1) * len(others) // len(tables)
     rows = np.nonzero(others)[0][values]
     np.add.at(tables, (np.searchsorted(ends, rows, side="right"), bins), 1)
 

@@ -6,11 +6,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-#: So many numbers are few: the cells of a matrix of 512 x 512.
-FEW = 1 << 18
-
-#: So often NumPy works for a kernel; together that takes about as long as loading it.
-CALLS = 40
+FEW = 1 << 18  # numbers: the cells of a matrix of 512 x 512
+CALLS = 40  # of a kernel: together NumPy takes about as long as loading it
 
 
 def by_numpy(twin: Callable[..., Any], numbers: Callable[..., int]) -> Callable[[Any], Any]:

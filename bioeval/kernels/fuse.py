@@ -35,10 +35,11 @@ def numpy_fuse_groups(block, columns, starts, self_position, rule, fused, place)
     x = block.copy()
     own = np.flatnonzero(self_position >= 0)
     x[own, self_position[own]] = np.nan
-    fused[:] = np.fmin.reduceat(x, starts[:-1], axis=1)
-    nearest = x == np.repeat(fused, np.diff(starts), axis=1)
+    least = np.fmin.reduceat(x, starts[:-1], axis=1)
+    nearest = x == np.repeat(least, np.diff(starts), axis=1)
     n = block.shape[1]
     first = np.minimum.reduceat(np.where(nearest, np.arange(n), n), starts[:-1], axis=1)
+    fused[:] = np.where(first < n, np.take_along_axis(x, np.minimum(first, n - 1), 1), np.nan)
     place[:] = np.append(columns[0], -1)[first]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.few import by_numpy
+from bioeval.kernels.few import FEW, by_numpy
 from bioeval.kernels.parallel_rows import parallel_rows
 
 
@@ -64,7 +64,8 @@ def numpy_rank_facts(block, columns, mate_start, mate_stop, self_position, facts
     mates, others = own & there & (column != self_position[:, None]), ~own & there
     mated = mates.any(axis=1)
     facts.mates[:], facts.others[:] = mates.sum(axis=1), others.sum(axis=1)
-    best, other = (np.where(x, block, np.inf).min(axis=1, initial=np.inf) for x in (mates, others))
+    shown = (np.where(x, block, np.inf) for x in (mates, others))
+    best, other = (x[np.arange(len(x)), x.argmin(axis=1)] for x in shown)  # the first zero
     facts.mate[:] = np.where(mated, best, np.nan)
     facts.other[:] = np.where(facts.others > 0, other, np.nan)
     tied, mates_tied = (x & mated[:, None] & (block == best[:, None]) for x in (others, mates))
@@ -75,7 +76,7 @@ def numpy_rank_facts(block, columns, mate_start, mate_stop, self_position, facts
     facts.tied_before[:] = (tied & (columns < place[:, None])).sum(axis=1)
 
 
-@by_numpy(numpy_rank_facts, lambda block, *_: block.size)
+@by_numpy(numpy_rank_facts, lambda block, *_: block.size or FEW + 1)
 @parallel_rows("block")
 def rank_facts(begin, end, block, columns, mate_start, mate_stop, self_position, facts):
     """Rank the best mate of each row among the candidates that are not mates.

@@ -153,7 +153,8 @@ def _effective(means: PeopleMeans, confidence: float) -> np.ndarray:
     sides = np.split(means.without, np.cumsum(means.sides)[:-1], axis=1)
     spread = sum((side.shape[1] - 1) * side.var(axis=1) for side in sides)
     freedom = max(min(means.sides) - 1, 1)
-    narrow = scipy.special.ndtri(confidence) / scipy.special.stdtrit(freedom, confidence)
+    level = confidence if confidence != 0.5 else 0.5 + 1e-6  # where both quantiles are 0
+    narrow = scipy.special.ndtri(level) / scipy.special.stdtrit(freedom, level)
     with np.errstate(divide="ignore", invalid="ignore"):
         effective = np.minimum(u * (1 - u) / spread * narrow**2, means.number)
     unknown = (spread == 0) | np.isinf(means.bias())

@@ -408,6 +408,7 @@ class RowSweep:
                 block = BlockReader(self.scores.select(probes=rows)).block(0, number)
             except DataError:  # raised again, with the right rows, when these are counted
                 return
+            block.values = block.values.astype(self.dtype, copy=False)  # few rows are float64
         none = NO_SECOND_PASS.tables(self.dtype, PILOT_GROUPS, 0)
         tables = [VerificationTables(x.tables(PILOT_GROUPS), none) for x in cells]
         facts = empty_facts(number), empty_facts(number)

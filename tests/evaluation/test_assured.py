@@ -394,3 +394,41 @@ def test_where_the_closest_impostors_are_infinitely_close_nothing_is_accepted():
     assert found.assured_far == 0.0
     assert found.assured_frr == 1.0
     assert "Accept nothing" in found.attrs["assured_sentence"]
+
+
+def test_no_number_of_people_helps_above_the_target():
+    scores = be.simulate(80, 2, random_state=1)
+    two = (scores.values > np.quantile(scores.values, 0.3)).astype(float)
+    found = be.study_threshold(
+        be.Scores(two, scores.probe_labels), ("far", 0.1), folds=2, repeats=1, replicates=100,
+        assure=0.95,
+    )  # fmt: skip
+    assert np.isnan(found.people_estimated)
+    assert found.attrs["assured_reason"].endswith("the target is 10 %; more people do not help")
+
+
+def test_an_open_claim_needs_more_people_than_there_are():
+    scores = be.simulate(60, 2, random_state=0)
+    found = be.check_claim(
+        scores, float(np.quantile(scores.values, 0.03)), far=0.03, replicates=200
+    )
+    assert found.verdict == "open" and found.people_to_settle_estimated > 60
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95])
+def test_impostors_that_nothing_accepts(confidence):
+    """FAR is 0 at every threshold: whether that is promised depends on the people alone."""
+    scores = be.simulate(14, 3, random_state=1)
+    values = np.where(scores.probe_labels[:, None] == scores.probe_labels, scores.values, np.inf)
+    found = be.study_threshold(
+        be.Scores(values, scores.probe_labels), ("far", 0.1), folds=2, repeats=1, replicates=100,
+        assure=confidence,
+    )  # fmt: skip
+    if confidence == 0.5:
+        assert (
+            found.assured_threshold
+            == values[~np.eye(len(values), dtype=bool) & np.isfinite(values)].max()
+        )
+        assert found.assured_far == 0 and 0 < found.assured_far_high < 0.1
+    else:
+        assert found.attrs["assured_reason"].startswith("at the strictest threshold tried 0 %")

@@ -98,23 +98,28 @@ def test_rules_of_points_are_those_of_their_words(data):
     points = naive.roc_points(genuine, impostor, case.kind)
     assume(np.isfinite(np.asarray(case.values, dtype=float)).all())
     nearest = min(abs(p.far - p.frr) for p in points)
-    loosest = [p for p in points if abs(p.far - p.frr) == nearest][-1]
+    # In floats, in which these rules are stated, one of two equally near points may be nearer.
+    equal = [p for p in points if abs(p.far - p.frr) == nearest]
     expected = {
-        "EER as the mean of FAR and FRR where they are nearest": (loosest.far + loosest.frr) / 2,
-        "EER as FRR where FAR and FRR are nearest": loosest.frr,
+        "EER as the mean of FAR and FRR where they are nearest": [
+            (p.far + p.frr) / 2 for p in equal
+        ],
+        "EER as FRR where FAR and FRR are nearest": [p.frr for p in equal],
     }
     for a, b in zip(points, points[1:], strict=False):
         below, above = a.far - a.frr, b.far - b.frr
         if below <= 0 <= above and above > below:
             words = "EER where lines between the points of the ROC cross FAR = FRR"
-            expected.setdefault(words, a.far + (b.far - a.far) * (0 - below) / (above - below))
+            crossing = a.far + (b.far - a.far) * (0 - below) / (above - below)
+            expected.setdefault(words, [crossing])
     ds = be.conventions(be.Scores(**case.scores()), measure="eer")
-    for words, value in expected.items():
+    for words, values in expected.items():
         there = [
             i for i, x in enumerate(ds.reading.values)
             if words in (x, *str(ds.also.values[i]).splitlines())
         ]  # fmt: skip
-        assert float(ds.eer[there[0]]) == pytest.approx(float(value), abs=1e-12), words
+        found = float(ds.eer[there[0]])
+        assert any(found == pytest.approx(float(x), abs=1e-12) for x in values), words
 
 
 def test_readings_by_hand():

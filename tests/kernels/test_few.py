@@ -10,7 +10,7 @@ from bioeval.kernels import constant_rows, count, few, fuse, hull, ranks
 from bioeval.kernels.argument_groups import RankFacts, RawRows
 from bioeval.tallies.counters import guide_to
 
-SPECIAL = np.array([0.0, 0.5, 1.0, 1e300, 5e-324, np.inf, -np.inf, np.nan])
+SPECIAL = np.array([0.0, -0.0, 0.5, 1.0, 1e300, 5e-324, np.inf, -np.inf, np.nan])
 
 
 def both(kernel, arguments, *outputs):
@@ -41,7 +41,7 @@ class Rows:
         dtype = np.float32 if seed % 2 else np.float64
         values = rng.normal(size=(self.m, self.n)) * 10.0 ** rng.integers(-3, 4)
         if seed % 3:
-            values = np.round(values, 1) + 0.0
+            values = np.round(values / (1, 4)[seed % 2], 1)  # with zeros of either sign
         odd = rng.random(values.shape) < (0, 0, 0.1, 1)[seed % 4]
         with np.errstate(over="ignore"):
             self.values = np.where(odd, rng.choice(SPECIAL, values.shape), values).astype(dtype)

@@ -388,3 +388,16 @@ def test_marked_cells_count_both(name, dtype, narrow, monkeypatch):
     kept = sorted(points.kept[0, : points.filled[0]].tolist())
     assert kept == sorted(x for x in line if -1.5 < x <= 0 or 1 < x <= 2.5)
     assert at_marks.tolist() == [sum(x <= t for x in line) for t in marks]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float16"])
+@pytest.mark.parametrize("shape", [(600, 600), (300, 1200)])
+def test_a_small_pilot_of_a_large_matrix_has_its_dtype(dtype, shape):
+    """The first rows are few enough for float64; the others are counted as float32."""
+    m, n = shape
+    values = np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
+    labels = [np.arange(m) // 3] if m == n else [np.arange(m) % (n // 3), np.arange(n) // 3]
+    found, wide = (be.evaluate(be.Scores(x, *labels)) for x in (values, values.astype(float)))
+    for node in wide.subtree:
+        for name, expected in node.data_vars.items():
+            np.testing.assert_array_equal(found[node.path][name].values, expected.values, name)

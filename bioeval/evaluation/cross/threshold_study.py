@@ -71,6 +71,8 @@ FOLDS, REPEATS = 10, 20
 # Ratio to its target above which a rate is reported as missed.
 CLEARLY = 1.1
 
+_ON_ALL = "all data; its error there is optimistic"
+
 
 @leaves_out_attacks
 @distributable
@@ -255,10 +257,10 @@ def study_threshold(
             remarks += refused
     for name in ("splitter", "confidence", "interval", "threshold_rule", "threshold_rule_in_words"):
         attrs[name] = crossed.attrs[name]
-    attrs["chosen_on"] = "all data; its error there is optimistic"
+    attrs["chosen_on"] = "given" if rule.name == "fixed" else _ON_ALL
     attrs["divided"] = "subjects" if _by_people(scores) else "pairs"
     attrs["on_new_data"] = _missed(variables, rule, attrs["divided"])
-    attrs["optimistic_interval"] = "by resampling subjects, at the threshold to install"
+    attrs["optimistic_interval"] = "by resampling subjects, at the same threshold"
     attrs["replicates"] = interval.replicates
     attrs["rules_count"] = (
         "impostor_pairs share subjects; only disjoint_pairs are independent"

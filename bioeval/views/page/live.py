@@ -57,6 +57,7 @@ class LivePart:
                 found.setdefault(tuple(map(str, values.dims)), {})[str(name)] = values.values
         coordinate = part.dataset.coords.get("threshold")
         over = coordinate is not None and coordinate.dims == ("threshold",)
+        over = over and bool(np.isfinite(part.dataset["threshold"].values).any())
         columns = found.get(("threshold",), {}) if over else {}
         thresholds = coordinate.values if columns and coordinate is not None else np.empty(0)
         if not columns and not found.get(("rank",)):

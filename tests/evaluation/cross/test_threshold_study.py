@@ -267,6 +267,7 @@ def test_a_given_threshold_is_not_said_to_be_chosen():
     text = plain(StudyTable(given), 100)
     assert "Given: accept where the distance <= 4\n" in text
     assert "chosen" not in text and "optimistic" not in text and "Threshold over" not in text
+    assert given.attrs["chosen_on"] == "given"
 
 
 def test_folds_at_one_place_are_drawn_by_their_number():
