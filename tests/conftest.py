@@ -36,7 +36,8 @@ if hasattr(providers, "_get_local_constants"):
 def pytest_configure(config: pytest.Config) -> None:
     """Draw the same examples in every run, or those of a seed; where CI is set, ten times as many.
 
-    So what is judged is the change, and not the draw. The option is what the workers of pytest-xdist and the plugin of hypothesis receive.
+    So what is judged is the change, and not the draw. The option is what the workers of
+    pytest-xdist and the plugin of hypothesis receive.
     """
     seed = config.option.hypothesis_seed
     if seed == "random":
