@@ -69,7 +69,7 @@ def test_a_cell_is_written_as_it_is():
     [
         ("square", ".npz", []),
         ("square", ".npy", []),
-        ("square", ".csv", ["a list of pairs", "metadata day"]),
+        ("square", ".csv", ["a list of pairs", "metadata column day"]),
         ("rectangle", ".csv", ["a list of pairs"]),
         ("integers", ".npy", ["become text"]),
         ("integers", ".csv", ["labels become text", "a list of pairs", 'nan="reject"']),
@@ -113,7 +113,7 @@ def test_from_matlab_to_the_rest(here, capsys):
     assert "labels and metadata become text" in capsys.readouterr().err
     assert main(["convert", "m.npy", "p.csv", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["out"] == "p.csv" and "metadata camera" in document["not_kept"][1]
+    assert document["out"] == "p.csv" and "metadata column camera" in document["not_kept"][1]
     for name in ("s.npz", "m.npy"):
         np.testing.assert_array_equal(be.load(name).values, original.values)
         cameras = be.load(name).gallery_meta["camera"].astype(int)

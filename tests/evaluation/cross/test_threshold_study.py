@@ -186,8 +186,8 @@ def test_the_command(scores, tmp_path):
     assert done.exit_code == 0
     installed = threshold_to_install(ds.threshold.item(), "distance")
     assert f"accept where the distance <= {installed}" in done.stdout
-    assert "Data    160 templates of 40 subjects, all against all" in done.stdout
-    assert "Scores  distances, accepted at or below the threshold" in done.stdout
+    assert "Data      160 templates of 40 subjects, all against all" in done.stdout
+    assert "Scores    distances, accepted at or below the threshold" in done.stdout
     assert {p.name for p in out.iterdir()} == {
         "results.nc",
         "summary.json",
