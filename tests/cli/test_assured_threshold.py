@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -93,6 +94,26 @@ def test_the_page_opens_at_the_assured_threshold(files, tmp_path):
     assert ", is the assured one, chosen on these data" in text
     assert "nearest threshold" not in text
     assert "With 95 % confidence at most 10 % of impostors are accepted" in text
+
+
+def test_the_curves_of_a_page_have_the_fusion_and_the_threshold_of_the_study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scores = be.simulate(15, 3, random_state=1)
+    be.save(scores, "s.npz")
+    given = ["--target", "far=0.1", "--repeats", "1", "--folds", "3", "--replicates", "100"]
+    fused = ["--templates", "multi", "--fusion", "mean"]
+    assert main(["threshold", "s.npz", *given, *fused, "--report", "p.html"]) == 0
+    eer = float(be.verification(scores, templates="multi", fusion="mean").eer)
+    assert eer != float(be.verification(scores, templates="multi").eer)
+    assert f'data-variable="eer" data-system="s" data-value="{eer!r}"' in Path("p.html").read_text()
+
+
+def test_a_page_of_infinite_scores_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    labels = np.arange(14).repeat(3)
+    be.save(be.Scores(np.full((42, 42), np.inf), labels), "s.npz")
+    assert main(["report", "s.npz", "--out", "p.html", "--folds", "0"]) == 0
+    assert "<html" in Path("p.html").read_text()
 
 
 @pytest.mark.parametrize("written", ["far=1/10", "far=10%", "far=0.1", "FAR=10 %", "far = 1/10"])

@@ -12,6 +12,7 @@ from optional import optional_import
 import bioeval as be
 from bioeval.kernels.sweep import count_impostors
 from bioeval.kernels.sweep_arguments import VerificationTables
+from bioeval.scores import blocks
 from bioeval.scores.blocks import BlockReader
 from bioeval.tallies import marked_cells, sweep as sweeping
 from bioeval.tallies.cells import CellGrid
@@ -392,8 +393,9 @@ def test_marked_cells_count_both(name, dtype, narrow, monkeypatch):
 
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "float16"])
 @pytest.mark.parametrize("shape", [(600, 600), (300, 1200)])
-def test_a_small_pilot_of_a_large_matrix_has_its_dtype(dtype, shape):
+def test_a_small_pilot_of_a_large_matrix_has_its_dtype(monkeypatch, dtype, shape):
     """The first rows are few enough for float64; the others are counted as float32."""
+    monkeypatch.setattr(blocks, "SMALL_CELLS", 1 << 18)  # as it is outside these tests
     m, n = shape
     values = np.random.default_rng(0).integers(0, 100, shape).astype(dtype)
     labels = [np.arange(m) // 3] if m == n else [np.arange(m) % (n // 3), np.arange(n) // 3]

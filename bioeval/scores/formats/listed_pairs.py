@@ -97,7 +97,7 @@ def as_matrix(
             matrix[other], mask[other] = matrix.T[other], mask.T[other]
             written = int((mask != IGNORE).sum())
             if number:
-                notes.append(f"`unordered`: {number:,} pairs have the score of the other order")
+                notes.append(f"`unordered`: {number:,} pairs give their score to the other order")
         elif number >= _MOSTLY * len(values) and 2 * shared >= shape[0]:
             notes.append(
                 f"{number:,} of {len(values):,} pairs are listed in one order only: searches and "
