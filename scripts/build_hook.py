@@ -1,4 +1,8 @@
-"""A check of the build: no wheel or sdist without the protocol cards."""
+"""The wheel has the cards of ``protocols/`` as ``bioeval/protocol/cards/*.toml``.
+
+In a checkout ``bioeval/protocol/cards`` is a symbolic link to ``protocols/``, or a text file with
+the path where links cannot be made. There is no wheel or sdist without cards.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,14 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class CardsAreThere(BuildHookInterface):
-    """Refuses to build where ``bioeval/protocol/cards`` leads to no cards.
-
-    It is a symbolic link to ``protocols/``; a clone without symbolic links has a text file there.
-    """
+    """Puts the cards where the package looks for them."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Look for the cards before anything is built."""
-        folder = Path(self.root, "bioeval", "protocol", "cards")
-        if not list(folder.glob("*.toml")):
-            raise RuntimeError(
-                f"{folder} has no protocol cards; it must be a link to ../../protocols. On "
-                "Windows, clone with: git clone -c core.symlinks=true"
-            )
+        # An sdist has the folder where the link was.
+        places = [Path(self.root, "protocols"), Path(self.root, "bioeval", "protocol", "cards")]
+        found = [str(place) for place in places if list(place.glob("*.toml"))]
+        if not found:
+            raise RuntimeError(f"{places[0]} has no protocol cards")
+        if self.target_name == "wheel" and version == "standard":  # not for an editable install
+            build_data["force_include"][found[0]] = "bioeval/protocol/cards"

@@ -92,7 +92,7 @@ def valid_inputs(folder: Path) -> list[Input]:
     matrix = _npz(scores=d, labels=who, camera=np.arange(n) % 3)
     plain = _npz(scores=d)
     top = np.argsort(d, axis=1)[:, :5]
-    card = (Path(be.__file__).parent / "protocol/cards/course-all-vs-all.toml").read_bytes()
+    card = (Path(__file__).parents[1] / "protocols/course-all-vs-all.toml").read_bytes()
     boxes = [f"{t},{i},{10 * i + t},20,30,40,1,1,1" for t in range(1, 9) for i in (1, 2)]
     pairs = [(f"n{i}\t1\t2", f"n{i}\t1\tn{(i + 1) % 6}\t2") for i in range(6)]
     lfw = _text("1\t6", *(one for one, _ in pairs), *(other for _, other in pairs))

@@ -60,6 +60,16 @@ def test_pythons_of_the_workflows_are_those_of_the_package(root):
     assert tested == declared
 
 
+def test_a_release_uploads_what_was_tested(root):
+    yaml = pytest.importorskip("yaml")
+    release = yaml.safe_load((root / ".github/workflows/release.yml").read_text())["jobs"]
+    assert release["tests"]["uses"] == "./.github/workflows/tests.yml"
+    assert release["upload"]["needs"] == "tests"
+    wheel = yaml.safe_load((root / ".github/workflows/tests.yml").read_text())["jobs"]["wheel"]
+    pythons = re.findall(r"Python :: (3\.\d+)", (root / "pyproject.toml").read_text())
+    assert wheel["strategy"]["matrix"]["python"] == [pythons[0], pythons[-1]]
+
+
 def test_the_citation_has_the_version(root):
     text = (root / "CITATION.cff").read_text(encoding="utf-8")
     assert re.search(r"^version: (\S+)$", text, re.MULTILINE)[1] == bioeval.__version__

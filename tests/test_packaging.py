@@ -178,10 +178,25 @@ def test_a_deleted_card_does_not_linger(tree, cards, tmp_path):
     assert cards_in(names_in_wheel(after)) == cards - {gone}
 
 
+def test_a_checkout_without_links_has_the_cards(tree, cards, tmp_path):
+    """Git writes the path of a link as a text where links cannot be made."""
+    copy = tmp_path / "bioeval"
+    shutil.copytree(tree, copy, symlinks=True)
+    link = copy / "bioeval" / "protocol" / "cards"
+    link.unlink()
+    link.write_text("../../protocols\n", encoding="utf-8")
+    code = "import bioeval.protocol as p; print(len(p.available()), p.load('pairs').name)"
+    assert run(sys.executable, "-c", code, cwd=copy).split() == [str(len(cards)), "pairs"]
+    names = names_in_wheel(build(copy, tmp_path / "out", "wheel"))
+    assert cards_in(names) == cards
+    assert "bioeval/protocol/cards" not in names
+
+
 def test_no_wheel_without_cards(tree, tmp_path):
     copy = tmp_path / "bioeval"
     shutil.copytree(tree, copy, symlinks=True)
-    (copy / "bioeval" / "protocol" / "cards").unlink()
+    for card in (copy / "protocols").glob("*.toml"):
+        card.unlink()
     command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", "out"]
     done = subprocess.run(command, cwd=copy, capture_output=True, text=True, timeout=300)
     assert done.returncode != 0

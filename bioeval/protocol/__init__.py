@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval.base.errors import CardError, bad_choice
@@ -111,10 +112,11 @@ def _shipped_cards() -> dict[str, Traversable]:
     from importlib.resources import files  # slow to import, and seldom needed
 
     folder = files("bioeval.protocol") / "cards"
+    if folder.is_file():  # a checkout where links cannot be made: the text is the path
+        folder = Path(str(folder)).parent.joinpath(folder.read_text().strip()).resolve()
     if not folder.is_dir():
         raise CardError(
-            f"{folder} is not a folder, so the protocol cards that ship with bioeval cannot be "
-            "read; in a checkout it is a symbolic link (git config core.symlinks true)"
+            f"{folder} is not a folder, so the protocol cards that ship with bioeval cannot be read"
         )
     return {
         item.name.removesuffix(".toml"): item
