@@ -21,7 +21,7 @@ from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
 from bioeval.stats.interval_variables import Limits, by_subject, few_people, with_intervals
 from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, ratio, subject_weights, weight_columns
-from bioeval.tallies.attack_attempts import AttackAttempts
+from bioeval.tallies.attacks import AttackAttempts
 from bioeval.tallies.by_subject import SubjectAttempts
 
 #: Metadata columns of attack rows that are resampled beside their targets.

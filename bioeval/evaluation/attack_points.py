@@ -17,14 +17,19 @@ from bioeval.results.verification import grid_of
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.attack_attempts import AttackAttempts
+from bioeval.tallies.attacks import AttackAttempts
 from bioeval.tallies.counters import CellCounter, ImpostorBlock
 from bioeval.tallies.counts import CellCounts, VerificationTally
-from bioeval.tallies.kept_windows import Pilot
-from bioeval.tallies.point_search import FEW, FewScores, Finder, PointFinder
+from bioeval.tallies.point_search import (
+    FEW,
+    FewScores,
+    Finder,
+    ImpostorSweep,
+    PointFinder,
+    take_second_passes,
+)
 from bioeval.tallies.points import FAR_TARGETS, VerificationPoints
-from bioeval.tallies.second_pass import PointsWanted, SecondPass
-from bioeval.tallies.second_pass_work import ImpostorSweep, take_second_passes
+from bioeval.tallies.second_pass import Pilot, PointsWanted, SecondPass
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.threshold_search import Attempts

@@ -8,9 +8,8 @@ import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
-from bioeval.tallies.point_search import refine
+from bioeval.tallies.point_search import ImpostorSweep, refine
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.second_pass_work import ImpostorSweep
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.threshold_search import Attempts

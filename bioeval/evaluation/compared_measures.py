@@ -21,14 +21,19 @@ from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import weight_columns
 from bioeval.stats.verification import replicates
 from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.disjoint_units import OrderChanges, count_units, layers
 from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.paired import EXACT_ATTEMPTS, PairedAttempts
-from bioeval.tallies.point_search import refine
+from bioeval.tallies.paired import (
+    EXACT_ATTEMPTS,
+    OrderChanges,
+    PairedAttempts,
+    count_units,
+    layers,
+    numbers_by_scores,
+    ranks_among,
+)
+from bioeval.tallies.point_search import ImpostorSweep, refine
 from bioeval.tallies.points import VerificationPoints, check_costs, per_cent
-from bioeval.tallies.score_order import numbers_by_scores, ranks_among
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.second_pass_work import ImpostorSweep
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob

@@ -25,7 +25,7 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_digests import CountedProbes, DigestKey, template_digests
 from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.random_galleries.counts import GalleryJob
+from bioeval.tallies.random_galleries import GalleryJob
 from bioeval.tallies.reid_jobs import all_matches
 from bioeval.tallies.shared_mates import MateLists, NearestMatesJob, SharedMates, SharedRanksJob
 from bioeval.tallies.sweep import run_jobs

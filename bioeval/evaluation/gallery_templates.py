@@ -36,16 +36,22 @@ from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
+from bioeval.tallies.drawn_galleries import Drawn, parse_drawn, refuse_interval
+from bioeval.tallies.identification_job import TIES, check_max_rank
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
-from bioeval.tallies.random_galleries.choices import DRAWS, DrawnChoices, EveryChoice, are_few
-from bioeval.tallies.random_galleries.claims import ChoiceCells, ExpectedClaims, NearestCells
-from bioeval.tallies.random_galleries.counts import GalleryJob, GalleryTally
-from bioeval.tallies.random_galleries.options import Drawn, parse_drawn, refuse_interval
-from bioeval.tallies.random_galleries.thresholds import grid_over
+from bioeval.tallies.random_claims import (
+    DRAWS,
+    ChoiceCells,
+    DrawnChoices,
+    EveryChoice,
+    ExpectedClaims,
+    NearestCells,
+    are_few,
+)
+from bioeval.tallies.random_galleries import GalleryJob, GalleryTally, grid_over
 from bioeval.tallies.sweep import run_blocks
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.tie_policies import TIES, check_max_rank
 from bioeval.tallies.verification_job import TEMPLATES
 
 _AT = "at the threshold of all rows"

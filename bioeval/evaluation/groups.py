@@ -45,15 +45,15 @@ from bioeval.stats.interval_variables import Limits, by_subject, few_people, wit
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, ratio, weight_columns
 from bioeval.stats.verification import frr_at_far
-from bioeval.tallies.by_group import GroupTally, count_groups, count_listed
 from bioeval.tallies.by_subject import (
     EXACT,
+    PairCounts,
     SubjectAttempts,
     codes_of_pairs,
     levels,
     require_pair_subjects,
 )
-from bioeval.tallies.pair_counts import PairCounts
+from bioeval.tallies.judged import GroupTally, count_groups, count_listed
 from bioeval.tallies.points import FAR_TARGETS, allowed_errors, check_far_targets, per_cent
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import Rule, parse_rule

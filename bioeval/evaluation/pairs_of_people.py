@@ -16,11 +16,9 @@ from bioeval.scores.blocks import Block, BlockReader, Progress, as_row, threads_
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.promise import PeopleMeans
 from bioeval.stats.resampling import subject_weights, weighted_shares
-from bioeval.tallies.block_work import counts_of
-from bioeval.tallies.by_subject import SubjectAttempts, codes_of_pairs
+from bioeval.tallies.by_subject import PairCounts, SubjectAttempts, codes_of_pairs
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.pair_counts import PairCounts
-from bioeval.tallies.parts import ConcatenatedRows
+from bioeval.tallies.parts import ConcatenatedRows, counts_of
 from bioeval.tallies.second_pass import SecondPass
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.verification_job import VerificationJob

@@ -22,16 +22,19 @@ from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
-from bioeval.tallies.kept_points import holds_points
-from bioeval.tallies.kept_windows import at_most_kept, kept_of, second_pass_near_points
-from bioeval.tallies.point_search import FewScores, Finder, PointFinder
+from bioeval.tallies.identification_job import check_max_rank
+from bioeval.tallies.point_search import (
+    FewScores,
+    Finder,
+    ImpostorSweep,
+    PointFinder,
+    take_second_passes,
+)
 from bioeval.tallies.points import check_costs, check_far_targets, with_rare_targets
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.second_pass_work import ImpostorSweep, take_second_passes
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_extra, check_thresholds, to_internal
-from bioeval.tallies.tie_policies import check_max_rank
 from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
@@ -123,7 +126,7 @@ class Plan:
             self.gom_options = asdict(found)
             del self.gom_options["per_query"]
         if set(card.tasks) & _SEARCHES and not _searches_only(card):
-            from bioeval.tallies.reid_lists import kept_scores
+            from bioeval.tallies.reid_jobs import kept_scores
 
             # The other tasks have the comparisons that the queries have.
             scores = kept_scores(scores, convention_of(card, ("reid", "gom")))
@@ -292,6 +295,13 @@ class Plan:
 
         Scores that a sweep has kept are enough if they hold the points of these counts.
         """
+        from bioeval.tallies.kept_points import (
+            at_most_kept,
+            holds_points,
+            kept_of,
+            second_pass_near_points,
+        )
+
         wanted, second_passes = self._wanted(most), []
         for job, found in self._verified(counted):
             second_pass = job.second_pass

@@ -20,7 +20,7 @@ from bioeval.scores.top_k import TopKScores
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import ThresholdCounter
 from bioeval.tallies.counts import CellCounts, VerificationTally
-from bioeval.tallies.label_medians import attempted
+from bioeval.tallies.data_scan import attempted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.verification_job import VerificationJob
 

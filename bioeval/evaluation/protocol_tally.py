@@ -29,10 +29,14 @@ from bioeval.results.open_set import open_set_grid
 from bioeval.results.verification import grid_of
 from bioeval.scores.provenance import about_of_union
 from bioeval.scores.template_digests import CountedProbes, DigestKey
-from bioeval.tallies.counts import IdentificationTally, VerificationTally, require_alike
+from bioeval.tallies.counts import (
+    KEPT_MERGED,
+    IdentificationTally,
+    VerificationTally,
+    require_alike,
+)
 from bioeval.tallies.folded import Folded, fold_identification, fold_verification
-from bioeval.tallies.kept_scores import KEPT_MERGED
-from bioeval.tallies.kept_windows import at_most_kept
+from bioeval.tallies.kept_points import at_most_kept
 from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally, require_same_entries
 from bioeval.tallies.thresholds import check_thresholds, to_internal
 

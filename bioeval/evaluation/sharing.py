@@ -20,7 +20,7 @@ from bioeval.tallies.folded import (
     FoldedVerification,
     TooFewError,
 )
-from bioeval.tallies.random_galleries.counts import GalleryTally
+from bioeval.tallies.random_galleries import GalleryTally
 
 
 @dataclass(frozen=True)

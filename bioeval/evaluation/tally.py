@@ -30,8 +30,7 @@ from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_digests import CountedProbes, DigestKey, as_texts, gallery_keys
 from bioeval.tallies.counters import ImpostorBlock
-from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.kept_scores import KEPT
+from bioeval.tallies.counts import KEPT, VerificationTally
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import COSTS, check_costs, check_far_targets
 from bioeval.tallies.row_digests import RowDigestJob

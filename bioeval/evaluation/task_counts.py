@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bioeval.stats.options import IntervalOptions
     from bioeval.tallies.counts import TaskTally
     from bioeval.tallies.folded import Folded
-    from bioeval.tallies.random_galleries.counts import GalleryTally
+    from bioeval.tallies.random_galleries import GalleryTally
     from bioeval.tallies.reid_counts import GomTally, ReidTally
 
     Counts = TaskTally | GalleryTally | ReidTally | GomTally | Folded

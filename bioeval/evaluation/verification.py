@@ -17,10 +17,9 @@ from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.tallies.point_search import refine
+from bioeval.tallies.point_search import ImpostorSweep, refine
 from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.second_pass_work import ImpostorSweep
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob

@@ -20,12 +20,11 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, require_choi
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, Progress
 from bioeval.scores.enrolment_times import as_times, missing
-from bioeval.tallies.by_fold.partition import Subset
-from bioeval.tallies.by_fold.sweep import FoldSweep
-from bioeval.tallies.by_fold.thresholds import judge_folds
+from bioeval.tallies.by_fold import FoldSweep, Subset
 from bioeval.tallies.counters import gather, guide_to
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.judged import judge_folds
 from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import Rule

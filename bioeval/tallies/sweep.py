@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -42,16 +42,22 @@ from bioeval.scores.blocks import (
 )
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.working_memory import give_back, is_mapped, rows_within
-from bioeval.tallies.block_work import InBlocks
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
+from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.identification_job import IdentificationJob, empty_facts, facts_of_rows
-from bioeval.tallies.kept_windows import closest_windows, expected_windows
-from bioeval.tallies.marked_cells import HistogramWithThresholds
-from bioeval.tallies.parts import ConcatenatedRows
+from bioeval.tallies.parts import ConcatenatedRows, InBlocks, empty_facts, facts_of_rows
 from bioeval.tallies.points import moment_scale
-from bioeval.tallies.second_pass import PointsWanted, SecondPass, Windows, scratch_of
+from bioeval.tallies.second_pass import (
+    PointsWanted,
+    SecondPass,
+    Windows,
+    expected_windows,
+    scratch_of,
+)
 from bioeval.tallies.verification_job import VerificationJob
+
+if TYPE_CHECKING:
+    from bioeval.tallies.identification_job import IdentificationJob
 
 # Scores in one call of the kernel, in memory or read from elsewhere, and rows that are looked at
 # beforehand to place its cells.
@@ -425,6 +431,8 @@ class RowSweep:
                 anyway = max(keep, KEPT_ANYWAY) / every
                 most = min(max(MOST_KEPT, anyway), at_most(MOST_SCORES_KEPT, 32) / every)
                 if keep:  # wider windows, of which the closest are kept
+                    from bioeval.tallies.kept_points import closest_windows
+
                     self.windows[i], self.room[i] = closest_windows(
                         grid, by_group.sum(axis=0), *expected[::-1], most * counts.total
                     )

@@ -14,11 +14,11 @@ from bioeval.kernels.sweep import count_impostors
 from bioeval.kernels.sweep_arguments import VerificationTables
 from bioeval.scores import blocks
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies import marked_cells, sweep as sweeping
+from bioeval.tallies import counters, sweep as sweeping
 from bioeval.tallies.cells import CellGrid
+from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.marked_cells import HistogramWithThresholds
 from bioeval.tallies.second_pass import SecondPass, scratch_of
 from bioeval.tallies.sweep import run_blocks
 from bioeval.tallies.verification_job import VerificationJob
@@ -366,7 +366,7 @@ MARKS = {
 @pytest.mark.parametrize("narrow", [False, True])
 def test_marked_cells_count_both(name, dtype, narrow, monkeypatch):
     """The cells as without marks, and how many scores are at most each mark."""
-    monkeypatch.setattr(marked_cells, "MARKED_SHARE", 0.0 if narrow else 1.0)
+    monkeypatch.setattr(counters, "MARKED_SHARE", 0.0 if narrow else 1.0)
     grid = CellGrid(exponent=-1, first=-3, count=24)
     marks = np.unique(np.array(MARKS[name], dtype=dtype))
     cells = HistogramWithThresholds.at(CellCounts(-1, -2, np.ones(20, dtype=np.int64)), grid, marks)

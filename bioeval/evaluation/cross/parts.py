@@ -20,10 +20,9 @@ from bioeval.results.open_set import OpenSetPoints, impostor_probes, of_role, ro
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.block_work import counts_of
 from bioeval.tallies.counters import ImpostorBlock, gather
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.identification_job import IdentificationJob, rank_weights
 from bioeval.tallies.index_sets import (
     MOST,
     IdentificationRules,
@@ -32,13 +31,11 @@ from bioeval.tallies.index_sets import (
     SelectionAttempts,
     attempts_of_index_sets,
 )
-from bioeval.tallies.parts import ConcatenatedRows
-from bioeval.tallies.point_search import refine
+from bioeval.tallies.parts import ConcatenatedRows, counts_of
+from bioeval.tallies.point_search import ImpostorSweep, refine
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.second_pass_work import ImpostorSweep
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_search import Attempts
-from bioeval.tallies.tie_policies import rank_weights
 from bioeval.tallies.verification_job import VerificationJob
 
 # Cells of a part that is counted with others (of larger ones counting takes most of the time), and

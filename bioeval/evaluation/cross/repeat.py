@@ -37,13 +37,12 @@ from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import check_confidence
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.identification_job import IdentificationJob, check_max_rank
 from bioeval.tallies.index_sets import IndexSet
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
-from bioeval.tallies.tie_policies import check_max_rank
 from bioeval.tallies.verification_job import VerificationJob
 
 BANDS = ("quantile", "normal")

@@ -21,7 +21,7 @@ from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import subject_weights
 from bioeval.tallies import subject_sums
 from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.disjoint_units import unpaired_attempts
+from bioeval.tallies.paired import unpaired_attempts
 from bioeval.tallies.verification_job import VerificationJob
 from tests.shuffled import Shuffled
 
