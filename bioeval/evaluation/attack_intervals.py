@@ -52,7 +52,7 @@ def with_attack_intervals(
             f"{Argument('interval', options.method)} takes attempts as independent; expected one "
             f"of {', '.join(BOOTSTRAPS)}"
         )
-    people = SubjectAttempts(found.job, found.reader)
+    people = SubjectAttempts(found.job)
     sign = -1.0 if larger_is_closer(parts.bona_fide.kind) else 1.0
     points = ("threshold", "eer_threshold", "threshold_at_far", "threshold_used")
     wanted = np.concatenate([np.ravel(sign * dataset[x].values) for x in points if x in dataset])

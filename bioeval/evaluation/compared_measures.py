@@ -116,7 +116,7 @@ class ComparedSystem:
         jobs: list[Any] = []
         if scores.kind != "order":
             self.verification = VerificationJob(
-                scores, self.reader, templates=options.templates, fusion=options.fusion
+                self.reader, templates=options.templates, fusion=options.fusion
             )
             wanted = PointsWanted(targets, check_costs(()), True)
             self.verification.wanted = wanted
@@ -124,18 +124,16 @@ class ComparedSystem:
         self.identifies = not are_pairs(scores)
         if self.identifies:
             jobs.append(
-                IdentificationJob(
-                    scores, self.reader, rank_unit=options.rank_unit, fusion=options.fusion
-                )
+                IdentificationJob(self.reader, rank_unit=options.rank_unit, fusion=options.fusion)
             )
         if not jobs:
             raise ProtocolError("pairs that hold only an order cannot be compared")
-        self.tallies = run_jobs(scores, self.reader, jobs, progress)
+        self.tallies = run_jobs(self.reader, jobs, progress)
         if (job := self.verification) is not None:
             with threads_for(scores):
                 self.tallies[0].points = refine(
                     self.tallies[0],
-                    ImpostorSweep(job, self.reader),
+                    ImpostorSweep(job),
                     wanted,
                     symmetric=False,
                     second_pass=job.second_pass,
@@ -167,12 +165,10 @@ class ComparedSystem:
         """
         if scores is None:
             assert self.verification is not None
-            return SubjectAttempts(self.verification, self.reader, numbers)
+            return SubjectAttempts(self.verification, numbers)
         reader = BlockReader(scores)
-        job = VerificationJob(
-            scores, reader, templates=self.options.templates, fusion=self.options.fusion
-        )
-        return SubjectAttempts(job, reader)
+        job = VerificationJob(reader, templates=self.options.templates, fusion=self.options.fusion)
+        return SubjectAttempts(job)
 
     @property
     def people(self) -> int:

@@ -116,7 +116,7 @@ def _units_in_another_order(
     for x in (a, b):
         scores = x.scores.select(probes=few & differ)
         reader = BlockReader(scores)
-        attempts.append(SubjectAttempts(VerificationJob(scores, reader), reader))
+        attempts.append(SubjectAttempts(VerificationJob(reader)))
     return PairedAttempts.listed(*attempts).discordant_order()
 
 

@@ -227,7 +227,7 @@ class _Search:
         finder = self.found.finder(self.found.tally, wanted, self.found.job.second_pass)
         with threads_for(self.found.reader.scores):
             while (another := finder.next_second_pass()) is not None:
-                take_second_passes([(self.found.job, another)], self.found.reader)
+                take_second_passes([(self.found.job, another)])
             attempts = finder.attempts()
         impostor = self.found.tally.impostor
         scores = self.genuine[:1], self.attack[:1]

@@ -323,7 +323,7 @@ def gallery_size(
         0 if sampling is None else require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
     )
     stream = Stream(seed_sequence(random_state), 0)
-    (tally,) = run_jobs(scores, reader, [job], progress)
+    (tally,) = run_jobs(reader, [job], progress)
     found = gallery_size_dataset(tally, chosen, subjects, options)
     if not repeats:
         return found

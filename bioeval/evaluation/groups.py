@@ -470,8 +470,8 @@ def by_group(
     sides = template_columns(scores, group, "group")
     everyone = np.concatenate([codes.probe, codes.gallery])
     groups, of_code = _groups_of_subjects(everyone, codes.values, *sides)
-    job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
-    attempts = SubjectAttempts(job, reader)
+    job = VerificationJob(reader, templates=templates, fusion=fusion)
+    attempts = SubjectAttempts(job)
     of_person = of_code[np.unique(np.concatenate([codes.probe, codes.gallery]))]
     distance_rule = rule.as_distance(scores.kind)
     if are_pairs(scores) or math.prod(scores.shape) <= LISTED:

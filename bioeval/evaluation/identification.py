@@ -318,7 +318,7 @@ def _identify(
     if drawn.repeats and job.form == "galleries":
         return sampled_identification(job, options, drawn, progress), None
     reader = planner.reader
-    (tally,) = run_jobs(reader.scores, reader, [job], progress)
+    (tally,) = run_jobs(reader, [job], progress)
     node = "open_set" if isinstance(task, OpenSet) else "closed_set"
     counts = TaskCounts(tally, options)
     found = counts.dataset(node)
@@ -389,6 +389,6 @@ def ranks(
     array([1., 2.])
     """
     reader = BlockReader(scores)
-    job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
-    (result,) = run_jobs(scores, reader, [job], progress)
+    job = IdentificationJob(reader, rank_unit=rank_unit, fusion=fusion)
+    (result,) = run_jobs(reader, [job], progress)
     return ranks_dataset(result, ties)

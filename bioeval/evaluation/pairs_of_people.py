@@ -118,16 +118,16 @@ class PairShares(AttainableThresholds):
         progress: Progress | None = None,
     ):
         reader = BlockReader(scores)
-        job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
+        job = VerificationJob(reader, templates=templates, fusion=fusion)
         self.about = reader.about
-        attempts = SubjectAttempts(job, reader)
+        attempts = SubjectAttempts(job)
         self.people = attempts.people
         if at is not None:
             self.beyond = at
             with threads_for(scores):
                 self._collect(attempts, np.array([at]))
         elif rate is not None:
-            (tally,) = run_jobs(scores, reader, [job], progress)
+            (tally,) = run_jobs(reader, [job], progress)
             self._collect_up_to(rate, attempts, tally.impostor)
         self._who(scores, attempts, new_gallery)
 

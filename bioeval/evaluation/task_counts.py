@@ -112,7 +112,7 @@ class TaskCounts:
         if tally.form == "verification":
             from bioeval.stats.verification import verification_intervals
 
-            attempts = SubjectAttempts(job, reader) if options.by_subject else None
+            attempts = SubjectAttempts(job) if options.by_subject else None
             return verification_intervals(dataset, tally, attempts, options)
         subjects = reader.scores.codes.probe if options.by_subject else None
         options_of_means = replace(options, band="pointwise")  # they have no simultaneous bands

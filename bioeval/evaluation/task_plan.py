@@ -84,7 +84,7 @@ class TaskPlanner:
         key = require_text("rank_unit", task.rank_unit), require_text("fusion", task.fusion)
         if key not in self._shared:
             self._shared[key] = IdentificationJob(
-                self.reader.scores, self.reader, rank_unit=task.rank_unit, fusion=task.fusion
+                self.reader, rank_unit=task.rank_unit, fusion=task.fusion
             )
         return self._shared[key]
 
@@ -110,5 +110,5 @@ def sampled_identification(
         make, grid = open_set_dataset, to_user(job.thresholds, scores.kind)
         options["thresholds"] = grid[::-1] if larger_is_closer(scores.kind) else grid
     sampled = SampledJob(job.reader, drawn)
-    (tallies,) = run_jobs(scores, job.reader, [sampled], progress)
+    (tallies,) = run_jobs(job.reader, [sampled], progress)
     return sampled_dataset(tallies, partial(make, **options), drawn, note, sampled.fewer_mates)

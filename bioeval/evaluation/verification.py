@@ -182,7 +182,6 @@ def verification(
         reader = reader_of(scores, attempts, fusion if templates == "multi" else "min", claims)
     scores = reader.scores
     job = VerificationJob(
-        scores,
         reader,
         templates=templates,
         fusion=fusion,
@@ -192,15 +191,11 @@ def verification(
         attempts=attempts,
     )
     job.wanted = PointsWanted(targets, weights, require_flag("auc", auc))
-    (result,) = run_jobs(scores, reader, [job], progress)
+    (result,) = run_jobs(reader, [job], progress)
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):
         result.points = refine(
-            result,
-            ImpostorSweep(job, reader),
-            job.wanted,
-            symmetric=symmetric,
-            second_pass=job.second_pass,
+            result, ImpostorSweep(job), job.wanted, symmetric=symmetric, second_pass=job.second_pass
         )
         found = verification_dataset(result)
         if limits is not None:

@@ -201,10 +201,8 @@ class SubjectAttempts:
         The label of each subject.
     """
 
-    def __init__(
-        self, job: VerificationJob, reader: BlockReader, numbers: np.ndarray | None = None
-    ):
-        scores = job.scores
+    def __init__(self, job: VerificationJob, numbers: np.ndarray | None = None):
+        scores, reader = job.scores, job.reader
         self.scores, self.job, self.reader = scores, job.fresh(), reader
         self._pairs: tuple[np.ndarray, np.ndarray] | None = None
         known = codes_of_pairs(scores) if are_pairs(scores) else scores.codes

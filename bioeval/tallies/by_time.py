@@ -233,11 +233,11 @@ def attempts_over_time(
     jobs: list[Any] = [job]
     if counting.rank_unit is not None:
         unit = counting.rank_unit
-        jobs.append(IdentificationJob(reader.scores, reader, rank_unit=unit, fusion=fusion))
+        jobs.append(IdentificationJob(reader, rank_unit=unit, fusion=fusion))
     if given is None:
         threshold, attempts, accepts = _by_rule(reader, codes, bins, counting, tuple(jobs))
     else:
-        run_jobs(reader.scores, reader, jobs, progress)
+        run_jobs(reader, jobs, progress)
         threshold, inside = given, codes >= 0
         accepts, others = (
             np.bincount(codes[inside], job.impostors[inside, k], minlength=bins).astype(np.int64)
@@ -263,7 +263,7 @@ def _by_rule(
     if engine() is None:
         reader.jobs = jobs
     else:
-        run_jobs(reader.scores, reader, jobs)
+        run_jobs(reader, jobs)
     parts = [(Subset(everything, inside=False), Subset(b, inside=False)) for b in range(bins)]
     judged = judge_folds(sweep, counting.rule, [parts])[0]
     reader.note_failure_codes()

@@ -150,7 +150,7 @@ def count_for_calibration(
     With `laplace` a genuine and an impostor attempt are added at either infinity before pooling.
     """
     reader = BlockReader(scores)
-    job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
+    job = VerificationJob(reader, templates=templates, fusion=fusion)
     with threads_for(scores):
         found: list[np.ndarray] = []
         for own, _ in job.attempts(reader):
@@ -161,7 +161,7 @@ def count_for_calibration(
         thresholds = np.unique(np.concatenate([[-np.inf, np.inf], distances, extra]))
         counter = ThresholdCounter(thresholds)
         sums = np.zeros(0 if shifts is None else len(shifts))
-        for block in job.sweep(reader):
+        for block in job.sweep():
             counter.add(*block)
             if shifts is not None:
                 sums += _losses(block, -1.0, shifts)
@@ -217,6 +217,6 @@ def _ranges(
     shape = (numba.get_num_threads(), len(edges) + 1)
     low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
     none = np.zeros(1, dtype=np.int64)
-    for block in chain(job.sweep(reader), [(genuine[None], none, none)]):
+    for block in chain(job.sweep(), [(genuine[None], none, none)]):
         count.ranges_between(*block, edges, *guide_to(edges), low, high)
     return low.min(axis=0), high.max(axis=0)

@@ -193,7 +193,7 @@ class SizeJob:
     form = "gallery sizes"
 
     def __init__(self, reader: BlockReader, *, fusion: str, thresholds: np.ndarray):
-        self.ranks = IdentificationJob(reader.scores, reader, rank_unit="subject", fusion=fusion)
+        self.ranks = IdentificationJob(reader, rank_unit="subject", fusion=fusion)
         self.fusion, self.thresholds = fusion, thresholds
         self.guide = guide_to(thresholds)
         subjects = len(reader.gallery.subjects)

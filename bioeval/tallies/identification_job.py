@@ -13,7 +13,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, require_choi
 from bioeval.kernels import ranks as kernel
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.scores.blocks import Block, BlockReader, require_subjects
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import are_pairs
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.parts import (
@@ -112,7 +112,6 @@ class IdentificationJob:
 
     def __init__(
         self,
-        scores: Scores,
         reader: BlockReader,
         *,
         rank_unit: str = "template",
@@ -120,6 +119,7 @@ class IdentificationJob:
     ):
         require_choice("rank_unit", rank_unit, RANK_UNITS)
         parse_fusion(fusion)
+        scores = reader.scores
         if rank_unit == "subject":
             require_subjects(scores, "a rank among subjects")
         elif are_pairs(scores):
@@ -141,6 +141,11 @@ class IdentificationJob:
         )
         #: What leaving each subject out changes, by tie policy, once intervals have needed it.
         self.left_out: dict[str, LeftOut] = {}
+
+    @property
+    def fuses(self) -> bool:
+        """Whether the templates of a subject are fused."""
+        return self.rank_unit == "subject"
 
     def fresh(self) -> Self:
         """Return the same job before it has ranked anything."""

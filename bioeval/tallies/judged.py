@@ -50,8 +50,8 @@ def attempts_within(
 ) -> AttemptsWithin:
     """Count the attempts of verification accepted at increasing thresholds, in one sweep."""
     reader = BlockReader(scores)
-    job = VerificationJob(scores, reader, templates=templates, fusion=fusion, thresholds=thresholds)
-    (tally,) = run_jobs(scores, reader, [job])
+    job = VerificationJob(reader, templates=templates, fusion=fusion, thresholds=thresholds)
+    (tally,) = run_jobs(reader, [job])
     assert tally.given is not None
     at = to_internal(thresholds, scores.kind)
     within = np.searchsorted(tally.genuine, at, side="right"), tally.given.at_most(at)
@@ -126,9 +126,9 @@ def judge_two(train: Scores, test: Scores, rule: Rule, templates: str, fusion: s
 def counted_at(threshold: float, scores: Scores, templates: str, fusion: str) -> Attempts:
     """Return the numbers of attempts and errors of some scores at one threshold."""
     reader = BlockReader(scores)
-    job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
+    job = VerificationJob(reader, templates=templates, fusion=fusion)
     job.given = ThresholdCounter(np.array([-np.inf if math.isnan(threshold) else threshold]))
-    (tally,) = run_jobs(scores, reader, [job])
+    (tally,) = run_jobs(reader, [job])
     assert tally.given is not None
     edges = np.append(tally.given.thresholds, np.inf)
     found = Attempts(tally.genuine.astype(np.float64), edges, tally.given.counts)

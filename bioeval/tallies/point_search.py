@@ -20,8 +20,8 @@ from bioeval.base.memory import at_most
 from bioeval.base.progress import stage
 from bioeval.base.scalars import OPTIMA
 from bioeval.kernels.sweep_arguments import PointTables
-from bioeval.scores.blocks import Block, BlockReader
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.blocks import Block
+from bioeval.scores.matrix import are_pairs
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import ImpostorBlock, impostor_scores
 from bioeval.tallies.counts import VerificationTally
@@ -47,19 +47,18 @@ class ImpostorSweep:
     """The impostor scores of a job, to be swept several times."""
 
     job: VerificationJob
-    reader: BlockReader
 
     def __call__(self) -> Iterator[ImpostorBlock]:
         """Yield the scores."""
-        return self.job.sweep(self.reader)
+        return self.job.sweep()
 
 
-def take_second_passes(second_passes: SecondPasses, reader: BlockReader) -> None:
-    """Read all impostor scores of some jobs again, in one sweep."""
-    chosen = engine()
+def take_second_passes(second_passes: SecondPasses) -> None:
+    """Read all impostor scores of some jobs of one reader again, in one sweep."""
+    reader, chosen = second_passes[0][0].reader, engine()
     if are_pairs(reader.scores):
         for job, second_pass in second_passes:
-            for impostors in job.sweep(reader):
+            for impostors in job.sweep():
                 second_pass.add(*impostors)
     elif chosen is None or not reader.of_rows:
         # Claims are a line of scores a block, whose sums depend on where blocks end.
@@ -67,7 +66,7 @@ def take_second_passes(second_passes: SecondPasses, reader: BlockReader) -> None
         for block in reader.blocks(None, in_place=by_row):
             _add(second_passes, block)
     else:
-        work = SecondPassWork(second_passes, reader)
+        work = SecondPassWork(second_passes)
         work.include(chosen.count(work, None))
 
 
@@ -82,19 +81,15 @@ class SecondPassWork(InBlocks):
 
     what = "looks"  # in the names of checkpoint files
 
-    def __init__(self, second_passes: SecondPasses, reader: BlockReader):
-        self.second_passes, self.reader = second_passes, reader
+    def __init__(self, second_passes: SecondPasses):
+        self.second_passes, self.reader = second_passes, second_passes[0][0].reader
+        reader, self.scores = self.reader, self.reader.scores
         starting = [pair for pair in second_passes if pair[1].starts_with_any]
         for block in reader.blocks_of(0, reader.scores.shape[0]) if starting else ():
             _add(starting, block)
             starting = [pair for pair in starting if pair[1].starts_with_any]
             if not starting:
                 break
-
-    @property
-    def scores(self) -> Scores:
-        """The scores."""
-        return self.reader.scores
 
     def part(self, low: int, high: int) -> dict[str, Any]:
         """Read rows ``low:high``."""
@@ -145,7 +140,7 @@ def refine(
 def take_second_pass(sweep: Sweep, second_pass: SecondPass) -> None:
     """Pass over all impostor scores of a sweep."""
     if isinstance(sweep, ImpostorSweep):
-        take_second_passes([(sweep.job, second_pass)], sweep.reader)
+        take_second_passes([(sweep.job, second_pass)])
         return
     for block in sweep():
         second_pass.add(*block)

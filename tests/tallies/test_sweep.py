@@ -26,10 +26,10 @@ from bioeval.tallies.verification_job import VerificationJob
 
 def jobs_for(scores, reader, thresholds=None):
     return [
-        VerificationJob(scores, reader, thresholds=thresholds),
-        VerificationJob(scores, reader, templates="multi", thresholds=thresholds),
-        IdentificationJob(scores, reader),
-        IdentificationJob(scores, reader, rank_unit="subject"),
+        VerificationJob(reader, thresholds=thresholds),
+        VerificationJob(reader, templates="multi", thresholds=thresholds),
+        IdentificationJob(reader),
+        IdentificationJob(reader, rank_unit="subject"),
     ]
 
 
@@ -182,7 +182,7 @@ def test_gaps_and_other_dtypes_are_swept(name, dtype, kind, monkeypatch):
     jobs = jobs_for(scores, reader)
     for job in (VerificationJob, IdentificationJob):
         monkeypatch.setattr(job, "add", None)  # no general kernel
-    sweeping.run_sweep(scores, reader, jobs, None)
+    sweeping.run_sweep(reader, jobs, None)
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])

@@ -233,8 +233,8 @@ def fold_of_pairs(
 def attempts_by_subject(scores: Scores, templates: str, fusion: str) -> SubjectAttempts:
     """Return the verification attempts of some scores, by subject."""
     reader = BlockReader(scores)
-    job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
-    return SubjectAttempts(job, reader)
+    job = VerificationJob(reader, templates=templates, fusion=fusion)
+    return SubjectAttempts(job)
 
 
 Folds = dict[tuple[int, int], Fold]

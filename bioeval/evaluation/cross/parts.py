@@ -319,7 +319,7 @@ class FoldSide:
     def _job(self, options: FoldOptions) -> VerificationJob:
         assert self.scores is not None
         return VerificationJob(
-            self.scores, self.reader, templates=options.templates, fusion=options.fusion,
+            self.reader, templates=options.templates, fusion=options.fusion,
             claims=self.claims,
         )  # fmt: skip
 
@@ -337,9 +337,9 @@ class FoldSide:
         assert self.scores is not None
         job = self._job(options)
         wanted = job.wanted = PointsWanted(targets, np.empty((0, 3)), True)
-        (tally,) = run_jobs(self.scores, self.reader, [job])
+        (tally,) = run_jobs(self.reader, [job])
         with threads_for(self.scores):
-            sweep = ImpostorSweep(job, self.reader)
+            sweep = ImpostorSweep(job)
             found = refine(tally, sweep, wanted, symmetric=None, second_pass=job.second_pass)
         points = {"eer": found.equal_error.eer, "auc": found.auc, "frr_at_far": found.frr_at_far}
         return points  # type: ignore[return-value]
@@ -382,14 +382,14 @@ class FoldSide:
         key = rank_unit, fusion
         if key not in self._tallies:
             assert self.scores is not None
-            job = IdentificationJob(self.scores, self.reader, rank_unit=rank_unit, fusion=fusion)
+            job = IdentificationJob(self.reader, rank_unit=rank_unit, fusion=fusion)
             if "_kept" in self.__dict__:
                 with threads_for(self.scores):
                     for block in self._kept:
                         job.add(block)
                 self._tallies[key] = job.result()
             else:
-                (self._tallies[key],) = run_jobs(self.scores, self.reader, [job])
+                (self._tallies[key],) = run_jobs(self.reader, [job])
         return self._tallies[key]
 
     @cached_property

@@ -41,8 +41,8 @@ class Searches:
     def __init__(
         self, scores: Scores, reader: BlockReader, options: FoldOptions, progress: Progress | None
     ):
-        job = IdentificationJob(scores, reader, rank_unit=options.rank_unit, fusion=options.fusion)
-        (tally,) = run_jobs(scores, reader, [job], progress)
+        job = IdentificationJob(reader, rank_unit=options.rank_unit, fusion=options.fusion)
+        (tally,) = run_jobs(reader, [job], progress)
         self.options, self.gallery = options, len(np.unique(scores.codes.gallery))
         self.person = scores.codes.probe
         mated = np.flatnonzero(tally.mates > 0)

@@ -154,7 +154,7 @@ def test_sums_by_claimed_subject_are_those_of_plain_loops(monkeypatch, rows):
 
 def attempts_of(scores):
     reader = BlockReader(scores)
-    return SubjectAttempts(VerificationJob(scores, reader), reader)
+    return SubjectAttempts(VerificationJob(reader))
 
 
 @pytest.mark.parametrize("system", ["float64", "interleaved", "holes"])
