@@ -270,7 +270,8 @@ class Plan:
         if searches is not None and searches.tally.form == "identification":
             from bioeval.results.open_set import open_set_rows
 
-            points.append(open_set_rows(searches.tally, searches.options))
+            ranked: Any = searches.tally
+            points.append(open_set_rows(ranked, searches.options))
             rows = np.unique(np.concatenate(points))
             counted["open_set"] = replace(searches, options={**searches.options, "rows": rows})
         rows = np.unique(np.concatenate(points))
