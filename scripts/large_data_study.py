@@ -143,7 +143,7 @@ def ratio(kind: str, folder: Path, size: int, limit: str) -> dict[str, float]:
 
     def count(scores: be.Scores) -> None:
         reader = BlockReader(scores)
-        run_jobs(scores, reader, [VerificationJob(scores, reader)])
+        run_jobs(reader, [VerificationJob(reader)])
 
     count(scores)
     count(held)

@@ -21,7 +21,7 @@ from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
 from bioeval.stats.interval_variables import Limits, by_subject, few_people, with_intervals
 from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, ratio, subject_weights, weight_columns
-from bioeval.tallies.attack_attempts import AttackAttempts
+from bioeval.tallies.attacks import AttackAttempts
 from bioeval.tallies.by_subject import SubjectAttempts
 
 #: Metadata columns of attack rows that are resampled beside their targets.
@@ -52,7 +52,7 @@ def with_attack_intervals(
             f"{Argument('interval', options.method)} takes attempts as independent; expected one "
             f"of {', '.join(BOOTSTRAPS)}"
         )
-    people = SubjectAttempts(found.job, found.reader)
+    people = SubjectAttempts(found.job)
     sign = -1.0 if larger_is_closer(parts.bona_fide.kind) else 1.0
     points = ("threshold", "eer_threshold", "threshold_at_far", "threshold_used")
     wanted = np.concatenate([np.ravel(sign * dataset[x].values) for x in points if x in dataset])

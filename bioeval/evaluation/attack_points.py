@@ -17,14 +17,19 @@ from bioeval.results.verification import grid_of
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.attack_attempts import AttackAttempts
+from bioeval.tallies.attacks import AttackAttempts
 from bioeval.tallies.counters import CellCounter, ImpostorBlock
 from bioeval.tallies.counts import CellCounts, VerificationTally
-from bioeval.tallies.kept_windows import Pilot
-from bioeval.tallies.point_search import FEW, FewScores, Finder, PointFinder
+from bioeval.tallies.point_search import (
+    FEW,
+    FewScores,
+    Finder,
+    ImpostorSweep,
+    PointFinder,
+    take_second_passes,
+)
 from bioeval.tallies.points import FAR_TARGETS, VerificationPoints
-from bioeval.tallies.second_pass import PointsWanted, SecondPass
-from bioeval.tallies.second_pass_work import ImpostorSweep, take_second_passes
+from bioeval.tallies.second_pass import Pilot, PointsWanted, SecondPass
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.threshold_search import Attempts
@@ -97,15 +102,15 @@ def count_bona_fide(
     if passing is not None and not passing.all():
         rejected = bona_fide.select(probes=np.flatnonzero(~passing))
         reader = BlockReader(rejected)
-        job = VerificationJob(rejected, reader, **options)
-        (tally,) = run_jobs(rejected, reader, [job])
+        job = VerificationJob(reader, **options)
+        (tally,) = run_jobs(reader, [job])
         missed = len(tally.genuine), tally.impostor.total
         view = bona_fide if none_passes else bona_fide.select(probes=np.flatnonzero(passing))
     reader = BlockReader(view)
-    job = VerificationJob(view, reader, thresholds=thresholds, **options)
+    job = VerificationJob(reader, thresholds=thresholds, **options)
     job.wanted = PointsWanted(np.array(FAR_TARGETS), np.empty((0, 3)), False, expected=expected)
-    (tally,) = run_jobs(view, reader, [job], progress)
-    sweep: Any = ImpostorSweep(job, reader)
+    (tally,) = run_jobs(reader, [job], progress)
+    sweep: Any = ImpostorSweep(job)
     if none_passes:
         given = tally.given and replace(tally.given, counts=0 * tally.given.counts)
         rejects = replace(tally, genuine=tally.genuine[:0], impostor=CellCounts(), given=given)
@@ -232,7 +237,7 @@ def find_points(
     ]
     with threads_for(found.reader.scores):
         while any(passes := [finder.next_second_pass() for finder in finders]):
-            take_second_passes([(found.job, x) for x in passes if x is not None], reader)
+            take_second_passes([(found.job, x) for x in passes if x is not None])
             if passes[1] is not None:
                 passes[1].add(*line)
         points, pooled = (finder.points() for finder in finders)

@@ -34,9 +34,8 @@ from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_columns import probe_column
-from bioeval.tallies.attempts_within import attempts_within
-from bioeval.tallies.calibration_counts import CalibrationCounts, count_for_calibration
-from bioeval.tallies.isotonic import LOG2
+from bioeval.tallies.calibration_counts import LOG2, CalibrationCounts, count_for_calibration
+from bioeval.tallies.judged import attempts_within
 from bioeval.tallies.thresholds import to_user
 
 CALIBRATION = {

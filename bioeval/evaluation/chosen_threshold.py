@@ -8,9 +8,8 @@ import numpy as np
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
-from bioeval.tallies.point_search import refine
+from bioeval.tallies.point_search import ImpostorSweep, refine
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.second_pass_work import ImpostorSweep
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.threshold_search import Attempts
@@ -35,11 +34,11 @@ def chosen_threshold(
     rule = rule.as_distance(scores.kind)
     if rule.name == "fixed":
         return rule.values[0]
-    job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
+    job = VerificationJob(reader, templates=templates, fusion=fusion)
     targets = np.array(rule.values if rule.name == "far" else ())
     costs = np.array([rule.values]) if rule.name == "cost" else np.empty((0, 3))
     job.wanted = PointsWanted(targets, costs, rule.name in ("cost", "accuracy"))
-    (tally,) = run_jobs(scores, reader, [job], progress)
+    (tally,) = run_jobs(reader, [job], progress)
     tally = replace(tally, missed=missed)
     attempts = Attempts.of_cells(tally.genuine, tally.impostor, missed)
     genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
@@ -57,7 +56,7 @@ def chosen_threshold(
     wanted = PointsWanted(targets, costs, job.wanted.every_score)
     with threads_for(scores):
         points = refine(
-            tally, ImpostorSweep(job, reader), wanted, symmetric=False, second_pass=job.second_pass
+            tally, ImpostorSweep(job), wanted, symmetric=False, second_pass=job.second_pass
         )
     if rule.name == "eer":
         return points.equal_error.eer_threshold

@@ -54,7 +54,7 @@ from bioeval.stats.differences import (
 from bioeval.stats.interval_variables import few_people
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
-from bioeval.tallies.disjoint_units import unpaired_attempts
+from bioeval.tallies.paired import unpaired_attempts
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 
 COMPARISON = {

@@ -21,14 +21,19 @@ from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import weight_columns
 from bioeval.stats.verification import replicates
 from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.disjoint_units import OrderChanges, count_units, layers
 from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.paired import EXACT_ATTEMPTS, PairedAttempts
-from bioeval.tallies.point_search import refine
+from bioeval.tallies.paired import (
+    EXACT_ATTEMPTS,
+    OrderChanges,
+    PairedAttempts,
+    count_units,
+    layers,
+    numbers_by_scores,
+    ranks_among,
+)
+from bioeval.tallies.point_search import ImpostorSweep, refine
 from bioeval.tallies.points import VerificationPoints, check_costs, per_cent
-from bioeval.tallies.score_order import numbers_by_scores, ranks_among
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.second_pass_work import ImpostorSweep
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob
@@ -111,7 +116,7 @@ class ComparedSystem:
         jobs: list[Any] = []
         if scores.kind != "order":
             self.verification = VerificationJob(
-                scores, self.reader, templates=options.templates, fusion=options.fusion
+                self.reader, templates=options.templates, fusion=options.fusion
             )
             wanted = PointsWanted(targets, check_costs(()), True)
             self.verification.wanted = wanted
@@ -119,18 +124,16 @@ class ComparedSystem:
         self.identifies = not are_pairs(scores)
         if self.identifies:
             jobs.append(
-                IdentificationJob(
-                    scores, self.reader, rank_unit=options.rank_unit, fusion=options.fusion
-                )
+                IdentificationJob(self.reader, rank_unit=options.rank_unit, fusion=options.fusion)
             )
         if not jobs:
             raise ProtocolError("pairs that hold only an order cannot be compared")
-        self.tallies = run_jobs(scores, self.reader, jobs, progress)
+        self.tallies = run_jobs(self.reader, jobs, progress)
         if (job := self.verification) is not None:
             with threads_for(scores):
                 self.tallies[0].points = refine(
                     self.tallies[0],
-                    ImpostorSweep(job, self.reader),
+                    ImpostorSweep(job),
                     wanted,
                     symmetric=False,
                     second_pass=job.second_pass,
@@ -162,12 +165,10 @@ class ComparedSystem:
         """
         if scores is None:
             assert self.verification is not None
-            return SubjectAttempts(self.verification, self.reader, numbers)
+            return SubjectAttempts(self.verification, numbers)
         reader = BlockReader(scores)
-        job = VerificationJob(
-            scores, reader, templates=self.options.templates, fusion=self.options.fusion
-        )
-        return SubjectAttempts(job, reader)
+        job = VerificationJob(reader, templates=self.options.templates, fusion=self.options.fusion)
+        return SubjectAttempts(job)
 
     @property
     def people(self) -> int:

@@ -19,10 +19,8 @@ from bioeval.stats.bootstrap import ROUNDING
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.query_means import QuerySubjects
 from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.disjoint_units import ENOUGH
-from bioeval.tallies.paired import PairedAttempts
+from bioeval.tallies.paired import ENOUGH, PairedAttempts, numbers_by_scores
 from bioeval.tallies.reid_jobs import RetrievalJob
-from bioeval.tallies.score_order import numbers_by_scores
 from bioeval.tallies.verification_job import VerificationJob
 
 # Ranks of the CMC that are compared.
@@ -118,7 +116,7 @@ def _units_in_another_order(
     for x in (a, b):
         scores = x.scores.select(probes=few & differ)
         reader = BlockReader(scores)
-        attempts.append(SubjectAttempts(VerificationJob(scores, reader), reader))
+        attempts.append(SubjectAttempts(VerificationJob(reader)))
     return PairedAttempts.listed(*attempts).discordant_order()
 
 

@@ -13,8 +13,7 @@ from bioeval.kernels.data_scan import GENUINE, IMPOSTOR, PERFECT_GENUINE, PERFEC
 from bioeval.results.findings import Finding, listed
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.data_scan import SHOWN, DataScan, perfect_distance
-from bioeval.tallies.label_medians import attempted
+from bioeval.tallies.data_scan import SHOWN, DataScan, attempted, perfect_distance
 
 # Least columns in a digest of a row, of which equal ones are no chance.
 _LEAST_COLUMNS = 8

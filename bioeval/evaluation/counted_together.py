@@ -331,11 +331,9 @@ def _rules(plan: Plan, view: Scores, card: Protocol) -> IdentificationRules | No
     jobs: list[Any] = [task.job for task in plan.tasks.values()]
     for job in jobs:
         alone = job.form == "verification" and (job.claims is not None or job.transactions)
-        fused = job.form == "verification" and job.templates == "multi"
-        fused |= job.form == "identification" and job.rank_unit == "subject"
         if job.form not in ("verification", "identification") or job.reader is not plan.reader:
             return None
-        if alone or (fused and job.fusion != "min"):
+        if alone or (job.fuses and job.fusion != "min"):
             return None
     both = [plan.tasks.get(name) for name in ("open_set", "closed_set")]
     ties = [task.options["ties"] if task else "pessimistic" for task in both]

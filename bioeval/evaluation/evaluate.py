@@ -30,7 +30,7 @@ from bioeval.results.dataset import Scalars
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress, is_small, threads_for
 from bioeval.scores.matrix import Scores
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.points import check_far_targets
@@ -207,7 +207,7 @@ def scalars_of(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> tuple[dict[str, Scalars], tuple[int, ...]]:
     """Return the scalars of every task of a protocol, and the ranks that tables show."""
-    if isinstance(scores, TopKScores):
+    if are_lists(scores):
         lists = _evaluate_lists(scores, protocol, options)
         of_lists = {str(x.name): Scalars.of_dataset(x.to_dataset()) for x in lists.leaves}
         return of_lists, load(protocol).report.ranks
@@ -230,7 +230,7 @@ def scalars_of(
 def _evaluate_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions, progress: Progress | None
 ) -> xr.DataTree:
-    if isinstance(scores, TopKScores):
+    if are_lists(scores):
         return _evaluate_lists(scores, protocol, options)
     card = resolve_card(scores, protocol)
     if (galleries := galleries_of(scores, card)) is not None:

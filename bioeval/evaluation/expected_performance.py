@@ -112,21 +112,21 @@ def epc(
     options = {"templates": templates, "fusion": fusion}
     half = Fraction(1, 2)  # twice the cost of which is the weighted error
     costs = np.array([[half, 1 - alpha, alpha] for alpha in chosen], dtype=object)
-    job = VerificationJob(dev, readers[0], **options)
+    job = VerificationJob(readers[0], **options)
     job.wanted = PointsWanted(np.empty(0), costs, every_score=True)
-    (made,) = run_jobs(dev, readers[0], [job], progress)
+    (made,) = run_jobs(readers[0], [job], progress)
     with threads_for(dev):
         points = refine(
             made,
-            lambda: job.sweep(readers[0]),
+            job.sweep,
             job.wanted,
             symmetric=False,
             second_pass=job.second_pass,
         )
     at = points.min_cost_threshold
     known = np.unique(to_user(at[~np.isnan(at)], dev.kind))
-    judge = VerificationJob(test, readers[1], thresholds=known if len(known) else None, **options)
-    (judged,) = run_jobs(test, readers[1], [judge], progress)
+    judge = VerificationJob(readers[1], thresholds=known if len(known) else None, **options)
+    (judged,) = run_jobs(readers[1], [judge], progress)
     attempts = attempts_of(judged)
     attempts |= {f"dev_{name}": n for name, n in attempts_of(made).items()}
     fa, fr = errors_at(judged, at)

@@ -33,9 +33,9 @@ from bioeval.scores.attacks import ATTACK
 from bioeval.scores.blocks import Progress, threads_for
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_fusion import parse_fusion
-from bioeval.tallies.attack_attempts import AttackAttempts, attack_attempts
+from bioeval.tallies.attacks import AttackAttempts, attack_attempts
+from bioeval.tallies.point_search import take_second_passes
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.second_pass_work import take_second_passes
 from bioeval.tallies.threshold_search import SLACK, Attempts, distinct
 from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.verification_job import TEMPLATES
@@ -227,7 +227,7 @@ class _Search:
         finder = self.found.finder(self.found.tally, wanted, self.found.job.second_pass)
         with threads_for(self.found.reader.scores):
             while (another := finder.next_second_pass()) is not None:
-                take_second_passes([(self.found.job, another)], self.found.reader)
+                take_second_passes([(self.found.job, another)])
             attempts = finder.attempts()
         impostor = self.found.tally.impostor
         scores = self.genuine[:1], self.attack[:1]

@@ -25,11 +25,9 @@ from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_digests import CountedProbes, DigestKey, template_digests
 from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.random_galleries.counts import GalleryJob
 from bioeval.tallies.reid_jobs import all_matches
 from bioeval.tallies.shared_mates import MateLists, NearestMatesJob, SharedMates, SharedRanksJob
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -415,15 +413,12 @@ def best_mates(
     plan = Plan(scores, card, options, automatic=protocol == "auto")
     _require_addable(plan, card)
     lists: dict[str, MateLists] = {}
-    ranked = dict.fromkeys(
-        x.job for x in plan.tasks.values() if isinstance(x.job, IdentificationJob)
-    )
+    every: list[Any] = [task.job for task in plan.tasks.values()]
+    ranked = dict.fromkeys(job for job in every if job.form == "identification")
     places = [x.options["ties"] == "stable" for x in plan.tasks.values() if "ties" in x.options]
     jobs = [NearestMatesJob(job, places=any(places)) for job in ranked]
     if jobs:
-        for job, found in zip(
-            jobs, run_jobs(plan.scores, plan.reader, jobs, progress), strict=True
-        ):
+        for job, found in zip(jobs, run_jobs(plan.reader, jobs, progress), strict=True):
             lists[_name(job.ranked)] = found
     low, high = np.inf, -np.inf
     for word, search in (("reid", plan.retrieval), ("gom", plan.gom)):
@@ -494,8 +489,8 @@ def _share(plan: Plan, mates: BestMates, number: int) -> None:
     """Give the jobs of a plan the mates, numbered as for one site."""
     shared: dict[Any, SharedRanksJob] = {}
     for node, task in plan.tasks.items():
-        job = task.job
-        if isinstance(job, IdentificationJob):
+        job: Any = task.job
+        if job.form == "identification":
             if job not in shared:
                 shared[job] = SharedRanksJob(job, SharedMates(mates.lists[_name(job)], number))
             plan.tasks[node] = task._replace(job=shared[job])
@@ -558,7 +553,7 @@ def part_and_card(scores: Scores, protocol: str | Protocol) -> tuple[Scores, Pro
 def _require_addable(plan: Plan, card: Protocol) -> None:
     """Raise :class:`ProtocolError` where ranks do not add up over parts."""
     what = ""
-    if any(isinstance(task.job, GalleryJob) for task in plan.tasks.values()):
+    if any(task.job.form == "galleries" for task in plan.tasks.values()):
         what = "averages over drawn galleries"
     search = plan.retrieval
     if search is not None and search.convention.cmc in ("single-gallery-shot", "identity-dedup"):
@@ -570,16 +565,10 @@ def _require_addable(plan: Plan, card: Protocol) -> None:
         )
 
 
-def _of_subjects(job: Any) -> bool:
-    """Whether a job fuses the templates of a subject."""
-    if isinstance(job, VerificationJob):
-        return job.templates == "multi"
-    return isinstance(job, IdentificationJob) and job.rank_unit == "subject"
-
-
 def _leave_out_subjects(plan: Plan, mates: BestMates) -> None:
     """Leave out tasks that fuse a subject's templates if these are in several parts."""
-    nodes = [node for node, task in plan.tasks.items() if _of_subjects(task.job)]
+    jobs: dict[str, Any] = {node: task.job for node, task in plan.tasks.items()}
+    nodes = [node for node, job in jobs.items() if getattr(job, "fuses", False)]
     if not nodes:
         return
     number = len(mates.several)

@@ -26,15 +26,14 @@ from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
+from bioeval.tallies.drawn_galleries import require_room
+from bioeval.tallies.gallery_sizes import ENROLLED, MODEL, UNENROLLED, SizeJob, Sizes, SizeTally
+from bioeval.tallies.identification_job import TIES, check_max_rank
 from bioeval.tallies.index_sets import IndexSet
-from bioeval.tallies.random_galleries.options import require_room
-from bioeval.tallies.random_galleries.sizes import ENROLLED, UNENROLLED, SizeJob, Sizes, SizeTally
-from bioeval.tallies.random_galleries.thresholds import grid_over
-from bioeval.tallies.random_galleries.unseen_subjects import MODEL
+from bioeval.tallies.random_galleries import grid_over
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import NO_RULE
 from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.tie_policies import TIES, check_max_rank
 
 GALLERY_SIZE = {
     "cms": CLOSED_SET["cms"],
@@ -324,7 +323,7 @@ def gallery_size(
         0 if sampling is None else require_integer("sampling", sampling, low=1, high=MOST_DRAWS)
     )
     stream = Stream(seed_sequence(random_state), 0)
-    (tally,) = run_jobs(scores, reader, [job], progress)
+    (tally,) = run_jobs(reader, [job], progress)
     found = gallery_size_dataset(tally, chosen, subjects, options)
     if not repeats:
         return found

@@ -36,16 +36,22 @@ from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
+from bioeval.tallies.drawn_galleries import Drawn, parse_drawn, refuse_interval
+from bioeval.tallies.identification_job import TIES, check_max_rank
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
-from bioeval.tallies.random_galleries.choices import DRAWS, DrawnChoices, EveryChoice, are_few
-from bioeval.tallies.random_galleries.claims import ChoiceCells, ExpectedClaims, NearestCells
-from bioeval.tallies.random_galleries.counts import GalleryJob, GalleryTally
-from bioeval.tallies.random_galleries.options import Drawn, parse_drawn, refuse_interval
-from bioeval.tallies.random_galleries.thresholds import grid_over
+from bioeval.tallies.random_claims import (
+    DRAWS,
+    ChoiceCells,
+    DrawnChoices,
+    EveryChoice,
+    ExpectedClaims,
+    NearestCells,
+    are_few,
+)
+from bioeval.tallies.random_galleries import GalleryJob, GalleryTally, grid_over
 from bioeval.tallies.sweep import run_blocks
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.tie_policies import TIES, check_max_rank
 from bioeval.tallies.verification_job import TEMPLATES
 
 _AT = "at the threshold of all rows"
@@ -346,7 +352,7 @@ def _count(
 
     fixed = rule.as_distance(reader.scores.kind).values if rule and rule.name == "fixed" else ()
     with threads_for(reader.scores):
-        run_blocks(reader.scores, reader, parts, half(0))
+        run_blocks(reader, parts, half(0))
         for part in parts:
             part.claims.want(targets, fixed)
         if rule is not None:
@@ -354,7 +360,7 @@ def _count(
             for part in parts[1:]:  # the threshold of all is of the first
                 assert part.claims.wanted is not None and of_first is not None
                 part.claims.wanted |= of_first
-        run_blocks(reader.scores, reader, parts, half(rows))
+        run_blocks(reader, parts, half(rows))
 
 
 def _of_each(parts: Sequence[_Part]) -> Iterator[tuple[ExpectedClaims, int]]:

@@ -45,15 +45,15 @@ from bioeval.stats.interval_variables import Limits, by_subject, few_people, wit
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, ratio, weight_columns
 from bioeval.stats.verification import frr_at_far
-from bioeval.tallies.by_group import GroupTally, count_groups, count_listed
 from bioeval.tallies.by_subject import (
     EXACT,
+    PairCounts,
     SubjectAttempts,
     codes_of_pairs,
     levels,
     require_pair_subjects,
 )
-from bioeval.tallies.pair_counts import PairCounts
+from bioeval.tallies.judged import GroupTally, count_groups, count_listed
 from bioeval.tallies.points import FAR_TARGETS, allowed_errors, check_far_targets, per_cent
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import Rule, parse_rule
@@ -470,8 +470,8 @@ def by_group(
     sides = template_columns(scores, group, "group")
     everyone = np.concatenate([codes.probe, codes.gallery])
     groups, of_code = _groups_of_subjects(everyone, codes.values, *sides)
-    job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
-    attempts = SubjectAttempts(job, reader)
+    job = VerificationJob(reader, templates=templates, fusion=fusion)
+    attempts = SubjectAttempts(job)
     of_person = of_code[np.unique(np.concatenate([codes.probe, codes.gallery]))]
     distance_rule = rule.as_distance(scores.kind)
     if are_pairs(scores) or math.prod(scores.shape) <= LISTED:

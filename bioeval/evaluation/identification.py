@@ -26,14 +26,12 @@ from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.tallies.attempts_within import AttemptsWithin, attempts_within
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.drawn_galleries import Drawn, parse_drawn, refuse_interval
+from bioeval.tallies.identification_job import IdentificationJob, rank_weights
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
-from bioeval.tallies.random_galleries.options import Drawn, parse_drawn, refuse_interval
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import check_thresholds, to_user
-from bioeval.tallies.tie_policies import rank_weights
 
 RANKS = {
     "identification_rank": Name("rank of the best mate; NaN where there is none"),
@@ -320,7 +318,7 @@ def _identify(
     if drawn.repeats and job.form == "galleries":
         return sampled_identification(job, options, drawn, progress), None
     reader = planner.reader
-    (tally,) = run_jobs(reader.scores, reader, [job], progress)
+    (tally,) = run_jobs(reader, [job], progress)
     node = "open_set" if isinstance(task, OpenSet) else "closed_set"
     counts = TaskCounts(tally, options)
     found = counts.dataset(node)
@@ -336,6 +334,8 @@ def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTa
     They are attempts of verification: of templates, or of subjects, as ranks count them. A
     non-mated search has the impostor attempts of its probe, a mated one all attempts.
     """
+    from bioeval.tallies.judged import AttemptsWithin, attempts_within
+
     over, thresholds = ("threshold",), found["threshold"].values
     unit = "multi" if tally.rank_unit == "subject" else "single"
     fusion = tally.fusion if unit == "multi" else "min"
@@ -389,6 +389,6 @@ def ranks(
     array([1., 2.])
     """
     reader = BlockReader(scores)
-    job = IdentificationJob(scores, reader, rank_unit=rank_unit, fusion=fusion)
-    (result,) = run_jobs(scores, reader, [job], progress)
+    job = IdentificationJob(reader, rank_unit=rank_unit, fusion=fusion)
+    (result,) = run_jobs(reader, [job], progress)
     return ranks_dataset(result, ties)

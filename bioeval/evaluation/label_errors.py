@@ -24,7 +24,7 @@ from bioeval.base.errors import counted
 from bioeval.results.findings import Finding, listed
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.label_medians import attempted, medians_to, row_medians
+from bioeval.tallies.data_scan import attempted, medians_to, row_medians
 
 # Rates of false discoveries at which a template is named, and is certain; and how much nearer to
 # another label a certain one is, where 1 is as much as templates usually are to their own.

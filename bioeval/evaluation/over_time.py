@@ -45,10 +45,9 @@ from bioeval.tallies.by_time import (
 )
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import RANK_UNITS
+from bioeval.tallies.identification_job import RANK_UNITS, TIES, rank_weights
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.tie_policies import TIES, rank_weights
 from bioeval.tallies.verification_job import TEMPLATES
 
 _AT = picked(VERIFICATION, "frr", "fr", "genuine_attempts")

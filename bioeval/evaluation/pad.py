@@ -26,8 +26,8 @@ from bioeval.results.words import (
 )
 from bioeval.scores.species import BONA_FIDE
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.tallies.attacks import DetectionRule, Potential, Presentations, presentations_of
 from bioeval.tallies.points import per_cent
-from bioeval.tallies.presentations import DetectionRule, Potential, Presentations, presentations_of
 from bioeval.tallies.thresholds import (
     DEFAULT_COUNT,
     check_thresholds,

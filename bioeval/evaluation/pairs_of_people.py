@@ -16,11 +16,9 @@ from bioeval.scores.blocks import Block, BlockReader, Progress, as_row, threads_
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.promise import PeopleMeans
 from bioeval.stats.resampling import subject_weights, weighted_shares
-from bioeval.tallies.block_work import counts_of
-from bioeval.tallies.by_subject import SubjectAttempts, codes_of_pairs
+from bioeval.tallies.by_subject import PairCounts, SubjectAttempts, codes_of_pairs
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.pair_counts import PairCounts
-from bioeval.tallies.parts import ConcatenatedRows
+from bioeval.tallies.parts import ConcatenatedRows, counts_of
 from bioeval.tallies.second_pass import SecondPass
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.verification_job import VerificationJob
@@ -120,16 +118,16 @@ class PairShares(AttainableThresholds):
         progress: Progress | None = None,
     ):
         reader = BlockReader(scores)
-        job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
+        job = VerificationJob(reader, templates=templates, fusion=fusion)
         self.about = reader.about
-        attempts = SubjectAttempts(job, reader)
+        attempts = SubjectAttempts(job)
         self.people = attempts.people
         if at is not None:
             self.beyond = at
             with threads_for(scores):
                 self._collect(attempts, np.array([at]))
         elif rate is not None:
-            (tally,) = run_jobs(scores, reader, [job], progress)
+            (tally,) = run_jobs(reader, [job], progress)
             self._collect_up_to(rate, attempts, tally.impostor)
         self._who(scores, attempts, new_gallery)
 

@@ -21,17 +21,20 @@ from bioeval.scores.blocks import BlockReader, Progress, is_small
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.counts import IdentificationTally, VerificationTally
-from bioeval.tallies.kept_points import holds_points
-from bioeval.tallies.kept_windows import at_most_kept, kept_of, second_pass_near_points
-from bioeval.tallies.point_search import FewScores, Finder, PointFinder
+from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.identification_job import check_max_rank
+from bioeval.tallies.point_search import (
+    FewScores,
+    Finder,
+    ImpostorSweep,
+    PointFinder,
+    take_second_passes,
+)
 from bioeval.tallies.points import check_costs, check_far_targets, with_rare_targets
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.second_pass_work import ImpostorSweep, take_second_passes
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.thresholds import check_extra, check_thresholds, to_internal
-from bioeval.tallies.tie_policies import check_max_rank
 from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
@@ -123,7 +126,7 @@ class Plan:
             self.gom_options = asdict(found)
             del self.gom_options["per_query"]
         if set(card.tasks) & _SEARCHES and not _searches_only(card):
-            from bioeval.tallies.reid_lists import kept_scores
+            from bioeval.tallies.reid_jobs import kept_scores
 
             # The other tasks have the comparisons that the queries have.
             scores = kept_scores(scores, convention_of(card, ("reid", "gom")))
@@ -170,7 +173,6 @@ class Plan:
                 if self.automatic and templates == "multi" and not self.scores.labelled:
                     continue  # a mask alone does not say which templates belong together
                 job = VerificationJob(
-                    self.attempts_reader.scores,
                     self.attempts_reader,
                     templates=templates,
                     fusion=card.verification.fusion,
@@ -225,7 +227,7 @@ class Plan:
         for jobs in sweeps:
             if jobs:
                 reader = jobs[0].reader
-                results = run_jobs(reader.scores, reader, jobs, progress)
+                results = run_jobs(reader, jobs, progress)
                 by_job |= dict(zip(jobs, results, strict=True))
         found = {k: TaskCounts(by_job[task.job], task.options) for k, task in self.tasks.items()}
         if self.retrieval is not None:
@@ -254,7 +256,7 @@ class Plan:
                 targets = with_rare_targets(targets, found.impostor.total / (2 if symmetric else 1))
             wanted = PointsWanted(targets, self.costs, self.options.auc, rows=rows)
             if is_small(reader.scores):  # nothing to share: its only block is read once
-                finder: Finder = FewScores(found, ImpostorSweep(job, reader), wanted, symmetric)
+                finder: Finder = FewScores(found, ImpostorSweep(job), wanted, symmetric)
             else:
                 finder = PointFinder(
                     found, wanted, symmetric=symmetric, second_pass=job.second_pass
@@ -265,10 +267,11 @@ class Plan:
             return
         points = [rows, *(found.points.rows for found, *_ in finders if found.points is not None)]
         searches = counted.get("open_set")
-        if searches is not None and isinstance(searches.tally, IdentificationTally):
+        if searches is not None and searches.tally.form == "identification":
             from bioeval.results.open_set import open_set_rows
 
-            points.append(open_set_rows(searches.tally, searches.options))
+            ranked: Any = searches.tally
+            points.append(open_set_rows(ranked, searches.options))
             rows = np.unique(np.concatenate(points))
             counted["open_set"] = replace(searches, options={**searches.options, "rows": rows})
         rows = np.unique(np.concatenate(points))
@@ -282,7 +285,7 @@ class Plan:
             passes = [(job, finder.next_second_pass()) for _, job, finder in finders]
             if not (missing := [(job, one) for job, one in passes if one is not None]):
                 break
-            take_second_passes(missing, self.attempts_reader)
+            take_second_passes(missing)
         for found, _, finder in finders:
             found.points = finder.points()
 
@@ -292,6 +295,13 @@ class Plan:
 
         Scores that a sweep has kept are enough if they hold the points of these counts.
         """
+        from bioeval.tallies.kept_points import (
+            at_most_kept,
+            holds_points,
+            kept_of,
+            second_pass_near_points,
+        )
+
         wanted, second_passes = self._wanted(most), []
         for job, found in self._verified(counted):
             second_pass = job.second_pass
@@ -300,7 +310,7 @@ class Plan:
             if second_pass is None or not holds_points(found):
                 second_passes.append((job, second_pass_near_points(found, wanted)))
         if second_passes:
-            take_second_passes(second_passes, self.attempts_reader)
+            take_second_passes(second_passes)
         again = dict(second_passes)
         for job, found in self._verified(counted):
             if job in again:
@@ -314,9 +324,10 @@ class Plan:
         self, counted: dict[str, TaskCounts]
     ) -> Iterator[tuple[VerificationJob, VerificationTally]]:
         """Yield the jobs of verification with their tallies."""
-        for node, (job, _) in self.tasks.items():
-            found = counted[node].tally
-            if isinstance(job, VerificationJob) and isinstance(found, VerificationTally):
+        jobs: dict[str, Any] = {node: task.job for node, task in self.tasks.items()}
+        for node, job in jobs.items():
+            if job.form == "verification":
+                found: Any = counted[node].tally
                 yield job, found
 
     @property

@@ -20,7 +20,7 @@ from bioeval.scores.top_k import TopKScores
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import ThresholdCounter
 from bioeval.tallies.counts import CellCounts, VerificationTally
-from bioeval.tallies.label_medians import attempted
+from bioeval.tallies.data_scan import attempted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -54,12 +54,12 @@ def _histograms(data: Any) -> ScoreHistograms:
             "a mapping of name to either"
         )
     reader = BlockReader(data)
-    job = VerificationJob(data, reader)
-    found = run_jobs(data, reader, [job])[0]
+    job = VerificationJob(reader)
+    found = run_jobs(reader, [job])[0]
     if is_coarse(found) and (grid := _robust_grid(data)) is not None:
         job = job.fresh()
         job.given = ThresholdCounter(grid.boundaries)
-        below, *inside, above = run_jobs(data, reader, [job])[0].given.counts.tolist()
+        below, *inside, above = run_jobs(reader, [job])[0].given.counts.tolist()
         cells = CellCounts(grid.exponent, grid.first, np.array(inside), below, above)
         found = replace(found, impostor=cells.fitted())
     return score_histograms(found, as_fine=True)

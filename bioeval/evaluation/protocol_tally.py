@@ -29,11 +29,15 @@ from bioeval.results.open_set import open_set_grid
 from bioeval.results.verification import grid_of
 from bioeval.scores.provenance import about_of_union
 from bioeval.scores.template_digests import CountedProbes, DigestKey
-from bioeval.tallies.counts import IdentificationTally, VerificationTally, require_alike
+from bioeval.tallies.counts import (
+    KEPT_MERGED,
+    IdentificationTally,
+    VerificationTally,
+    require_alike,
+)
 from bioeval.tallies.folded import Folded, fold_identification, fold_verification
-from bioeval.tallies.kept_scores import KEPT_MERGED
-from bioeval.tallies.kept_windows import at_most_kept
-from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally, require_same_entries
+from bioeval.tallies.kept_points import at_most_kept
+from bioeval.tallies.reid_counts import MatchLists, require_same_entries
 from bioeval.tallies.thresholds import check_thresholds, to_internal
 
 if TYPE_CHECKING:
@@ -43,6 +47,13 @@ if TYPE_CHECKING:
 _SAME = ("mate",)
 _NEAREST = ("other", "nearest_mate", "nearest_other")
 
+# The options in which the counts of parts are alike, by task.
+_RULES = {
+    "identification": ("rank_unit", "fusion"),
+    "reid": ("convention", "removed", "junk", "removed_for_ap", "cmc"),
+    "gom": ("convention", "removed", "junk", "variant", "low", "high"),
+}
+
 
 def union_of_tallies(mine: Any, theirs: Any) -> Any:
     """Return the counts of the same probes against both parts of a gallery.
@@ -50,19 +61,13 @@ def union_of_tallies(mine: Any, theirs: Any) -> Any:
     Attempts of verification add up. The ranks of the shared mates do, too.
     """
     about = about_of_union(mine.about, theirs.about)
-    if isinstance(mine, VerificationTally):
+    if mine.form == "verification":
         return replace(mine.merge(theirs), about=about)
-    if isinstance(mine, IdentificationTally):
-        require_alike(mine, theirs, ("rank_unit", "fusion"))
-        return replace(mine, about=about, **facts_of_union(mine, theirs))
-    rules = ("convention", "removed", "junk")
-    if isinstance(mine, ReidTally):
-        require_alike(mine, theirs, (*rules, "removed_for_ap", "cmc"))
-    elif isinstance(mine, GomTally):
-        require_alike(mine, theirs, (*rules, "variant", "low", "high"))
-    else:
+    if mine.form not in _RULES:
         raise MergeError(f"a {type(mine).__name__} has no parts of a gallery")
-    return replace(mine, about=about, **_entries(mine, theirs))
+    require_alike(mine, theirs, _RULES[mine.form])
+    joined = facts_of_union if mine.form == "identification" else _entries
+    return replace(mine, about=about, **joined(mine, theirs))
 
 
 def facts_of_union(mine: IdentificationTally, theirs: IdentificationTally) -> dict[str, Any]:
@@ -139,22 +144,27 @@ def fold_parts(
     made: dict[tuple[Any, ...], Folded] = {}
     found = {}
     for node, part in parts.items():
-        tally, options = part.tally, part.options
+        tally: Any = part.tally
+        options = part.options
         given = None if grid is None else to_internal(grid, tally.about.kind)
-        if isinstance(tally, VerificationTally):
-            if genuine:
-                at = grid_of(tally) if given is None else given
-                options = {"far_targets": far_targets.tolist()}
-                found[node] = TaskCounts(_folded_verification(tally, at), options)
-            else:
-                found[node] = part
+        if tally.form == "verification" and genuine:
+            at = grid_of(tally) if given is None else given
+            options = {"far_targets": far_targets.tolist()}
+            found[node] = TaskCounts(_folded_verification(tally, at), options)
             continue
         if tally.form in ("reid", "gom"):
             taus = grid if set(parts) == {"gom"} else None
-            found[node] = TaskCounts(_folded_queries(tally, options, ranks, taus), {})
+            from bioeval.results.folded_queries import fold_gom, fold_reid
+
+            folded = (
+                fold_reid(tally, options, ranks)
+                if tally.form == "reid"
+                else fold_gom(tally, options, taus)
+            )
+            found[node] = TaskCounts(folded, {})
             continue
-        if not isinstance(tally, IdentificationTally):
-            found[node] = part  # folded already
+        if tally.form != "identification":
+            found[node] = part  # verification, or folded already
             continue
         ties = options["ties"]
         if given is None:
@@ -167,16 +177,6 @@ def fold_parts(
         kept = {k: v for k, v in options.items() if k in ("impostors", "unmated", "far_targets")}
         found[node] = TaskCounts(made[key], kept)
     return found
-
-
-def _folded_queries(
-    tally: Any, options: dict[str, Any], ranks: np.ndarray, thresholds: np.ndarray | None
-) -> Folded:
-    from bioeval.results.folded_queries import fold_gom, fold_reid
-
-    if tally.form == "reid":
-        return fold_reid(tally, options, ranks)
-    return fold_gom(tally, options, thresholds)
 
 
 def _folded_verification(tally: VerificationTally, thresholds: np.ndarray) -> Folded:
@@ -289,12 +289,10 @@ class Tally:
         for node, part in mine.items():
             key = (id(part.tally), id(theirs[node].tally))
             if key not in merged:
-                joined: Counts
-                if union_of_galleries:
-                    joined = union_of_tallies(part.tally, theirs[node].tally)
-                else:
-                    joined = part.tally.merge(theirs[node].tally)  # type: ignore[arg-type]
-                if isinstance(joined, VerificationTally):
+                own: Any = part.tally
+                merge = union_of_tallies if union_of_galleries else type(own).merge
+                joined = merge(own, theirs[node].tally)
+                if joined.form == "verification":
                     joined = at_most_kept(joined, KEPT_MERGED)
                 merged[key] = joined
             parts[node] = TaskCounts(merged[key], part.options)

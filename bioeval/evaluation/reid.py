@@ -55,10 +55,9 @@ from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
 from bioeval.tallies.by_subject import require_people
-from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
-from bioeval.tallies.reid_lists import kept_scores
+from bioeval.tallies.identification_job import check_max_rank
+from bioeval.tallies.reid_jobs import GomJob, RetrievalJob, kept_scores
 from bioeval.tallies.thresholds import check_thresholds, require_values
-from bioeval.tallies.tie_policies import check_max_rank
 
 Named = str | os.PathLike[str] | Protocol
 

@@ -13,14 +13,9 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_digests import CountedProbes, DigestKey, as_texts
-from bioeval.tallies.counts import IdentificationTally, VerificationTally
 from bioeval.tallies.folded import (
-    FoldedIdentification,
-    FoldedQueries,
-    FoldedVerification,
     TooFewError,
 )
-from bioeval.tallies.random_galleries.counts import GalleryTally
 
 
 @dataclass(frozen=True)
@@ -48,8 +43,7 @@ class Sharing:
 def share_parts(parts: dict[str, TaskCounts], *, min_count: int) -> dict[str, TaskCounts]:
     """Return folded counts without small counts."""
     require_integer("min_count", min_count, low=0)
-    kinds = FoldedVerification | FoldedIdentification | FoldedQueries
-    if not all(isinstance(part.tally, kinds) for part in parts.values()):
+    if not all(part.tally.form.startswith("folded") for part in parts.values()):
         raise ProtocolError(
             "expected counts over drawn galleries cannot be shared: they are not whole numbers"
         )
@@ -162,7 +156,7 @@ def disclosed(
 
 def _said_of(tally: Any) -> list[str]:
     """Return what the counts of a task disclose."""
-    if isinstance(tally, VerificationTally):
+    if tally.form == "verification":
         lines = [f"all {counted(len(tally.genuine), 'genuine scores')}"]
         if tally.kept is not None:
             lines.append(f"{counted(len(tally.kept.scores), 'impostor scores')} around the points")
@@ -174,14 +168,13 @@ def _said_of(tally: Any) -> list[str]:
                 f"distances), {counted(alone, 'cells')} with a single score"
             )
         return lines
-    if isinstance(tally, IdentificationTally):
+    if tally.form == "identification":
         return [
             f"for each of {counted(tally.about.probes, 'probes')}: the scores of its nearest mate "
             "and non-mate, and the rank"
         ]
-    if isinstance(tally, FoldedVerification | FoldedIdentification):
-        tables = tally.tables().values()
-        alone = sum(int((x == 1).sum()) for x in tables)
+    if tally.form in ("folded verification", "folded identification"):
+        alone = sum(int((x == 1).sum()) for x in tally.tables().values())
         what = "noisy counts" if tally.noise else "counts"
         ends = ""
         if len(tally.thresholds) and not tally.noise:
@@ -195,6 +188,6 @@ def _said_of(tally: Any) -> list[str]:
             f"{f' at {at}' if at else ', and by rank of the first match'}, {single} with a "
             "single query"
         ]
-    if isinstance(tally, GalleryTally):
+    if tally.form == "galleries":
         return ["expected counts between thresholds"]
     return ["for each query: the scores and the ranks of its matches"]

@@ -30,8 +30,7 @@ from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_digests import CountedProbes, DigestKey, as_texts, gallery_keys
 from bioeval.tallies.counters import ImpostorBlock
-from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.kept_scores import KEPT
+from bioeval.tallies.counts import KEPT
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.points import COSTS, check_costs, check_far_targets
 from bioeval.tallies.row_digests import RowDigestJob
@@ -164,7 +163,7 @@ def tally(
         part = share_mates(plan, mates, scores, secret, site, card)
     digests = None
     if mates is None and not are_pairs(scores):
-        digests = RowDigestJob(plan.scores, plan.reader, gallery_keys(scores, secret))
+        digests = RowDigestJob(plan.reader, gallery_keys(scores, secret))
     beside = [] if digests is None else [digests]
     parts = plan.count(progress, points=bool(keep), keep=keep, beside=beside)
     if keep:
@@ -182,10 +181,11 @@ def tally(
     abouts = {id(task.tally.about): task.tally.about for task in parts.values()}
     of_site = {number: about_of_site(about, secret, site) for number, about in abouts.items()}
     for task in parts.values():
-        if (about := of_site.get(id(task.tally.about))) is not None:
-            task.tally.about = about if mates is None else of_whole_gallery(about, mates)
-        if isinstance(task.tally, VerificationTally):
-            task.tally.people = None  # of pairs; merged, it would not say who is in both
+        made: Any = task.tally
+        if (about := of_site.get(id(made.about))) is not None:
+            made.about = about if mates is None else of_whole_gallery(about, mates)
+        if made.form == "verification":
+            made.people = None  # of pairs; merged, it would not say who is in both
     with_notes(parts, counted.repeated())
     return Tally(card.name, parts, plan.far_targets, card.report.ranks, counted, part)
 
@@ -270,18 +270,18 @@ def refine_tally(
     readers = [BlockReader(part) for part in parts]
     refined = {}
     for node, part in counted.parts.items():
-        old = part.tally
-        if not isinstance(old, VerificationTally):
+        old: Any = part.tally
+        if old.form != "verification":
             refined[node] = part
             continue
         options = {"templates": old.templates}
         if old.templates == "multi":
             options["fusion"] = old.fusion
-        jobs = [VerificationJob(s, r, **options) for s, r in zip(parts, readers, strict=True)]
+        jobs = [VerificationJob(r, **options) for s, r in zip(parts, readers, strict=True)]
 
         def sweep(jobs: list[VerificationJob] = jobs) -> Iterator[ImpostorBlock]:
-            for job, reader in zip(jobs, readers, strict=True):
-                yield from job.sweep(reader)
+            for job in jobs:
+                yield from job.sweep()
 
         targets = counted.far_targets if given is None else given
         symmetric: bool | None = old.templates == "single" and is_symmetric(parts[0])

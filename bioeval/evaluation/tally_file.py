@@ -24,6 +24,7 @@ from bioeval.scores.template_digests import CountedProbes
 from bioeval.tallies.counts import (
     CellCounts,
     IdentificationTally,
+    KeptScores,
     ThresholdCounts,
     VerificationTally,
 )
@@ -33,9 +34,8 @@ from bioeval.tallies.folded import (
     FoldedQueries,
     FoldedVerification,
 )
-from bioeval.tallies.kept_scores import KeptScores
 from bioeval.tallies.points import EqualError, VerificationPoints
-from bioeval.tallies.random_galleries.counts import FixedSums, GalleryTally
+from bioeval.tallies.random_galleries import FixedSums, GalleryTally
 from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally
 from bioeval.tallies.threshold_search import Attempts
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bioeval.stats.options import IntervalOptions
     from bioeval.tallies.counts import TaskTally
     from bioeval.tallies.folded import Folded
-    from bioeval.tallies.random_galleries.counts import GalleryTally
+    from bioeval.tallies.random_galleries import GalleryTally
     from bioeval.tallies.reid_counts import GomTally, ReidTally
 
     Counts = TaskTally | GalleryTally | ReidTally | GomTally | Folded
@@ -112,7 +112,7 @@ class TaskCounts:
         if tally.form == "verification":
             from bioeval.stats.verification import verification_intervals
 
-            attempts = SubjectAttempts(job, reader) if options.by_subject else None
+            attempts = SubjectAttempts(job) if options.by_subject else None
             return verification_intervals(dataset, tally, attempts, options)
         subjects = reader.scores.codes.probe if options.by_subject else None
         options_of_means = replace(options, band="pointwise")  # they have no simultaneous bands

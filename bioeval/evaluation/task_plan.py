@@ -16,15 +16,14 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import max_ranks
 from bioeval.scores.blocks import BlockReader, Progress
-from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.random_galleries.options import Drawn, parse_drawn, require_drawable
+from bioeval.tallies.drawn_galleries import Drawn, parse_drawn, require_drawable
+from bioeval.tallies.identification_job import TIES, IdentificationJob, check_max_rank
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.tie_policies import TIES, check_max_rank
 from bioeval.tallies.verification_job import VerificationJob
 
 if TYPE_CHECKING:
-    from bioeval.tallies.random_galleries.counts import GalleryJob
+    from bioeval.tallies.random_galleries import GalleryJob
     from bioeval.tallies.shared_mates import SharedRanksJob
 
 
@@ -70,8 +69,7 @@ class TaskPlanner:
             if open_set:
                 options["thresholds"] = self.thresholds
             return TaskPlan(self._ranked(task), options)
-        from bioeval.tallies.random_galleries.counts import GalleryJob
-        from bioeval.tallies.random_galleries.thresholds import grid_over
+        from bioeval.tallies.random_galleries import GalleryJob, grid_over
 
         require_drawable(self.reader.scores, drawn, task.rank_unit, task.fusion)
         grid = grid_over(self.reader, self.thresholds) if open_set else np.empty(0)
@@ -86,7 +84,7 @@ class TaskPlanner:
         key = require_text("rank_unit", task.rank_unit), require_text("fusion", task.fusion)
         if key not in self._shared:
             self._shared[key] = IdentificationJob(
-                self.reader.scores, self.reader, rank_unit=task.rank_unit, fusion=task.fusion
+                self.reader, rank_unit=task.rank_unit, fusion=task.fusion
             )
         return self._shared[key]
 
@@ -101,7 +99,7 @@ def sampled_identification(
     from bioeval.results.closed_set import closed_set_dataset
     from bioeval.results.open_set import open_set_dataset
     from bioeval.results.random_galleries import sampled_dataset
-    from bioeval.tallies.random_galleries.sampled import SampledJob
+    from bioeval.tallies.random_galleries import SampledJob
 
     note = options["note"]
     options = {k: v for k, v in options.items() if k != "note"}
@@ -112,5 +110,5 @@ def sampled_identification(
         make, grid = open_set_dataset, to_user(job.thresholds, scores.kind)
         options["thresholds"] = grid[::-1] if larger_is_closer(scores.kind) else grid
     sampled = SampledJob(job.reader, drawn)
-    (tallies,) = run_jobs(scores, job.reader, [sampled], progress)
+    (tallies,) = run_jobs(job.reader, [sampled], progress)
     return sampled_dataset(tallies, partial(make, **options), drawn, note, sampled.fewer_mates)

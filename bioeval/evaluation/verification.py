@@ -17,10 +17,9 @@ from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.tallies.point_search import refine
+from bioeval.tallies.point_search import ImpostorSweep, refine
 from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.second_pass_work import ImpostorSweep
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import VerificationJob
@@ -183,7 +182,6 @@ def verification(
         reader = reader_of(scores, attempts, fusion if templates == "multi" else "min", claims)
     scores = reader.scores
     job = VerificationJob(
-        scores,
         reader,
         templates=templates,
         fusion=fusion,
@@ -193,15 +191,11 @@ def verification(
         attempts=attempts,
     )
     job.wanted = PointsWanted(targets, weights, require_flag("auc", auc))
-    (result,) = run_jobs(scores, reader, [job], progress)
+    (result,) = run_jobs(reader, [job], progress)
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):
         result.points = refine(
-            result,
-            ImpostorSweep(job, reader),
-            job.wanted,
-            symmetric=symmetric,
-            second_pass=job.second_pass,
+            result, ImpostorSweep(job), job.wanted, symmetric=symmetric, second_pass=job.second_pass
         )
         found = verification_dataset(result)
         if limits is not None:

@@ -19,7 +19,7 @@ from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.template_fusion import parse_fusion
-from bioeval.tallies.label_medians import block_medians
+from bioeval.tallies.data_scan import block_medians
 from bioeval.tallies.second_pass import SecondPass
 from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.verification_job import TEMPLATES

@@ -1,18 +1,22 @@
-"""Claims drawn at random: each probe claims a few subjects, a given proportion of them genuine."""
+"""Claims of verification: given ones, and claims drawn at random, a proportion of them genuine."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, ProtocolError, counted, subject
+from bioeval.base.errors import Argument, DataError, ProtocolError, counted, nearest_name, subject
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import Parameters, require_seed
 from bioeval.scores.arrays import IGNORE
+from bioeval.scores.labels import as_labels, plain
 from bioeval.scores.matrix import Scores
+
+if TYPE_CHECKING:
+    from bioeval.scores.blocks import BlockReader
 
 
 class DrawnClaims(NamedTuple):
@@ -176,3 +180,48 @@ def _others(
         rows.append(np.repeat(row, size))
         found.append(taken.ravel())
     return np.concatenate(rows), np.concatenate(found)
+
+
+def parse_claims(
+    reader: BlockReader, claims: Any, unenrolled: str
+) -> tuple[tuple[np.ndarray, np.ndarray], int]:
+    """Return explicit claims as (probe, group) sorted by probe, and the number left out."""
+    scores = reader.scores
+    m = scores.shape[0]
+    if isinstance(claims, tuple) and len(claims) == 2 and not isinstance(claims[0], (str, bytes)):
+        probes, subjects = claims
+        if m == 2 and np.ndim(probes) == 0:
+            probes, subjects = np.arange(m), claims
+    else:
+        probes, subjects = np.arange(m), claims
+    probes = np.asarray(probes)
+    if probes.ndim != 1 or probes.dtype.kind not in "iu":
+        raise DataError(
+            "claims: the probe indices are not whole numbers; expected one claimed subject for "
+            "each probe, or a pair (probe_index, subjects)"
+        )
+    labels = as_labels(subjects, "claims")
+    if len(labels) != len(probes):
+        raise DataError(
+            f"claims has {len(labels)} subjects for {len(probes)} probes; expected one per probe"
+        )
+    wrong = (probes < 0) | (probes >= m)
+    if wrong.any():
+        raise DataError(
+            f"claims name {int(wrong.sum())} probes outside 0..{m - 1}, the first is "
+            f"{int(probes[np.argmax(wrong)])}"
+        )
+    groups = reader.gallery.group_of(scores.codes.codes_of(labels))
+    missing = groups < 0
+    if missing.any() and unenrolled == "raise":
+        i = int(np.argmax(missing))
+        enrolled = [scores.codes.values[x] for x in reader.gallery.subjects[:10_000]]
+        raise DataError(
+            f"{int(missing.sum())} claims are of subjects that are not enrolled, the first is "
+            f"claim {i}: probe {int(probes[i])} claims {plain(labels[i])!r}."
+            f"{nearest_name(labels[i], enrolled)} {Argument('unenrolled_claims', 'skip')} leaves "
+            "them out and counts them"
+        )
+    probes, groups = probes[~missing], groups[~missing]
+    order = np.argsort(probes, kind="stable")
+    return (probes[order].astype(np.int64), groups[order]), int(missing.sum())

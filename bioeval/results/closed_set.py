@@ -14,7 +14,7 @@ from bioeval.base.variables import CLOSED_SET
 from bioeval.results.dataset import Scalars, Variables, about_attrs, build, max_ranks, rate
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.tie_policies import check_max_rank, rank_weights
+from bioeval.tallies.identification_job import check_max_rank, rank_weights
 
 UNMATED = ("auto", "raise", "skip")
 

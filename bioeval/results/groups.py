@@ -14,7 +14,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION, ends, picked
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.support import RULE_OF_30
-from bioeval.tallies.by_group import GroupTally
+from bioeval.tallies.judged import GroupTally
 from bioeval.tallies.points import per_cent
 from bioeval.tallies.thresholds import to_user
 

@@ -18,6 +18,7 @@ from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.identification_job import check_max_rank, rank_weights
 from bioeval.tallies.points import (
     FAR_TARGETS,
     EqualError,
@@ -35,7 +36,6 @@ from bioeval.tallies.thresholds import (
     to_user,
     with_infinities,
 )
-from bioeval.tallies.tie_policies import check_max_rank, rank_weights
 
 
 @dataclass(frozen=True)

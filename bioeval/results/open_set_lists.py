@@ -29,10 +29,9 @@ from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.scores.provenance import describe
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.scores.top_k import TopKScores
-from bioeval.tallies.identification_job import RANK_UNITS
+from bioeval.tallies.identification_job import RANK_UNITS, TIES, check_max_rank
 from bioeval.tallies.points import allowed_errors
 from bioeval.tallies.thresholds import to_user
-from bioeval.tallies.tie_policies import TIES, check_max_rank
 
 _NAMES = with_bounds(OPEN_SET) | OPEN_SET
 

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from bioeval.results.dataset import rate
+from bioeval.tallies.identification_job import place_weights
 from bioeval.tallies.reid_counts import MatchLists
-from bioeval.tallies.tie_policies import place_weights
 
 AP_FORMS = ("sum", "trapezoid", "tied-once")
 

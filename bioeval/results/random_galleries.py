@@ -15,9 +15,9 @@ from bioeval.results.closed_set import ClosedSetCounts, require_mated
 from bioeval.results.dataset import Variables, rate
 from bioeval.results.open_set import OpenSetAttempts, OpenSetCounts, open_set_result, role_of
 from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.drawn_galleries import Drawn
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
-from bioeval.tallies.random_galleries.counts import ENROLLED, OWN, TARGET, UNENROLLED, GalleryTally
-from bioeval.tallies.random_galleries.options import Drawn
+from bioeval.tallies.random_galleries import ENROLLED, OWN, TARGET, UNENROLLED, GalleryTally
 
 # Curves that are also given gallery by gallery.
 BY_GALLERY = ("cms", "far", "frr")

@@ -32,9 +32,9 @@ from bioeval.results.query_means import (
     inverse_negative_penalty,
     match_places,
 )
+from bioeval.tallies.identification_job import TIES, check_max_rank
 from bioeval.tallies.reid_counts import MatchLists, ReidTally
 from bioeval.tallies.thresholds import to_user
-from bioeval.tallies.tie_policies import TIES, check_max_rank
 
 REID = {
     "cmc": scalars.CMC,

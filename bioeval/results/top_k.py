@@ -25,8 +25,8 @@ from bioeval.results.reid import _RANKED, RECALL_LEVELS, REID, ranked_curves, wa
 from bioeval.scores.labels import Codes
 from bioeval.scores.provenance import describe
 from bioeval.scores.top_k import TopKScores
+from bioeval.tallies.identification_job import check_max_rank
 from bioeval.tallies.reid_counts import MatchLists
-from bioeval.tallies.tie_policies import check_max_rank
 
 TOP_K = {
     **picked(REID, "cmc", "cmc_count", "mean_ap", "mean_inp", "rank_k_mean_ap", "precision_at_k"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xarray as xr
@@ -22,9 +22,11 @@ from bioeval.results.support import (
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.cells import cell_exponent, joint_exponent
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.kept_points import Bounds, bounds_of_counts, points_of_kept
 from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.thresholds import DEFAULT_COUNT, default_grid, to_user, with_infinities
+
+if TYPE_CHECKING:
+    from bioeval.tallies.kept_points import Bounds
 
 # Variables that need every impostor score; absent with auc=False.
 _OPTIMA = tuple(name for scalar in OPTIMA for name in (scalar.name, scalar.threshold))
@@ -98,6 +100,8 @@ def _points_of(tally: VerificationTally) -> tuple[VerificationPoints | None, Bou
     """Return the operating points that are known, and bounds of the others."""
     if tally.points is not None:
         return tally.points, {}
+    from bioeval.tallies.kept_points import bounds_of_counts, points_of_kept
+
     return points_of_kept(tally) if tally.kept is not None else (None, bounds_of_counts(tally))
 
 

@@ -21,7 +21,7 @@ from bioeval.stats.options import (
     check_confidence,
 )
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
-from bioeval.tallies.pair_counts import listed_tables
+from bioeval.tallies.by_subject import listed_tables
 
 
 def mansfield_wayman(errors: Any, attempts: Any, confidence: float = CONFIDENCE) -> Interval:

@@ -16,8 +16,7 @@ from bioeval.stats.bootstrap import rate_limits, sample_of
 from bioeval.stats.interval_variables import by_subject, few_people
 from bioeval.stats.options import IntervalOptions, check_confidence
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.pair_counts import PairCounts
+from bioeval.tallies.by_subject import PairCounts, SubjectAttempts
 
 
 @dataclass(frozen=True)

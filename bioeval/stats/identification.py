@@ -24,9 +24,9 @@ from bioeval.stats.resampling import linear_forms, ratio
 from bioeval.stats.subject_means import ROOM, SubjectMeans, subject_columns
 from bioeval.stats.verification import CHOSEN, equal_error
 from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.identification_job import rank_weights
 from bioeval.tallies.left_out import LeftOut
 from bioeval.tallies.thresholds import to_internal
-from bioeval.tallies.tie_policies import rank_weights
 
 #: Open-set ranks that have intervals.
 RANKS = 10

@@ -23,9 +23,9 @@ from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import weight_columns
 from bioeval.stats.subject_means import ROOM
 from bioeval.tallies.counts import IdentificationTally
+from bioeval.tallies.identification_job import place_weights, rank_weights
 from bioeval.tallies.left_out import LeftOut
 from bioeval.tallies.points import allowed_errors
-from bioeval.tallies.tie_policies import place_weights, rank_weights
 
 #: With fewer people, those who are left are no gallery.
 FEWEST = 3

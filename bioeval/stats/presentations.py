@@ -13,7 +13,7 @@ from bioeval.scores.species import BONA_FIDE
 from bioeval.stats.bootstrap import confidence_limits, open_limits, rate_limits, sample_of
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import ratio, weight_columns
-from bioeval.tallies.presentations import Presentations
+from bioeval.tallies.attacks import Presentations
 
 # Thresholds whose replicates are computed at once.
 _AT_ONCE = 256

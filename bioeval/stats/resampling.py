@@ -18,7 +18,7 @@ import scipy
 from bioeval.base.random import Stream
 from bioeval.kernels.weigh_pairs import sort_by_layer, weigh_pairs, weigh_shares
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.pair_counts import PairCounts
+from bioeval.tallies.by_subject import PairCounts
 
 # Columns of weights that are weighed at once, at most.
 _TILE = 256

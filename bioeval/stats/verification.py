@@ -31,9 +31,8 @@ from bioeval.stats.interval_variables import (
 )
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
-from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.by_subject import PairCounts, SubjectAttempts
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.pair_counts import PairCounts
 from bioeval.tallies.thresholds import to_internal
 
 if TYPE_CHECKING:

@@ -20,12 +20,11 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, require_choi
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, Progress
 from bioeval.scores.enrolment_times import as_times, missing
-from bioeval.tallies.by_fold.partition import Subset
-from bioeval.tallies.by_fold.sweep import FoldSweep
-from bioeval.tallies.by_fold.thresholds import judge_folds
+from bioeval.tallies.by_fold import FoldSweep, Subset
 from bioeval.tallies.counters import gather, guide_to
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.judged import judge_folds
 from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import Rule
@@ -234,11 +233,11 @@ def attempts_over_time(
     jobs: list[Any] = [job]
     if counting.rank_unit is not None:
         unit = counting.rank_unit
-        jobs.append(IdentificationJob(reader.scores, reader, rank_unit=unit, fusion=fusion))
+        jobs.append(IdentificationJob(reader, rank_unit=unit, fusion=fusion))
     if given is None:
         threshold, attempts, accepts = _by_rule(reader, codes, bins, counting, tuple(jobs))
     else:
-        run_jobs(reader.scores, reader, jobs, progress)
+        run_jobs(reader, jobs, progress)
         threshold, inside = given, codes >= 0
         accepts, others = (
             np.bincount(codes[inside], job.impostors[inside, k], minlength=bins).astype(np.int64)
@@ -264,7 +263,7 @@ def _by_rule(
     if engine() is None:
         reader.jobs = jobs
     else:
-        run_jobs(reader.scores, reader, jobs)
+        run_jobs(reader, jobs)
     parts = [(Subset(everything, inside=False), Subset(b, inside=False)) for b in range(bins)]
     judged = judge_folds(sweep, counting.rule, [parts])[0]
     reader.note_failure_codes()

@@ -12,15 +12,83 @@ from itertools import chain
 
 import numba
 import numpy as np
+import scipy
 
 from bioeval.kernels import count, log_odds
+from bioeval.kernels.hull import lower_hull
 from bioeval.scores.blocks import BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.counters import ThresholdCounter, guide_to
-from bioeval.tallies.isotonic import Pooled
 from bioeval.tallies.threshold_search import distinct
 from bioeval.tallies.verification_job import VerificationJob
+
+LOG2 = float(np.log(2.0))
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Blocks of scores of equal posterior, from strict to loose.
+
+    Attributes
+    ----------
+    edges : float64 array, shape (b - 1,)
+        The last genuine distance before each block but the first: where that one ends.
+    genuine, impostor : int64 arrays, shape (b,)
+        Attempts in each block.
+    """
+
+    edges: np.ndarray
+    genuine: np.ndarray
+    impostor: np.ndarray
+
+    @classmethod
+    def of_points(
+        cls, distances: np.ndarray, fa: np.ndarray, fr: np.ndarray, attempts: tuple[int, int]
+    ) -> Pooled:
+        """Pool the points at the distinct genuine distances; `attempts` are numbers by class."""
+        genuine, impostor = attempts
+        x, y, at = (
+            np.concatenate([[first], values, [last]]).astype(np.float64)
+            for first, values, last in (
+                (0, fa, impostor), (genuine, fr, 0), (-np.inf, distances, np.inf),
+            )
+        )  # fmt: skip
+        chosen = np.empty(len(x), dtype=np.int64)
+        corners = chosen[: lower_hull(x, y, chosen)]
+        # The hull leaves out the ends of the ROC where they are on an edge along an axis.
+        corners = np.unique(np.concatenate([[0], corners, [len(x) - 1]]))
+        x, y, at = x[corners], y[corners], at[corners]
+        there = np.append(True, (np.diff(x) > 0) | (np.diff(y) < 0))
+        x, y, at = x[there].astype(np.int64), y[there].astype(np.int64), at[there]
+        return cls(at[1:-1], -np.diff(y), np.diff(x))
+
+    @property
+    def rates(self) -> tuple[np.ndarray, np.ndarray]:
+        """The proportions of both classes in each block."""
+        return self.genuine / self.genuine.sum(), self.impostor / self.impostor.sum()
+
+    @property
+    def llr(self) -> np.ndarray:
+        """The log-likelihood ratio of each block, decreasing; inf or -inf for one class alone."""
+        with np.errstate(divide="ignore"):
+            genuine, impostor = map(np.log, self.rates)
+        return genuine - impostor
+
+    def cross_entropy(self, log_odds: np.ndarray) -> np.ndarray:
+        """Return the smallest empirical cross-entropy, in bits, at prior log odds."""
+        prior = scipy.special.expit(log_odds)[:, None]
+        genuine, impostor = self.rates
+        g, i = prior * genuine, (1 - prior) * impostor
+        # A block holds g of one class and i of the other: its cost is the entropy of that mixture.
+        xlogy = scipy.special.xlogy
+        return (xlogy(g + i, g + i) - xlogy(g, g) - xlogy(i, i)).sum(axis=1) / LOG2
+
+    def least_cost(self, weight_frr: np.ndarray, weight_far: np.ndarray) -> np.ndarray:
+        """Return the least of ``weight_frr FRR + weight_far FAR`` over all thresholds."""
+        genuine, impostor = (np.append(0, np.cumsum(rates)) for rates in self.rates)
+        cost = np.multiply.outer(weight_frr, 1 - genuine) + np.multiply.outer(weight_far, impostor)
+        return cost.min(axis=1)
 
 
 @dataclass(frozen=True)
@@ -82,7 +150,7 @@ def count_for_calibration(
     With `laplace` a genuine and an impostor attempt are added at either infinity before pooling.
     """
     reader = BlockReader(scores)
-    job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
+    job = VerificationJob(reader, templates=templates, fusion=fusion)
     with threads_for(scores):
         found: list[np.ndarray] = []
         for own, _ in job.attempts(reader):
@@ -93,7 +161,7 @@ def count_for_calibration(
         thresholds = np.unique(np.concatenate([[-np.inf, np.inf], distances, extra]))
         counter = ThresholdCounter(thresholds)
         sums = np.zeros(0 if shifts is None else len(shifts))
-        for block in job.sweep(reader):
+        for block in job.sweep():
             counter.add(*block)
             if shifts is not None:
                 sums += _losses(block, -1.0, shifts)
@@ -149,6 +217,6 @@ def _ranges(
     shape = (numba.get_num_threads(), len(edges) + 1)
     low, high = np.full(shape, np.inf), np.full(shape, -np.inf)
     none = np.zeros(1, dtype=np.int64)
-    for block in chain(job.sweep(reader), [(genuine[None], none, none)]):
+    for block in chain(job.sweep(), [(genuine[None], none, none)]):
         count.ranges_between(*block, edges, *guide_to(edges), low, high)
     return low.min(axis=0), high.max(axis=0)

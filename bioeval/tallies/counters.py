@@ -1,20 +1,22 @@
-"""Counters of impostor scores: in cells, and between given thresholds."""
+"""Counters of impostor scores: in cells, between given thresholds, and in cells with thresholds."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any
 
 import numba
 import numpy as np
 
 from bioeval.kernels import count as kernel
+from bioeval.kernels.sweep_arguments import CellTables
 from bioeval.scores.blocks import Block, BlockReader
-from bioeval.tallies.block_work import counts_of
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import CellCounts, ThresholdCounts
-from bioeval.tallies.parts import Extent, merged
+from bioeval.tallies.parts import Extent, counts_of, merged
+from bioeval.tallies.threshold_search import distinct
 
 #: The smallest and the largest finite score, and whether -inf and +inf occur.
 Found = tuple[float, float, bool, bool]
@@ -183,3 +185,97 @@ def guide_to(thresholds: np.ndarray) -> tuple[float, float, np.ndarray]:
 def _tables(width: int) -> np.ndarray:
     """Return empty tables, one for each thread."""
     return np.zeros((numba.get_num_threads(), width), dtype=np.int64)
+
+
+# Cells are made narrower by at most this many bits, until so few scores are in cells with marks.
+FINER, MARKED_SHARE = 5, 0.09
+
+
+@dataclass(frozen=True)
+class HistogramWithThresholds:
+    """Cells with marks (thresholds) in some of them.
+
+    Attributes
+    ----------
+    grid : CellGrid
+        The cells that are counted for.
+    narrow : CellGrid
+        The cells in which scores are found: the same, or narrower ones.
+    marks : array
+        Increasing, of the dtype of the scores.
+    places : int64 array
+        The narrow cell of each mark.
+    cells : int64 array
+        The narrow cells that hold marks, increasing.
+    """
+
+    grid: CellGrid
+    narrow: CellGrid
+    marks: np.ndarray
+    places: np.ndarray
+    cells: np.ndarray
+
+    @classmethod
+    def at(
+        cls, counted: CellCounts, grid: CellGrid, marks: np.ndarray, bits: int = 0
+    ) -> HistogramWithThresholds:
+        """Mark cells that are exact in the dtype of the marks, as narrow as needed.
+
+        `counted` says about where the scores are; the cells are narrower by `bits` anyway.
+        """
+        narrow, places = grid, _cells_of_marks(grid, marks)
+        while (done := grid.exponent - narrow.exponent) < max(FINER, bits):
+            if done >= bits and _marked_share(counted, narrow, places) <= MARKED_SHARE:
+                break
+            finer = narrow.narrower(1)
+            if not finer.exact_in(marks.dtype):
+                break
+            narrow, places = finer, _cells_of_marks(finer, marks)
+        return cls(grid, narrow, marks, places, distinct(places))
+
+    @cached_property
+    def _ends(self) -> np.ndarray:
+        """Cumulative number of marks up to the end of each cell."""
+        return np.cumsum(np.bincount(self.places, minlength=self.narrow.count))[self.cells]
+
+    def tables(self, chunks: int) -> CellTables:
+        """Return empty tables for the kernel."""
+        dtype = self.marks.dtype
+        ends = self._ends
+        cells = np.zeros((chunks, self.narrow.count), dtype=np.int32)
+        slots = np.concatenate([[0], ends[:-1]])[: len(ends)] + np.arange(len(self.cells))
+        cells[:, self.cells] = ~slots
+        marks = np.zeros((chunks, len(self.marks) + len(ends), 2), dtype=dtype)
+        marks[..., 0] = np.insert(self.marks, ends, np.inf)
+        return CellTables(
+            self.narrow.window(dtype), cells, marks=marks, at_most=marks.view(f"i{dtype.itemsize}")
+        )
+
+    def counted(self, tables: CellTables) -> tuple[np.ndarray, np.ndarray]:
+        """Return the counts of the narrow cells and of scores up to each mark, over all chunks."""
+        cells = tables.cells.sum(axis=0, dtype=np.int64)
+        within = np.cumsum(tables.at_most[..., 1].sum(axis=0, dtype=np.int64))
+        if len(self.cells):
+            guards = self._ends + np.arange(len(self.cells))
+            cells[self.cells] = 0
+            below = np.cumsum(cells)
+            cells[self.cells] = np.diff(within[guards], prepend=0)
+            within = np.delete(within, guards) + below[self.places]
+        return cells, within
+
+
+def _cells_of_marks(grid: CellGrid, marks: np.ndarray) -> np.ndarray:
+    """Return the cell of each mark; marks beyond the cells go to the outermost ones."""
+    places = grid.places_of(marks.astype(np.float64))
+    return np.clip(places, 0, grid.count - 1).astype(np.int64)
+
+
+def _marked_share(counted: CellCounts, grid: CellGrid, places: np.ndarray) -> float:
+    """Return about which proportion of the scores is in marked cells, if evenly spread."""
+    if not len(places) or not len(counted.counts):
+        return 0.0
+    marked = distinct(places)
+    bits = counted.exponent - grid.exponent
+    cell = (-((-(marked + grid.first)) >> bits)) - counted.first
+    inside = cell[(cell >= 0) & (cell < len(counted.counts))]
+    return float(counted.counts[inside].sum() / (counted.counts.sum() << bits))

@@ -15,7 +15,7 @@ import numpy as np
 from bioeval.base.errors import DataError, MergeError, ProtocolError
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.counts import IdentificationTally, VerificationTally, require_alike
-from bioeval.tallies.tie_policies import rank_weights
+from bioeval.tallies.identification_job import rank_weights
 
 # The rows of `within`: probes by the nearest template of others, the enrolled and the unenrolled;
 # of anyone, of the enrolled; of their own subject; and of anyone, of the unenrolled.

@@ -1,4 +1,4 @@
-"""Identification: from blocks of scores to the ranks of each probe's best mate."""
+"""Identification: from blocks of scores to the ranks of best mates, under the tie policies."""
 
 from __future__ import annotations
 
@@ -6,44 +6,100 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import scipy
 
-from bioeval.base.errors import ProtocolError, require_choice
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.kernels import ranks as kernel
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.scores.blocks import Block, BlockReader, require_subjects
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import are_pairs
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.parts import ConcatenatedRows
+from bioeval.tallies.parts import (
+    empty_facts,
+    facts_of_rows,
+    include_facts,
+    joined_facts,
+)
 
 if TYPE_CHECKING:
     from bioeval.tallies.left_out import LeftOut
 
-RANK_UNITS = ("template", "subject")
+TIES = ("pessimistic", "optimistic", "stable", "expected")
 
 
-def empty_facts(probes: int) -> RankFacts:
-    """Return arrays of zeros for the facts of some probes."""
-    floats = ("mate", "other")
-    return RankFacts(
-        *(np.zeros(probes, float if x in floats else np.int64) for x in RankFacts._fields)
+# Ranks up to this many may extend beyond the end of the gallery, so that the curves of several
+# galleries have the same length.
+MOST_RANKS = 10_000
+
+
+def check_max_rank(max_rank: int | None, gallery: int | None = None) -> None:
+    """Raise :class:`DataError` unless `max_rank` is None or a number of ranks.
+
+    `gallery` is the number of templates in the gallery, far beyond which there are no ranks.
+    """
+    if max_rank is None:
+        return
+    require_integer("max_rank", max_rank, low=1)
+    if gallery is not None and max_rank > max(gallery, MOST_RANKS):
+        raise DataError(
+            f"{Argument('max_rank')} is {max_rank}; expected at most {max(gallery, MOST_RANKS)}: "
+            f"the gallery has {gallery} templates, and a curve is constant beyond"
+        )
+
+
+def rank_weights(
+    tally: IdentificationTally, chosen: np.ndarray, ties: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (probe, rank, weight) of the best mates of the chosen probes; each must have one.
+
+    Under every policy but ``"expected"`` a probe has one rank, of weight 1. Under
+    ``"expected"``, with ``T`` candidates tied at the best mate's distance of which ``m`` are
+    mates, the first mate is at the ``r``-th of the tied places with probability
+    ``C(T - r, m - 1) / C(T, m)``.
+    """
+    index, ranks, weights = place_weights(
+        tally.closer[chosen],
+        tally.tied[chosen],
+        tally.tied_before[chosen],
+        tally.mates_tied[chosen],
+        ties,
     )
+    return chosen[index], ranks, weights
 
 
-def facts_of_rows(facts: RankFacts, rows: slice) -> RankFacts:
-    """Return views of the facts of some rows."""
-    return RankFacts(*(values[rows] for values in facts))
+def place_weights(
+    closer: np.ndarray, tied: np.ndarray, before: np.ndarray, mates_tied: np.ndarray, ties: str
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (index, rank, weight) of best mates; see :func:`rank_weights`.
+
+    The int64 arrays are, for each: others closer than the best mate, exactly as close, those of
+    them before it in the gallery, and mates exactly as close, itself among them.
+    """
+    require_choice("ties", ties, TIES)
+    every = np.arange(len(closer))
+    if ties != "expected":
+        behind = {"optimistic": np.zeros_like(tied), "pessimistic": tied, "stable": before}[ties]
+        return every, 1 + closer + behind, np.ones(len(closer))
+    times = tied + 1
+    index = np.repeat(every, times)
+    place = np.arange(len(index)) - np.repeat(np.cumsum(times) - times, times) + 1
+    mates = mates_tied[index]
+    total = mates + tied[index]
+    weight = np.exp(_log_binomial(total - place, mates - 1) - _log_binomial(total, mates))
+    weight[total == mates] = 1.0
+    # The weights of a probe add up to 1; rounding in the logarithms is taken out.
+    sums = np.bincount(index, weight, minlength=len(closer))
+    return index, 1 + closer[index] + place - 1, weight / sums[index]
 
 
-def joined_facts(facts: RankFacts, low: int, high: int) -> dict[str, ConcatenatedRows]:
-    """Return the facts of rows ``low:high``, to be joined with those of the next rows."""
-    return {name: ConcatenatedRows.of(values[low:high]) for name, values in facts._asdict().items()}
+def _log_binomial(n: np.ndarray, k: np.ndarray) -> np.ndarray:
+    log_gamma = scipy.special.gammaln
+    return log_gamma(n + 1.0) - log_gamma(k + 1.0) - log_gamma(n - k + 1.0)
 
 
-def include_facts(facts: RankFacts, found: dict[str, ConcatenatedRows]) -> None:
-    """Copy the facts of all rows into arrays."""
-    for name, values in facts._asdict().items():
-        values[:] = found[name].array()
+RANK_UNITS = ("template", "subject")
 
 
 class IdentificationJob:
@@ -56,7 +112,6 @@ class IdentificationJob:
 
     def __init__(
         self,
-        scores: Scores,
         reader: BlockReader,
         *,
         rank_unit: str = "template",
@@ -64,6 +119,7 @@ class IdentificationJob:
     ):
         require_choice("rank_unit", rank_unit, RANK_UNITS)
         parse_fusion(fusion)
+        scores = reader.scores
         if rank_unit == "subject":
             require_subjects(scores, "a rank among subjects")
         elif are_pairs(scores):
@@ -85,6 +141,11 @@ class IdentificationJob:
         )
         #: What leaving each subject out changes, by tie policy, once intervals have needed it.
         self.left_out: dict[str, LeftOut] = {}
+
+    @property
+    def fuses(self) -> bool:
+        """Whether the templates of a subject are fused."""
+        return self.rank_unit == "subject"
 
     def fresh(self) -> Self:
         """Return the same job before it has ranked anything."""

@@ -2,18 +2,24 @@
 
 A point is exact where the kept scores hold it, which is checked: the same bins are needed as by
 the search for points in the scores themselves. Any other point has bounds.
+
+A tally of some probes is a sample of those it may be merged with, whose points are elsewhere. How
+far cannot be known beforehand; so as many scores are kept as may be, in the order of their distance
+from a point, in standard errors of the rates there.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.point_search import add_optima, undefined_points
+from bioeval.tallies.cells import CellGrid
+from bioeval.tallies.counts import KeptScores, VerificationTally
+from bioeval.tallies.point_search import add_optima, require_same, undefined_points
 from bioeval.tallies.points import (
     ErrorCurve,
     VerificationPoints,
@@ -21,8 +27,14 @@ from bioeval.tallies.points import (
     moments_of,
     with_rare_targets,
 )
-from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins, within
+from bioeval.tallies.second_pass import LEAST_TARGETS, PointsWanted, SecondPass, Windows
+from bioeval.tallies.threshold_search import (
+    Attempts,
+    crossing_weight,
+    distinct,
+    optimal_bins,
+    within,
+)
 
 # The least and the largest possible value of a point; arrays at FAR targets and costs.
 Ends = tuple[Any, Any]
@@ -213,3 +225,121 @@ class _Bins:
             found.append([min(reject_all, x.min()) for x in (best, ends)])
         low, high = np.array(found).reshape(-1, 2).T
         return low, high
+
+
+def closest_windows(
+    grid: CellGrid,
+    counts: np.ndarray,
+    genuine: np.ndarray,
+    wanted: PointsWanted,
+    most: float,
+    kept: np.ndarray | None = None,
+) -> tuple[Windows, float]:
+    """Return windows of the cells closest to the points, and the proportion of scores in them.
+
+    `counts`, shape (cells,), are those of impostor scores, of which at most so many are in the
+    windows; `kept` is how many of each cell count for that, by default all.
+    """
+    if not counts.any():
+        return [(-np.inf, np.inf)], 1.0
+    kept = counts if kept is None else kept
+    found = kept == 0
+    distance = np.full(len(counts), np.inf)
+    for each in _distances(grid, counts, genuine, wanted):
+        np.minimum(distance, each, out=distance)
+    for cell in np.argsort(distance, kind="stable"):
+        if 0 < kept[cell] <= most:
+            found[cell] = True
+            most -= kept[cell]
+    ends = grid.boundaries
+    ends[0], ends[-1] = -np.inf, np.inf
+    change = np.flatnonzero(np.diff(found, prepend=False, append=False)).reshape(-1, 2)
+    # A window without scores is of no use.
+    windows = [(float(ends[a]), float(ends[b])) for a, b in change if kept[a:b].any()]
+    return windows, float(kept[found].sum() / counts.sum())
+
+
+def _distances(
+    grid: CellGrid, counts: np.ndarray, genuine: np.ndarray, wanted: PointsWanted
+) -> Iterator[np.ndarray]:
+    """Yield the distance of each cell from each point, in standard errors up to a common factor."""
+    total = counts.sum()
+    ends = np.append(0, np.cumsum(counts)) / total
+    far0, far = ends[:-1], ends[1:]
+    for target in (*LEAST_TARGETS, *wanted.targets.tolist()):
+        yield _outside(far0 - target, far - target) / np.sqrt(target + 1 / total)
+    if not len(genuine):
+        return
+    within = np.searchsorted(genuine, grid.edges, side="right")
+    frr = 1 - within / len(genuine)
+    frr0 = np.append(1.0, frr[:-1])
+    at = min(int(np.argmax(far >= frr)), len(far) - 1)
+    rates = far[at] + frr[at] + 1 / len(genuine)
+    yield _outside(far0 - frr0, far - frr) / np.sqrt(rates)
+    # The farthest genuine score of others may be anywhere: only its own cell.
+    last = far[min(int(np.searchsorted(grid.edges, genuine[-1])), len(far) - 1)]
+    yield _outside(far0 - last, far - last) / np.sqrt(1 / total)
+    weight = crossing_weight(np.append(0.0, far), np.append(1.0, frr))
+    costs = [(p * miss, (1 - p) * accept) for p, miss, accept in wanted.costs.tolist()]
+    for miss, accept in [*costs, (1 - weight, weight)]:
+        best = int(np.argmin(miss * frr + accept * far))
+        more = miss * (frr - frr[best]) + accept * (far0 - far[best])
+        error = miss**2 * (abs(frr - frr[best]) + 1 / len(genuine))
+        error += accept**2 * (abs(far0 - far[best]) + 1 / total)
+        far_off = np.maximum(more, 0) / np.sqrt(error + np.finfo(float).tiny)
+        # No farther than the cells behind, seen from the best one: what is kept is in one piece.
+        yield np.maximum(np.minimum.accumulate(far_off), np.minimum.accumulate(far_off[::-1])[::-1])
+
+
+def _outside(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the distance of 0 from increasing intervals; 0 inside."""
+    return np.maximum(np.maximum(low, -high), 0)
+
+
+def second_pass_near_points(tally: VerificationTally, wanted: PointsWanted) -> SecondPass:
+    """Return a second pass over the scores of a tally that keeps those closest to its points."""
+    cells = tally.impostor
+    found = closest_windows(cells.grid, cells.counts, tally.genuine, wanted, wanted.keep)[0]
+    second_pass = SecondPass(found)
+    grid = cells.grid.with_margin()
+    # The last cells end at the largest float, beyond which there is no grid.
+    if len(cells.counts) and np.isfinite(grid.boundaries).all():
+        second_pass.keep_cells(grid)
+    return second_pass
+
+
+def kept_of(
+    second_pass: SecondPass, tally: VerificationTally, wanted: PointsWanted, *, rare: bool
+) -> KeptScores:
+    """Return the scores of a tally that a second pass kept, in windows between its cells."""
+    cells = tally.impostor
+    ends = cells.grid.boundaries
+    below = np.append(0, np.cumsum(cells.counts)) + cells.negative_infinite
+    places = [
+        (np.searchsorted(ends, low), np.searchsorted(ends, high, side="right") - 1)
+        for low, high in second_pass.windows
+    ]
+    if len(cells.counts):
+        places = [(a, b) for a, b in places if a < b]
+    first, last = np.array(places, dtype=np.int64).reshape(-1, 2).T
+    # The tally counted nothing finite outside of its cells.
+    lows = np.where(first == 0, -np.inf, ends[first])
+    highs = np.where(last == len(ends) - 1, np.inf, ends[last])
+    scores = second_pass.within(list(zip(lows.tolist(), highs.tolist(), strict=True)))
+    scores = scores[np.isfinite(scores)]
+    require_same(len(scores), int((below[last] - below[first]).sum()))
+    return KeptScores(lows, highs, below[first], scores, wanted.targets, wanted.costs, rare)
+
+
+def at_most_kept(tally: VerificationTally, most: int) -> VerificationTally:
+    """Return a tally that keeps at most a number of scores, those closest to its points."""
+    kept, cells = tally.kept, tally.impostor
+    if kept is None or len(kept.scores) <= most:
+        return tally
+    ends = cells.grid.boundaries
+    counts = np.diff(np.searchsorted(kept.scores, ends[1:-1], side="right"), prepend=0)
+    counts = np.append(counts, len(kept.scores) - counts.sum())
+    wanted = PointsWanted(kept.targets, kept.costs, every_score=True)
+    windows, _ = closest_windows(cells.grid, cells.counts, tally.genuine, wanted, most, counts)
+    lows, highs = np.array(windows, dtype=np.float64).reshape(-1, 2).T
+    return replace(tally, kept=kept.within(*kept.common(lows, highs)))

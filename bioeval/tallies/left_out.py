@@ -9,9 +9,8 @@ import numpy as np
 
 from bioeval.kernels.left_out import ByGroup, count_by_group
 from bioeval.scores.blocks import Block, BlockReader
-from bioeval.tallies.block_work import counts_of
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.parts import ConcatenatedRows
+from bioeval.tallies.parts import ConcatenatedRows, counts_of
 
 # Pairs of a probe and a subject before its best mate, at most, which decide the number of ranks.
 ROOM = 1 << 22

@@ -1,23 +1,271 @@
-"""Verification attempts of two systems side by side, and subjects with discordant decisions."""
+"""Verification attempts of two systems side by side, and disjoint units with discordant decisions.
+
+A unit of subjects is one subject, two, or three: that of a genuine attempt and those of an impostor
+attempt. Each is evidence that two systems differ. Where they differ in the scores of `n` subjects
+alone, each unit has one of these, so that at most `n` units are disjoint.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from bioeval.base.engine import engine
 from bioeval.base.progress import report, stage
+from bioeval.base.random import Stream
 from bioeval.base.scalars import OPTIMA
-from bioeval.kernels import paired_bootstrap as kernel
+from bioeval.kernels import order_changes, paired_bootstrap
+from bioeval.kernels.order_changes import OrderedAttempts
+from bioeval.partition.shuffling import permutation
+from bioeval.scores.blocks import BlockReader
+from bioeval.scores.matrix import Scores
+from bioeval.scores.provenance import mates_among
 from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.disjoint_units import OrderChanges, count_units, layers
-from bioeval.tallies.score_order import numbers_by_scores
+
+_SEED = np.random.SeedSequence(0x4F52444552)
+
+# Odd constants of splitmix64 (Steele, Lea and Flood 2014).
+_STEP, _FIRST, _SECOND = (
+    np.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)
+
+
+def numbers_by_scores(
+    members: Sequence[np.ndarray], rows: tuple[np.ndarray, np.ndarray], people: int
+) -> np.ndarray:
+    """Return a number for each subject, 0 to `people` - 1, from two systems' scores alone.
+
+    The numbers do not change where the systems, the rows or the subjects change places. Subjects
+    are sorted by the sums of their rows, equal sums by digests of their rows and of those whom they
+    share them with; random numbers then decide, so that neighbours need not be alike.
+
+    Parameters
+    ----------
+    members : int arrays, each of shape (k,)
+        The subject of each row; the second array of rows between two subjects.
+    rows : pair of int64 arrays, shape (k,)
+        What each system says in each row, as whole numbers that do not depend on its scale.
+    """
+    first, second = sorted(rows, key=summary)
+    size = np.zeros(people, dtype=np.int64)
+    for side in members:
+        np.add.at(size, side, first + second)
+    content = _mixed(first.astype(np.uint64) * _STEP + second.astype(np.uint64))
+    digest = size.astype(np.uint64)
+    before, distinct = 0, len(np.unique(digest))
+    while before < distinct < people:  # until digests of digests tell no more subjects apart
+        known, digest = digest, _mixed(digest)
+        for side, other in zip(members, members[::-1], strict=True):
+            np.add.at(digest, side, _mixed(content + known[other] * _SECOND))
+        before, distinct = distinct, len(np.unique(digest))
+    number = np.empty(people, dtype=np.int64)
+    number[np.lexsort((digest, size))] = permutation(Stream(_SEED, people), people)
+    return number
+
+
+def summary(values: np.ndarray) -> tuple[int, int]:
+    """Return two numbers that distinguish systems, whatever the order of their int64 values."""
+    return int(values.sum()), int(values @ values)
+
+
+def ranks_among(*values: np.ndarray) -> list[np.ndarray]:
+    """Return the ranks of values among the distinct ones of all arrays, from 1; 0 for NaN."""
+    distinct = np.unique(np.concatenate(values))
+    distinct = distinct[~np.isnan(distinct)]
+    return [np.where(np.isnan(x), 0, np.searchsorted(distinct, x) + 1) for x in values]
+
+
+def _mixed(x: np.ndarray) -> np.ndarray:
+    """Return well-mixed bits of integers, equal for equal integers."""
+    x = (x ^ (x >> np.uint64(30))) * _FIRST
+    x = (x ^ (x >> np.uint64(27))) * _SECOND
+    return x ^ (x >> np.uint64(31))
+
+
+def unpaired_attempts(a: Scores, b: Scores) -> int:
+    """Return the number of comparisons that only one of two systems made."""
+    work, chosen = _UnpairedAttempts(a, b), engine()
+    if chosen is None:
+        return work.part(0, a.shape[0])
+    found: int = chosen.count(work, None)
+    return found
+
+
+class _UnpairedAttempts:
+    """Comparisons made by one system only, in blocks of rows that may be read in any order."""
+
+    what = "failures"
+
+    def __init__(self, a: Scores, b: Scores):
+        self.scores, self.beside = a, (b,)
+        self.readers = BlockReader(a), BlockReader(b)
+        self.step = min(reader.rows_per_block() for reader in self.readers)
+
+    def part(self, low: int, high: int) -> int:
+        """Count rows ``low:high``."""
+        alone = 0
+        for first in range(low, high, self.step):
+            last = min(first + self.step, high)
+            blocks = [reader.block(first, last) for reader in self.readers]
+            differ = np.isnan(blocks[0].values) != np.isnan(blocks[1].values)
+            itself = blocks[0].self_position
+            rows = np.nonzero(itself >= 0)[0]
+            differ[rows, itself[rows]] = False
+            alone += int(differ.sum())
+        return alone
+
+
+#: Of this many units and more, it is no longer tried to replace one by two.
+ENOUGH = 16
+
+Search = Callable[[np.ndarray, int], list[np.ndarray]]
+
+
+def count_units(
+    left: np.ndarray, right: np.ndarray, people: int, changes: OrderChanges | None = None
+) -> int:
+    """Return the number of disjoint units of subjects.
+
+    Single subjects come first, then as many pairs of the others as there are, then units of three.
+    Fewer than :data:`ENOUGH` are improved: one unit is replaced by two wherever that is possible.
+
+    Parameters
+    ----------
+    left, right : int arrays, shape (k,)
+        The units of one subject, where both are equal, and of two.
+    changes : OrderChanges, optional
+        Has the units of three.
+    """
+    alive = np.ones(people, dtype=bool)
+    alive[left[left == right]] = False
+    singles = int((~alive).sum())
+    key = np.unique(np.minimum(left, right).astype(np.int64) * people + np.maximum(left, right))
+    pairs = np.stack([key // max(people, 1), key % max(people, 1)])
+
+    def search(some: np.ndarray, most: int) -> list[np.ndarray]:
+        """Return disjoint units of some subjects, and remove their members from these."""
+        one, other = pairs[:, some[pairs].all(axis=0)]
+        mate = mates_among(one, other, people)
+        found = [np.array([i, mate[i]]) for i in np.flatnonzero(mate > np.arange(people))]
+        some[mate >= 0] = False
+        if changes is not None and len(found) < most:
+            found += list(changes.triples(some, most - len(found)))
+        return found
+
+    units = search(alive, people)
+    while singles + len(units) < ENOUGH and _replace_one_by_two(units, alive, search):
+        units += search(alive, people)
+    return singles + len(units)
+
+
+def _replace_one_by_two(units: list[np.ndarray], alive: np.ndarray, search: Search) -> bool:
+    """Replace a unit by two if possible.
+
+    `alive` are the subjects in no unit, among whom there is no other; it is changed.
+    """
+    for k, unit in enumerate(units):
+        for member in unit:
+            free = alive.copy()
+            free[member] = True
+            one = search(free, 1)
+            if one:
+                free[unit[unit != member]] = True
+                two = search(free, 1)
+                if two:
+                    units[k : k + 1] = [*one, *two]
+                    alive[:] = free
+                    return True
+    return False
+
+
+class OrderChanges:
+    """Genuine and impostor attempts that two systems rank in another order.
+
+    Parameters
+    ----------
+    genuine, impostor : pairs of int64 arrays, shape (g,) and (i,)
+        :func:`layers` of each system, of attempts that both made.
+    owner : int array, shape (g,)
+        The subject of each genuine attempt.
+    between : pair of int arrays, shape (i,)
+        The subjects of each impostor attempt.
+    people : int
+
+    Attributes
+    ----------
+    pairs : pair of int64 arrays
+        The subjects of each impostor attempt in another order with a genuine one of theirs.
+    """
+
+    def __init__(
+        self,
+        genuine: tuple[np.ndarray, np.ndarray],
+        owner: np.ndarray,
+        impostor: tuple[np.ndarray, np.ndarray],
+        between: tuple[np.ndarray, np.ndarray],
+        people: int,
+    ):
+        if summary(impostor[1]) < summary(impostor[0]):
+            genuine, impostor = genuine[::-1], impostor[::-1]
+        owner = owner.astype(np.int64)
+        sides = np.minimum(*between).astype(np.int64), np.maximum(*between).astype(np.int64)
+        own = OrderedAttempts(genuine[0], genuine[1], owner, owner)
+        self._own = _chosen(own, np.lexsort((own.second, own.first)))
+        self._others = OrderedAttempts(impostor[0], impostor[1], *sides)
+        by_owner = _chosen(self._own, np.argsort(self._own.left, kind="stable"))
+        near = _marked(by_owner, np.bincount(owner, minlength=people), self._others)
+        self.pairs = sides[0][near], sides[1][near]
+
+    def triples(self, alive: np.ndarray, most: int) -> np.ndarray:
+        """Return disjoint units of three subjects, int64 of shape (found, 3).
+
+        `alive`, bool of shape (people,), is changed: the members of the units are taken out. There
+        are at most `most` units.
+        """
+        own, others = (
+            _chosen(x, np.flatnonzero(alive[x.left] & alive[x.right]))
+            for x in (self._own, self._others)
+        )
+        none = np.zeros(len(others.left), dtype=np.int64)
+        found = _marked(own, np.array([len(own.left)]), others._replace(left=none, right=none))
+        others = _chosen(others, np.flatnonzero(found))
+        others = _chosen(others, np.lexsort(others))
+        units = np.empty((min(most, int(alive.sum()) // 2), 3), dtype=np.int64)
+        return units[: order_changes.take_order_changes(own, others, alive, units)]
+
+
+def _marked(
+    genuine: OrderedAttempts,
+    sizes: np.ndarray,
+    impostor: OrderedAttempts,
+) -> np.ndarray:
+    """Mark impostor attempts that change order with a genuine attempt of a group."""
+    found = np.empty(len(impostor.left), dtype=np.bool_)
+    order_changes.mark_order_changes(genuine, np.append(0, np.cumsum(sizes)), impostor, found)
+    return found
+
+
+def _chosen(attempts: OrderedAttempts, places: np.ndarray) -> OrderedAttempts:
+    return OrderedAttempts(*(np.ascontiguousarray(x[places]) for x in attempts))
+
+
+def layers(values: np.ndarray, genuine: np.ndarray) -> np.ndarray:
+    """Return the places of distances among the distinct genuine ones, in ascending order.
+
+    Layer ``2 j + 1`` is at ``genuine[j]``, and layer ``2 j`` below it; of NaN -1.
+    """
+    below = np.searchsorted(genuine, values)
+    found = 2 * below + (np.append(genuine, np.nan)[below] == values)
+    return np.where(np.isnan(values), -1, found)
+
 
 #: Up to this many attempts, replicates of a comparison are exact.
 EXACT_ATTEMPTS = 1 << 23
 
-# Values of a temporary array, and replicates in one call of the kernel.
+# Values of a temporary array, and replicates in one call of the order_changes.
 _ROOM = 1 << 24
 _COLUMNS = 256
 
@@ -111,13 +359,13 @@ class PairedAttempts:
         for first in range(0, columns, step):
             whole = np.ascontiguousarray(weights[:, first : first + step], dtype=np.float64)
             width = whole.shape[1]
-            found = kernel.ReplicatePoints(
+            found = paired_bootstrap.ReplicatePoints(
                 eer=np.empty(width),
                 frr=np.empty((len(targets), width)),
                 auc=np.empty(width),
                 corners=np.empty((2, corners, width)),
             )
-            kernel.replicate_points(impostor, genuine, whole, targets, found)
+            paired_bootstrap.replicate_points(impostor, genuine, whole, targets, found)
             best = {scalar.name: scalar.over_points(*found.corners) for scalar in OPTIMA}
             parts.append({"eer": found.eer, "frr_at_far": found.frr, "auc": found.auc, **best})
             report(first + width, columns)

@@ -1,4 +1,4 @@
-"""Counts of blocks of rows and their exact sums, in any order of blocks.
+"""Counts of blocks of rows, by the engine that is chosen, and their exact sums in any order.
 
 Counts are a tree of dictionaries. Integers and arrays of integers add; truth values hold together
 if both do; arrays of :class:`ConcatenatedRows` follow each other in the order of the rows; anything
@@ -8,14 +8,17 @@ else merges by its own `merge`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from bioeval.base.engine import engine
 from bioeval.base.errors import MergeError
+from bioeval.kernels.argument_groups import RankFacts
+from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.cells import CELLS
 from bioeval.tallies.counts import CellCounts
 
@@ -181,3 +184,81 @@ def merged_parts(parts: Sequence[RowRangeCounts]) -> RowRangeCounts:
         pairs = [ordered[i : i + 2] for i in range(0, len(ordered), 2)]
         ordered = [reduce(RowRangeCounts.merge, pair) for pair in pairs]
     return ordered[0]
+
+
+def counts_of(
+    what: str,
+    reader: BlockReader,
+    count: Callable[[Iterable[Block]], Any],
+    depends_on: Sequence[np.ndarray] = (),
+) -> Any:
+    """Return the sum over all blocks of the counts of a function.
+
+    Parameters
+    ----------
+    what : str
+        What is counted, in a word or two.
+    reader : BlockReader
+    count : callable
+        Counts some blocks, as :func:`bioeval.tallies.parts.merged` takes it. It changes nothing,
+        and can be sent to another process.
+    depends_on : sequence of array
+        What the counts depend on besides the scores and the options of the evaluation.
+    """
+    chosen = engine()
+    if chosen is None or not reader.of_rows:
+        return count(reader)
+    return chosen.count(BlockWork(what, reader, count, depends_on), None)
+
+
+class InBlocks:
+    """Work over all rows, in the blocks of its `reader`."""
+
+    reader: Any
+
+    @property
+    def step(self) -> int:
+        """Number of rows that are read together."""
+        return self.reader.rows_per_block()
+
+
+class BlockWork(InBlocks):
+    """Counts of a function, over blocks of rows that may be read in any order."""
+
+    def __init__(
+        self,
+        what: str,
+        reader: BlockReader,
+        count: Callable[[Iterable[Block]], Any],
+        depends_on: Sequence[np.ndarray] = (),
+    ):
+        self.what, self.reader, self.scores, self.count = what, reader, reader.scores, count
+        self.depends_on = depends_on
+
+    def part(self, low: int, high: int) -> Any:
+        """Count rows ``low:high``."""
+        return self.count(self.reader.for_rows(low, high).blocks_of(low, high))
+
+
+def empty_facts(probes: int) -> RankFacts:
+    """Return arrays of zeros for the facts of some probes."""
+    floats = ("mate", "other")
+    return RankFacts(
+        *(np.zeros(probes, float if x in floats else np.int64) for x in RankFacts._fields)
+    )
+
+
+def facts_of_rows(facts: RankFacts, rows: slice) -> RankFacts:
+    """Return views of the facts of some rows."""
+    return RankFacts(*(values[rows] for values in facts))
+
+
+def joined_facts(facts: RankFacts, low: int, high: int) -> dict[str, ConcatenatedRows]:
+    """Return the facts of rows ``low:high``, to be joined with those of the next rows."""
+    return {name: ConcatenatedRows.of(values[low:high]) for name, values in facts._asdict().items()}
+
+
+def include_facts(facts: RankFacts, found: dict[str, ConcatenatedRows]) -> None:
+    """Copy the facts of all rows into arrays."""
+    for name, values in facts._asdict().items():
+        values[:] = found[name].array()

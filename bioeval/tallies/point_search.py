@@ -8,21 +8,24 @@ hold is looked for by second passes, where the counts say.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base.engine import computed_by
+from bioeval.base.engine import computed_by, engine
 from bioeval.base.errors import MergeError
 from bioeval.base.memory import at_most
 from bioeval.base.progress import stage
 from bioeval.base.scalars import OPTIMA
 from bioeval.kernels.sweep_arguments import PointTables
+from bioeval.scores.blocks import Block
+from bioeval.scores.matrix import are_pairs
 from bioeval.tallies.cells import rounded_down
 from bioeval.tallies.counters import ImpostorBlock, impostor_scores
 from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.parts import InBlocks
 from bioeval.tallies.points import (
     ErrorCurve,
     Moments,
@@ -33,8 +36,74 @@ from bioeval.tallies.points import (
     moments_of,
 )
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, Windows
-from bioeval.tallies.second_pass_work import ImpostorSweep, take_second_passes
 from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins
+from bioeval.tallies.verification_job import VerificationJob
+
+SecondPasses = Sequence[tuple[VerificationJob, SecondPass]]
+
+
+@dataclass(frozen=True, eq=False)
+class ImpostorSweep:
+    """The impostor scores of a job, to be swept several times."""
+
+    job: VerificationJob
+
+    def __call__(self) -> Iterator[ImpostorBlock]:
+        """Yield the scores."""
+        return self.job.sweep()
+
+
+def take_second_passes(second_passes: SecondPasses) -> None:
+    """Read all impostor scores of some jobs of one reader again, in one sweep."""
+    reader, chosen = second_passes[0][0].reader, engine()
+    if are_pairs(reader.scores):
+        for job, second_pass in second_passes:
+            for impostors in job.sweep():
+                second_pass.add(*impostors)
+    elif chosen is None or not reader.of_rows:
+        # Claims are a line of scores a block, whose sums depend on where blocks end.
+        by_row = all(job.claims is None for job, _ in second_passes)
+        for block in reader.blocks(None, in_place=by_row):
+            _add(second_passes, block)
+    else:
+        work = SecondPassWork(second_passes)
+        work.include(chosen.count(work, None))
+
+
+def _add(second_passes: SecondPasses, block: Block) -> None:
+    for job, second_pass in second_passes:
+        for impostors in job.impostors(block):
+            second_pass.add(*impostors)
+
+
+class SecondPassWork(InBlocks):
+    """Second passes over impostor scores, in blocks of rows that are read in any order."""
+
+    what = "looks"  # in the names of checkpoint files
+
+    def __init__(self, second_passes: SecondPasses):
+        self.second_passes, self.reader = second_passes, second_passes[0][0].reader
+        reader, self.scores = self.reader, self.reader.scores
+        starting = [pair for pair in second_passes if pair[1].starts_with_any]
+        for block in reader.blocks_of(0, reader.scores.shape[0]) if starting else ():
+            _add(starting, block)
+            starting = [pair for pair in starting if pair[1].starts_with_any]
+            if not starting:
+                break
+
+    def part(self, low: int, high: int) -> dict[str, Any]:
+        """Read rows ``low:high``."""
+        reader = self.reader.for_rows(low, high)
+        second_passes = [(job, second_pass.fresh()) for job, second_pass in self.second_passes]
+        for block in reader.blocks_of(low, high):
+            _add(second_passes, block)
+        return {str(i): second_pass.counts() for i, (_, second_pass) in enumerate(second_passes)}
+
+    def include(self, found: dict[str, Any]) -> None:
+        """Include the findings in all rows."""
+        for i, (_, second_pass) in enumerate(self.second_passes):
+            second_pass.include_counts(found[str(i)])
+
 
 # Scores of a bin that are looked for; a bin with more is divided before, and so are all if together
 # they have too many. Scores that divide bins, and windows of one second pass.
@@ -71,7 +140,7 @@ def refine(
 def take_second_pass(sweep: Sweep, second_pass: SecondPass) -> None:
     """Pass over all impostor scores of a sweep."""
     if isinstance(sweep, ImpostorSweep):
-        take_second_passes([(sweep.job, second_pass)], sweep.reader)
+        take_second_passes([(sweep.job, second_pass)])
         return
     for block in sweep():
         second_pass.add(*block)

@@ -11,7 +11,6 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.kernels.row_digests import digest_rows
 from bioeval.scores.blocks import Block, BlockReader
-from bioeval.scores.matrix import Scores
 from bioeval.scores.template_digests import DISTINCT, DigestKey, mixing_keys
 from bioeval.tallies.parts import ConcatenatedRows
 
@@ -36,8 +35,8 @@ class RowDigestJob:
 
     form = "digests"
 
-    def __init__(self, scores: Scores, reader: BlockReader, templates: np.ndarray):
-        self.scores, self.reader = scores, reader
+    def __init__(self, reader: BlockReader, templates: np.ndarray):
+        self.scores, self.reader = reader.scores, reader
         #: The key of each column: a digest of its template.
         self.keys = mixing_keys(templates)
         self._reset()

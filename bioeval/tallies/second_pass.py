@@ -1,7 +1,8 @@
 """Findings of a second pass over the impostor scores about operating points, besides counts.
 
 A second pass reads the impostor scores alone, where the counts say that the points are. A first
-sweep takes its place where a pilot expects the points.
+sweep takes its place where a pilot expects the points, as far as the differences between groups of
+its rows say.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from bioeval.tallies.cells import CELLS, CellGrid, cell_exponent, cell_of, round
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import ConcatenatedRows, KeptRows, NarrowCells
 from bioeval.tallies.points import Moments, moment_scale, moments_of_rows
-from bioeval.tallies.threshold_search import distinct
+from bioeval.tallies.threshold_search import Objective, crossing_weight, distinct, objectives
 
 EVERY_BIT = np.iinfo(np.uint64).max
 
@@ -377,3 +378,105 @@ def scratch_of(dtype: np.dtype, chunks: int, n: int, groups: int) -> Scratch:
         nearest=np.empty((chunks, groups), dtype=dtype),
         mask=np.empty((chunks, n), dtype=np.uint8),
     )
+
+
+# Standard errors of the pilot within which a point is looked for.
+ERRORS = 4.0
+
+# Cells that a window begins and ends between: as much wider may the final cells be.
+ALIGNED = 4
+
+# How many times as far an optimum is looked for, which is flat, and cells with genuine scores that
+# it may be beside: a few scores more are kept, and another pass is seldom needed.
+FLAT, BESIDE = 2.0, 8
+
+# FAR targets that every window of the lowest scores covers.
+LEAST_TARGETS = (0.0, 1e-6, 1e-5)
+
+
+def expected_windows(
+    grid: CellGrid, counts: np.ndarray, genuine: np.ndarray, wanted: PointsWanted, most: float
+) -> tuple[Windows, float]:
+    """Return where operating points are expected, and the proportion of impostor scores there.
+
+    `counts`, shape (groups, cells), are those of a pilot, by groups of its rows: the differences
+    between groups say how far off it may be. At most the proportion `most` is kept, of the points
+    with the fewest scores first.
+    """
+    pilot = Pilot(grid, counts, genuine)
+    before = np.concatenate([[0.0], pilot.far])
+    found = np.zeros(grid.count, dtype=bool)
+    spans = [pilot.aligned(span) for span in pilot.spans(wanted)]
+    for span in sorted(spans, key=lambda span: float(np.diff(before)[span].sum())):
+        if np.diff(before)[found | span].sum() <= most:
+            found |= span
+    change = np.flatnonzero(np.diff(found.astype(np.int8), prepend=0, append=0))
+    ends = grid.boundaries
+    ends[0], ends[-1] = -np.inf, np.inf
+    windows = [(float(ends[a]), float(ends[b])) for a, b in change.reshape(-1, 2)]
+    return windows, float(np.diff(before)[found].sum())
+
+
+class Pilot:
+    """Counts of a pilot by groups of its rows, with the genuine scores."""
+
+    def __init__(self, grid: CellGrid, counts: np.ndarray, genuine: np.ndarray):
+        self.grid, self.groups = grid, len(counts)
+        self.total = counts.sum()
+        self.filled = np.flatnonzero(counts.any(axis=0))
+        self.accepted = np.cumsum(counts, axis=1) / np.maximum(counts.sum(axis=1), 1)[:, None]
+        self.far = np.cumsum(counts.sum(axis=0)) / self.total
+        within = np.searchsorted(genuine, grid.edges, side="right")
+        self.frr = 1 - within / len(genuine)
+        self.held = np.diff(within, prepend=0) > 0
+        self.last = int(np.searchsorted(grid.edges, genuine[-1]))
+
+    def spans(self, wanted: PointsWanted) -> Iterator[np.ndarray]:
+        """Yield the cells in which each point may lie."""
+        error = self.error_of(self.accepted, self.far)
+        for target in (*LEAST_TARGETS, *wanted.targets):
+            yield self.crossing(self.far - target, error)
+        yield self.crossing(self.far - self.frr, error)
+        yield np.arange(len(self.far)) == min(self.last, len(self.far) - 1)
+        if wanted.expected is not None:
+            yield from wanted.expected(self)
+        if wanted.every_score:
+            weight = crossing_weight(np.append(0.0, self.far), np.append(1.0, self.frr))
+            for objective in objectives(wanted.costs, [weight]):
+                yield self.optimum(objective)
+
+    def error_of(self, groups: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """Return the possible error of the mean of the groups, in proportions of the scores."""
+        return ERRORS * np.sqrt(
+            groups.var(axis=0) / (self.groups - 1) + (share + 1 / self.total) / self.total
+        )
+
+    def crossing(self, over: np.ndarray, error: np.ndarray) -> np.ndarray:
+        """Return the cells where increasing numbers may cross 0, down to the scores before."""
+        first = int(np.argmax(over + error >= 0)) if (over + error >= 0).any() else len(over) - 1
+        last = len(over) - 1 - int(np.argmax((over - error <= 0)[::-1]))
+        before = np.searchsorted(self.filled, first) - 1
+        cells = np.arange(len(over))
+        return (cells >= (self.filled[before] if before >= 0 else 0)) & (cells <= last + 1)
+
+    def optimum(self, objective: Objective) -> np.ndarray:
+        """Return the cells of genuine scores in which a function of the rates may be least."""
+        cost = objective(self.far, self.frr)
+        best = int(np.argmin(cost))
+        groups = objective(self.accepted, self.frr)
+        error = FLAT * self.error_of(groups - groups[:, [best]], abs(self.far - self.far[best]))
+        near = objective(np.append(0.0, self.far[:-1]), self.frr) - error <= cost[best]
+        held = near[self.held]
+        found = np.convolve(held, np.ones(2 * BESIDE + 1))[BESIDE : BESIDE + len(held)] > 0
+        span = np.zeros(len(near), dtype=bool)
+        span[self.held] = found
+        return span
+
+    def aligned(self, span: np.ndarray) -> np.ndarray:
+        """Return the cells of a span, widened to whole wider cells."""
+        shift = (self.grid.first - 1) % ALIGNED
+        count = -(-(shift + len(span)) // ALIGNED) * ALIGNED
+        padded = np.zeros(count, dtype=bool)
+        padded[shift : shift + len(span)] = span
+        wide = np.repeat(padded.reshape(-1, ALIGNED).any(axis=1), ALIGNED)
+        return wide[shift : shift + len(span)]

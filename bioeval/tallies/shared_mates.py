@@ -15,14 +15,14 @@ from bioeval.kernels.shared_mates import count_around
 from bioeval.scores.blocks import Block
 from bioeval.tallies.counters import gather
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import (
-    IdentificationJob,
+from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.parts import (
+    ConcatenatedRows,
     empty_facts,
     facts_of_rows,
     include_facts,
     joined_facts,
 )
-from bioeval.tallies.parts import ConcatenatedRows
 from bioeval.tallies.reid_counts import MatchLists
 
 # A place behind all others.

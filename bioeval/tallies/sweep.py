@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
@@ -42,16 +42,22 @@ from bioeval.scores.blocks import (
 )
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.working_memory import give_back, is_mapped, rows_within
-from bioeval.tallies.block_work import InBlocks
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
+from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counts import CellCounts
-from bioeval.tallies.identification_job import IdentificationJob, empty_facts, facts_of_rows
-from bioeval.tallies.kept_windows import closest_windows, expected_windows
-from bioeval.tallies.marked_cells import HistogramWithThresholds
-from bioeval.tallies.parts import ConcatenatedRows
+from bioeval.tallies.parts import ConcatenatedRows, InBlocks, empty_facts, facts_of_rows
 from bioeval.tallies.points import moment_scale
-from bioeval.tallies.second_pass import PointsWanted, SecondPass, Windows, scratch_of
+from bioeval.tallies.second_pass import (
+    PointsWanted,
+    SecondPass,
+    Windows,
+    expected_windows,
+    scratch_of,
+)
 from bioeval.tallies.verification_job import VerificationJob
+
+if TYPE_CHECKING:
+    from bioeval.tallies.identification_job import IdentificationJob
 
 # Scores in one call of the kernel, in memory or read from elsewhere, and rows that are looked at
 # beforehand to place its cells.
@@ -84,25 +90,26 @@ _KEYS: dict[np.dtype, Any] = {np.dtype(np.float32): np.int32, np.dtype(np.float6
 
 
 def run_jobs(
-    scores: Scores, reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
+    reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
 ) -> list[Any]:
     """Run jobs over one sweep of the scores and return their tallies, in order."""
+    scores = reader.scores
     swept = reader.of_rows and sweepable(scores, jobs)
     run = run_sweep if swept else run_blocks
     with threads_for(scores):
         chosen = engine()
-        if chosen is not None and _has_parts(scores, reader, jobs):
-            work = SweepWork(scores, reader, jobs, swept)
+        if chosen is not None and _has_parts(reader, jobs):
+            work = SweepWork(reader, jobs, swept)
             work.include(chosen.count(work, progress))
             return _results(reader, jobs)
-        return run(scores, reader, jobs, progress)
+        return run(reader, jobs, progress)
 
 
 def run_blocks(
-    scores: Scores, reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
+    reader: BlockReader, jobs: Sequence[Any], progress: Progress | None = None
 ) -> list[Any]:
     """Run jobs over the blocks of one sweep and return their tallies, in order."""
-    if are_pairs(scores):
+    if are_pairs(reader.scores):
         for job in jobs:
             job.add_pairs()
     else:
@@ -129,9 +136,10 @@ def sweepable(scores: Scores, jobs: Sequence[Any]) -> bool:
 
 
 def _served(job: Any) -> bool:
-    if job.form == "verification":
-        return job.claims is None and (job.templates == "single" or job.fusion == "min")
-    return job.form == "identification" and (job.rank_unit == "template" or job.fusion == "min")
+    if job.form not in ("verification", "identification"):
+        return False
+    alike = not job.fuses or job.fusion == "min"
+    return alike and (job.form == "identification" or job.claims is None)
 
 
 def _same_thresholds(jobs: Sequence[Any]) -> bool:
@@ -142,12 +150,10 @@ def _same_thresholds(jobs: Sequence[Any]) -> bool:
     return all(np.array_equal(a, b) for a, b in itertools.pairwise(grids))
 
 
-def run_sweep(
-    scores: Scores, reader: BlockReader, jobs: Sequence[Any], progress: Progress | None
-) -> list[Any]:
+def run_sweep(reader: BlockReader, jobs: Sequence[Any], progress: Progress | None) -> list[Any]:
     """Run jobs, all :func:`sweepable`, and return their tallies in order."""
-    sweep = RowSweep(scores, reader, jobs)
-    if sweep.rows_counted(0, scores.shape[0], progress):
+    sweep = RowSweep(reader, jobs)
+    if sweep.rows_counted(0, reader.scores.shape[0], progress):
         _hand_on(sweep.verification, sweep.second_passes)
     return _results(reader, jobs)
 
@@ -166,11 +172,12 @@ class SweepWork(InBlocks):
 
     what = "counts"
 
-    def __init__(self, scores: Scores, reader: BlockReader, jobs: Sequence[Any], swept: bool):
-        self.scores, self.reader, self.jobs, self.swept = scores, reader, jobs, swept
+    def __init__(self, reader: BlockReader, jobs: Sequence[Any], swept: bool):
+        self.scores = scores = reader.scores
+        self.reader, self.jobs, self.swept = reader, jobs, swept
         self.estimate: PilotEstimate | None = None
         if swept:
-            sweep = RowSweep(scores, reader, jobs)
+            sweep = RowSweep(reader, jobs)
             # The sample that places the cells is taken once, not by every block.
             sample = sweep._counted(0, scores.shape[0])
             sweep.pilot = sample if all(len(cells.counts) for cells in sample) else []
@@ -185,7 +192,7 @@ class SweepWork(InBlocks):
         second_passes: list[SecondPass | None] = [None, None]
         complete = True
         if self.estimate is not None:
-            sweep = RowSweep(self.scores, reader, jobs, self.estimate)
+            sweep = RowSweep(reader, jobs, self.estimate)
             complete, second_passes = sweep.rows_counted(low, high), sweep.second_passes
         else:
             for block in reader.blocks_of(low, high):
@@ -212,9 +219,9 @@ class SweepWork(InBlocks):
         _hand_on(by_templates(self.jobs), second_passes)
 
 
-def _has_parts(scores: Scores, reader: BlockReader, jobs: Sequence[Any]) -> bool:
+def _has_parts(reader: BlockReader, jobs: Sequence[Any]) -> bool:
     """Whether counts of blocks of rows can be merged; raise if they would have to be."""
-    rows = reader.of_rows and not are_pairs(scores)
+    rows = reader.of_rows and not are_pairs(reader.scores)
     found = rows and all(hasattr(job, "include_counts") for job in jobs)
     if not found:
         refuse_engine()
@@ -261,13 +268,10 @@ class RowSweep:
     """The arrays that the kernel needs, made once, and the jobs that receive its counts."""
 
     def __init__(
-        self,
-        scores: Scores,
-        reader: BlockReader,
-        jobs: Sequence[Any],
-        estimate: PilotEstimate | None = None,
+        self, reader: BlockReader, jobs: Sequence[Any], estimate: PilotEstimate | None = None
     ):
-        self.scores, self.reader, self.jobs = scores, reader, jobs
+        self.scores = scores = reader.scores
+        self.reader, self.jobs = reader, jobs
         gallery = reader.gallery
         self.dtype = distance_dtype(scores.dtype)
         self.keys = np.iinfo(_KEYS[self.dtype])
@@ -425,6 +429,8 @@ class RowSweep:
                 anyway = max(keep, KEPT_ANYWAY) / every
                 most = min(max(MOST_KEPT, anyway), at_most(MOST_SCORES_KEPT, 32) / every)
                 if keep:  # wider windows, of which the closest are kept
+                    from bioeval.tallies.kept_points import closest_windows
+
                     self.windows[i], self.room[i] = closest_windows(
                         grid, by_group.sum(axis=0), *expected[::-1], most * counts.total
                     )

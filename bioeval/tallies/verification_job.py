@@ -11,12 +11,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from bioeval.base.errors import Argument, DataError, nearest_name, require_choice
+from bioeval.base.errors import require_choice
 from bioeval.base.progress import report
 from bioeval.scores.arrays import GENUINE, IMPOSTOR
 from bioeval.scores.blocks import Block, BlockReader, as_row, require_subjects
-from bioeval.scores.labels import as_labels, plain
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import are_pairs
 from bioeval.scores.provenance import disjoint_among
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counters import (
@@ -55,7 +54,6 @@ class VerificationJob:
 
     def __init__(
         self,
-        scores: Scores,
         reader: BlockReader,
         *,
         templates: str = "single",
@@ -68,6 +66,7 @@ class VerificationJob:
         require_choice("templates", templates, TEMPLATES)
         require_choice("unenrolled_claims", unenrolled_claims, UNENROLLED_CLAIMS)
         parse_fusion(fusion)
+        scores = reader.scores
         require_values(scores, "verification")
         if templates == "multi" or claims is not None:
             require_subjects(scores, "explicit claims" if claims is not None else "multi-template")
@@ -78,8 +77,7 @@ class VerificationJob:
         self.claims_of = "all" if claims is None else "explicit"
         self.skipped = 0
         if claims is not None:
-            claims = self._drawn(claims)
-            self.claims, self.skipped = _parse_claims(scores, reader, claims, unenrolled_claims)
+            self._take_claims(claims, unenrolled_claims)
         self.unenrolled: list[np.ndarray] = []
         self.genuine: list[np.ndarray] = []
         self.cells = CellCounter()
@@ -95,9 +93,9 @@ class VerificationJob:
         elif thresholds is not None:
             self.given = ThresholdCounter(to_internal(thresholds, scores.kind))
 
-    def _drawn(self, claims: Any) -> Any:
-        """Return explicit claims; of drawn claims, those of enrolled probes."""
-        from bioeval.partition.claims import ClaimSampler, DrawnClaims
+    def _take_claims(self, claims: Any, unenrolled: str) -> None:
+        """Take explicit or drawn claims; of the latter, those of probes not enrolled apart."""
+        from bioeval.partition.claims import ClaimSampler, DrawnClaims, parse_claims
 
         if isinstance(claims, ClaimSampler):
             self.claims_of = f"drawn by {claims!r}"
@@ -105,9 +103,14 @@ class VerificationJob:
         if isinstance(claims, DrawnClaims):
             own = claims.enrolled
             others = claims.probe[~own], claims.subject[~own]
-            self.unenrolled_probes, _ = _parse_claims(self.scores, self.reader, others, "raise")
+            self.unenrolled_probes, _ = parse_claims(self.reader, others, "raise")
             claims = claims.probe[own], claims.subject[own]
-        return claims
+        self.claims, self.skipped = parse_claims(self.reader, claims, unenrolled)
+
+    @property
+    def fuses(self) -> bool:
+        """Whether the templates of a subject are fused."""
+        return self.templates == "multi"
 
     @property
     def drawn(self) -> list[np.ndarray]:
@@ -261,13 +264,13 @@ class VerificationJob:
             return [(block.values, block.mate_start, block.mate_stop)]
         return self.of_block(block)[1]
 
-    def sweep(self, reader: BlockReader) -> Iterator[ImpostorBlock]:
+    def sweep(self) -> Iterator[ImpostorBlock]:
         """Yield the impostor scores again, in a separate sweep."""
         if are_pairs(self.scores):
             for _, impostors in self.of_pairs():
                 yield from impostors
             return
-        for block in reader:
+        for block in self.reader:
             yield from self.impostors(block)
 
 
@@ -288,47 +291,3 @@ def _listed(genuine: np.ndarray, impostor: np.ndarray) -> tuple[np.ndarray, list
         return genuine, []
     none = np.zeros(1, dtype=np.int64)
     return genuine, [(np.ascontiguousarray(impostor)[None], none, none)]
-
-
-def _parse_claims(
-    scores: Scores, reader: BlockReader, claims: Any, unenrolled: str
-) -> tuple[tuple[np.ndarray, np.ndarray], int]:
-    """Return explicit claims as (probe, group) sorted by probe, and the number left out."""
-    m = scores.shape[0]
-    if isinstance(claims, tuple) and len(claims) == 2 and not isinstance(claims[0], (str, bytes)):
-        probes, subjects = claims
-        if m == 2 and np.ndim(probes) == 0:
-            probes, subjects = np.arange(m), claims
-    else:
-        probes, subjects = np.arange(m), claims
-    probes = np.asarray(probes)
-    if probes.ndim != 1 or probes.dtype.kind not in "iu":
-        raise DataError(
-            "claims: the probe indices are not whole numbers; expected one claimed subject for "
-            "each probe, or a pair (probe_index, subjects)"
-        )
-    labels = as_labels(subjects, "claims")
-    if len(labels) != len(probes):
-        raise DataError(
-            f"claims has {len(labels)} subjects for {len(probes)} probes; expected one per probe"
-        )
-    wrong = (probes < 0) | (probes >= m)
-    if wrong.any():
-        raise DataError(
-            f"claims name {int(wrong.sum())} probes outside 0..{m - 1}, the first is "
-            f"{int(probes[np.argmax(wrong)])}"
-        )
-    groups = reader.gallery.group_of(scores.codes.codes_of(labels))
-    missing = groups < 0
-    if missing.any() and unenrolled == "raise":
-        i = int(np.argmax(missing))
-        enrolled = [scores.codes.values[x] for x in reader.gallery.subjects[:10_000]]
-        raise DataError(
-            f"{int(missing.sum())} claims are of subjects that are not enrolled, the first is "
-            f"claim {i}: probe {int(probes[i])} claims {plain(labels[i])!r}."
-            f"{nearest_name(labels[i], enrolled)} {Argument('unenrolled_claims', 'skip')} leaves "
-            "them out and counts them"
-        )
-    probes, groups = probes[~missing], groups[~missing]
-    order = np.argsort(probes, kind="stable")
-    return (probes[order].astype(np.int64), groups[order]), int(missing.sum())

@@ -18,7 +18,7 @@ from bioeval.tallies.verification_job import VerificationJob
 
 def by_subject(scores):
     reader = BlockReader(scores)
-    return SubjectAttempts(VerificationJob(scores, reader), reader)
+    return SubjectAttempts(VerificationJob(reader))
 
 
 def pair_up(a, b):

@@ -16,8 +16,7 @@ import bioeval as be
 from bioeval.kernels import gallery_sizes as kernel
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.simulation.closed_forms import GaussianScores
-from bioeval.tallies.random_galleries.sizes import SizeJob, none_drawn
-from bioeval.tallies.random_galleries.unseen_subjects import BetaBinomial
+from bioeval.tallies.gallery_sizes import BetaBinomial, SizeJob, none_drawn
 
 NANS = ("raise", "reject", "exclude")
 

@@ -18,9 +18,14 @@ import bioeval as be
 from bioeval.kernels import rank_chances as kernel
 from bioeval.protocol import load
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies.random_galleries.counts import FixedSums, GalleryJob, GalleryTally, _rules
-from bioeval.tallies.random_galleries.options import Drawn
-from bioeval.tallies.random_galleries.sampled import SampledJob
+from bioeval.tallies.drawn_galleries import Drawn
+from bioeval.tallies.random_galleries import (
+    FixedSums,
+    GalleryJob,
+    GalleryTally,
+    SampledJob,
+    _rules,
+)
 from bioeval.tallies.thresholds import to_internal
 
 COUNTS = ("genuine_attempts", "impostor_attempts")
@@ -557,7 +562,7 @@ def test_tiles_change_nothing(monkeypatch):
     scores = be.simulate(9, (1, 4), within=1.0, random_state=2)
     options = {"gallery": "single", "thresholds": 30}
     whole = be.open_set(scores, **options)
-    monkeypatch.setattr("bioeval.tallies.random_galleries.counts.TILE_CHANCES", 100)
+    monkeypatch.setattr("bioeval.tallies.random_galleries.TILE_CHANCES", 100)
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 50)
     assert be.open_set(scores, **options).equals(whole)
 

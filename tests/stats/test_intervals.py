@@ -35,16 +35,16 @@ def few(method: str = "subject-bootstrap", number: int = 8, seed: int = 3) -> In
 
 def drawn_by(scores, interval, grid, **options):
     reader = BlockReader(scores)
-    job = VerificationJob(scores, reader, **options)
-    (tally,) = run_jobs(scores, reader, [job], None)
+    job = VerificationJob(reader, **options)
+    (tally,) = run_jobs(reader, [job], None)
     tally.points = refine(
         tally,
-        lambda: job.sweep(reader),
+        lambda: job.sweep(),
         PointsWanted(np.array(TARGETS), check_costs(COSTS), every_score=True),
         symmetric=False,
     )
     grid = np.asarray(grid, dtype=float)
-    return replicates(tally, SubjectAttempts(job, reader), grid, interval)
+    return replicates(tally, SubjectAttempts(job), grid, interval)
 
 
 # ------------------------------------------------------------------ by hand

@@ -17,7 +17,7 @@ from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.bootstrap import confidence_limits, open_limits, quantiles, variance
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import QuadraticForms, subject_weights
-from bioeval.tallies.pair_counts import PairCounts, listed_tables
+from bioeval.tallies.by_subject import PairCounts, listed_tables
 
 # ------------------------------------------------------------------ independent attempts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bioeval.tallies.disjoint_units import layers
+from bioeval.tallies.paired import layers
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

@@ -8,10 +8,9 @@ import pytest
 
 import bioeval as be
 from bioeval.scores.embeddings import EmbeddingSource
-from bioeval.tallies import kept_windows as piloting, point_search as search, sweep as sweeping
+from bioeval.tallies import point_search as search, second_pass as piloting, sweep as sweeping
 from bioeval.tallies.cells import CellGrid
-from bioeval.tallies.kept_windows import expected_windows
-from bioeval.tallies.second_pass import PointsWanted, SecondPass
+from bioeval.tallies.second_pass import PointsWanted, SecondPass, expected_windows
 
 TARGETS = (0.0, 0.3, 0.1, 0.01, 0.0001, 1.0)
 COSTS = ((0.5, 1.0, 1.0), (0.01, 10.0, 1.0))

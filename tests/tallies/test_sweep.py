@@ -14,11 +14,11 @@ from bioeval.kernels.sweep import count_impostors
 from bioeval.kernels.sweep_arguments import VerificationTables
 from bioeval.scores import blocks
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies import marked_cells, sweep as sweeping
+from bioeval.tallies import counters, sweep as sweeping
 from bioeval.tallies.cells import CellGrid
+from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.identification_job import IdentificationJob
-from bioeval.tallies.marked_cells import HistogramWithThresholds
 from bioeval.tallies.second_pass import SecondPass, scratch_of
 from bioeval.tallies.sweep import run_blocks
 from bioeval.tallies.verification_job import VerificationJob
@@ -26,10 +26,10 @@ from bioeval.tallies.verification_job import VerificationJob
 
 def jobs_for(scores, reader, thresholds=None):
     return [
-        VerificationJob(scores, reader, thresholds=thresholds),
-        VerificationJob(scores, reader, templates="multi", thresholds=thresholds),
-        IdentificationJob(scores, reader),
-        IdentificationJob(scores, reader, rank_unit="subject"),
+        VerificationJob(reader, thresholds=thresholds),
+        VerificationJob(reader, templates="multi", thresholds=thresholds),
+        IdentificationJob(reader),
+        IdentificationJob(reader, rank_unit="subject"),
     ]
 
 
@@ -182,7 +182,7 @@ def test_gaps_and_other_dtypes_are_swept(name, dtype, kind, monkeypatch):
     jobs = jobs_for(scores, reader)
     for job in (VerificationJob, IdentificationJob):
         monkeypatch.setattr(job, "add", None)  # no general kernel
-    sweeping.run_sweep(scores, reader, jobs, None)
+    sweeping.run_sweep(reader, jobs, None)
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -366,7 +366,7 @@ MARKS = {
 @pytest.mark.parametrize("narrow", [False, True])
 def test_marked_cells_count_both(name, dtype, narrow, monkeypatch):
     """The cells as without marks, and how many scores are at most each mark."""
-    monkeypatch.setattr(marked_cells, "MARKED_SHARE", 0.0 if narrow else 1.0)
+    monkeypatch.setattr(counters, "MARKED_SHARE", 0.0 if narrow else 1.0)
     grid = CellGrid(exponent=-1, first=-3, count=24)
     marks = np.unique(np.array(MARKS[name], dtype=dtype))
     cells = HistogramWithThresholds.at(CellCounts(-1, -2, np.ones(20, dtype=np.int64)), grid, marks)

@@ -33,7 +33,7 @@ from bioeval.tallies.parts import (
     RowRangeCounts,
     TreeSums,
 )
-from bioeval.tallies.random_galleries.counts import FixedSums
+from bioeval.tallies.random_galleries import FixedSums
 
 # Bytes that are read together.
 _PIECE = 1 << 24

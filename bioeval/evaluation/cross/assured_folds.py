@@ -12,7 +12,7 @@ from bioeval.base.random import RandomState
 from bioeval.evaluation.assured import Assured, assured_threshold, check_assurance
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import REPLICATES, IntervalOptions
-from bioeval.tallies.by_fold.thresholds import counted_at
+from bioeval.tallies.judged import counted_at
 from bioeval.tallies.threshold_rules import ChosenThreshold, Rule
 
 #: Rates at the assured threshold, and before their names and counts.

@@ -31,8 +31,7 @@ from bioeval.scores.embeddings import as_embeddings
 from bioeval.scores.labels import as_labels, digest
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.provenance import Provenance, describe
-from bioeval.tallies.calibration_counts import count_for_calibration
-from bioeval.tallies.isotonic import LOG2
+from bioeval.tallies.calibration_counts import LOG2, count_for_calibration
 
 
 class TrainedSystem:

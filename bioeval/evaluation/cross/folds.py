@@ -25,10 +25,11 @@ from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.options import BOOTSTRAPS
-from bioeval.tallies.attack_attempts import attack_attempts
-from bioeval.tallies.by_fold.partition import Subset
-from bioeval.tallies.by_fold.sweep import FoldSweep
-from bioeval.tallies.by_fold.thresholds import (
+from bioeval.tallies.attacks import attack_attempts
+from bioeval.tallies.by_fold import FoldSweep, Subset
+from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.index_sets import IndexSet
+from bioeval.tallies.judged import (
     Judged,
     counted_at,
     judge_all,
@@ -36,8 +37,6 @@ from bioeval.tallies.by_fold.thresholds import (
     judge_listed,
     judge_two,
 )
-from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.index_sets import IndexSet
 from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -234,8 +233,8 @@ def fold_of_pairs(
 def attempts_by_subject(scores: Scores, templates: str, fusion: str) -> SubjectAttempts:
     """Return the verification attempts of some scores, by subject."""
     reader = BlockReader(scores)
-    job = VerificationJob(scores, reader, templates=templates, fusion=fusion)
-    return SubjectAttempts(job, reader)
+    job = VerificationJob(reader, templates=templates, fusion=fusion)
+    return SubjectAttempts(job)
 
 
 Folds = dict[tuple[int, int], Fold]

@@ -20,10 +20,9 @@ from bioeval.results.open_set import OpenSetPoints, impostor_probes, of_role, ro
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.block_work import counts_of
 from bioeval.tallies.counters import ImpostorBlock, gather
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.identification_job import IdentificationJob, rank_weights
 from bioeval.tallies.index_sets import (
     MOST,
     IdentificationRules,
@@ -32,13 +31,11 @@ from bioeval.tallies.index_sets import (
     SelectionAttempts,
     attempts_of_index_sets,
 )
-from bioeval.tallies.parts import ConcatenatedRows
-from bioeval.tallies.point_search import refine
+from bioeval.tallies.parts import ConcatenatedRows, counts_of
+from bioeval.tallies.point_search import ImpostorSweep, refine
 from bioeval.tallies.second_pass import PointsWanted
-from bioeval.tallies.second_pass_work import ImpostorSweep
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_search import Attempts
-from bioeval.tallies.tie_policies import rank_weights
 from bioeval.tallies.verification_job import VerificationJob
 
 # Cells of a part that is counted with others (of larger ones counting takes most of the time), and
@@ -322,7 +319,7 @@ class FoldSide:
     def _job(self, options: FoldOptions) -> VerificationJob:
         assert self.scores is not None
         return VerificationJob(
-            self.scores, self.reader, templates=options.templates, fusion=options.fusion,
+            self.reader, templates=options.templates, fusion=options.fusion,
             claims=self.claims,
         )  # fmt: skip
 
@@ -340,9 +337,9 @@ class FoldSide:
         assert self.scores is not None
         job = self._job(options)
         wanted = job.wanted = PointsWanted(targets, np.empty((0, 3)), True)
-        (tally,) = run_jobs(self.scores, self.reader, [job])
+        (tally,) = run_jobs(self.reader, [job])
         with threads_for(self.scores):
-            sweep = ImpostorSweep(job, self.reader)
+            sweep = ImpostorSweep(job)
             found = refine(tally, sweep, wanted, symmetric=None, second_pass=job.second_pass)
         points = {"eer": found.equal_error.eer, "auc": found.auc, "frr_at_far": found.frr_at_far}
         return points  # type: ignore[return-value]
@@ -385,14 +382,14 @@ class FoldSide:
         key = rank_unit, fusion
         if key not in self._tallies:
             assert self.scores is not None
-            job = IdentificationJob(self.scores, self.reader, rank_unit=rank_unit, fusion=fusion)
+            job = IdentificationJob(self.reader, rank_unit=rank_unit, fusion=fusion)
             if "_kept" in self.__dict__:
                 with threads_for(self.scores):
                     for block in self._kept:
                         job.add(block)
                 self._tallies[key] = job.result()
             else:
-                (self._tallies[key],) = run_jobs(self.scores, self.reader, [job])
+                (self._tallies[key],) = run_jobs(self.reader, [job])
         return self._tallies[key]
 
     @cached_property

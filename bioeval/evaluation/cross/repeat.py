@@ -37,13 +37,12 @@ from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import check_confidence
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.identification_job import IdentificationJob, check_max_rank
 from bioeval.tallies.index_sets import IndexSet
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
-from bioeval.tallies.tie_policies import check_max_rank
 from bioeval.tallies.verification_job import VerificationJob
 
 BANDS = ("quantile", "normal")
@@ -234,10 +233,10 @@ class _Curves:
     def _verified(self, scores: Scores, thresholds: Any) -> VerificationTally:
         reader = BlockReader(scores)
         job = VerificationJob(
-            scores, reader, templates=self.part.templates, fusion=self.part.fusion,
+            reader, templates=self.part.templates, fusion=self.part.fusion,
             thresholds=thresholds,
         )  # fmt: skip
-        return run_jobs(scores, reader, [job])[0]
+        return run_jobs(reader, [job])[0]
 
     def _whole_grid(self, scores: Scores, count: int | None) -> np.ndarray:
         """Return thresholds over the range of the whole matrix, in the units of the scores."""
@@ -245,8 +244,8 @@ class _Curves:
             grid = to_user(grid_of(self._verified(scores, count)), self.kind)
             return grid[::-1] if larger_is_closer(self.kind) else grid
         reader, part = BlockReader(scores), self.part
-        job = IdentificationJob(scores, reader, rank_unit=part.rank_unit, fusion=part.fusion)
-        (tally,) = run_jobs(scores, reader, [job])
+        job = IdentificationJob(reader, rank_unit=part.rank_unit, fusion=part.fusion)
+        (tally,) = run_jobs(reader, [job])
         whole = open_set_dataset(tally, thresholds=count or 100, max_rank=1)
         return whole["threshold"].values
 

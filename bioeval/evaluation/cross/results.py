@@ -24,7 +24,7 @@ from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.support import support_warnings
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.folds import PooledRates, nadeau_bengio
-from bioeval.tallies.by_fold.thresholds import Judged
+from bioeval.tallies.judged import Judged
 from bioeval.tallies.threshold_rules import NO_RULE
 from bioeval.tallies.thresholds import to_user
 

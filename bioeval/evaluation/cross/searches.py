@@ -19,10 +19,9 @@ from bioeval.stats.options import IntervalOptions
 from bioeval.stats.promise import PeopleMeans
 from bioeval.stats.resampling import subject_weights, weight_columns
 from bioeval.stats.subject_means import SubjectMeans
-from bioeval.tallies.by_fold.thresholds import Judged, judge_listed
-from bioeval.tallies.identification_job import IdentificationJob
+from bioeval.tallies.identification_job import IdentificationJob, rank_weights
+from bioeval.tallies.judged import Judged, judge_listed
 from bioeval.tallies.sweep import run_jobs
-from bioeval.tallies.tie_policies import rank_weights
 
 
 class Searches:
@@ -42,8 +41,8 @@ class Searches:
     def __init__(
         self, scores: Scores, reader: BlockReader, options: FoldOptions, progress: Progress | None
     ):
-        job = IdentificationJob(scores, reader, rank_unit=options.rank_unit, fusion=options.fusion)
-        (tally,) = run_jobs(scores, reader, [job], progress)
+        job = IdentificationJob(reader, rank_unit=options.rank_unit, fusion=options.fusion)
+        (tally,) = run_jobs(reader, [job], progress)
         self.options, self.gallery = options, len(np.unique(scores.codes.gallery))
         self.person = scores.codes.probe
         mated = np.flatnonzero(tally.mates > 0)

@@ -54,8 +54,8 @@ from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.folds import PooledRates
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
-from bioeval.tallies.by_fold.thresholds import Judged
 from bioeval.tallies.by_subject import knows_people
+from bioeval.tallies.judged import Judged
 from bioeval.tallies.points import per_cent
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import Rule, parse_rule

@@ -23,7 +23,7 @@ from bioeval.scores.formats.image_lists import NAME_COLUMNS
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
-from bioeval.tallies.tie_policies import place_weights
+from bioeval.tallies.identification_job import place_weights
 
 ITSELF = "the probe itself: a template is never compared with itself"
 

@@ -24,7 +24,7 @@ from bioeval.protocol.reid import Convention
 from bioeval.results.explanation import Count, TaskExplanation
 from bioeval.scores.blocks import as_distances
 from bioeval.scores.labels import plain
-from bioeval.tallies.reid_lists import Lists, RowReader
+from bioeval.tallies.reid_jobs import Lists, RowReader
 
 OF_CMC = "the list of the CMC"
 OF_AP = "the list of average precision"

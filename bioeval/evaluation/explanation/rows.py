@@ -457,7 +457,7 @@ class RowExplainer:
             return job
         claims = np.array([i]), [self.claim]
         return VerificationJob(
-            self.scores, self.plan.reader, templates=job.templates, fusion=job.fusion, claims=claims
+            self.plan.reader, templates=job.templates, fusion=job.fusion, claims=claims
         )
 
     def _require_verification(self) -> None:
@@ -510,7 +510,7 @@ class RowExplainer:
                 f"protocol {self.card.name} has no verification for a rule to choose on; give "
                 f"{Argument('threshold')} as a number, or eer"
             )
-        (tally,) = run_jobs(self.scores, self.plan.reader, [job])
+        (tally,) = run_jobs(self.plan.reader, [job])
         curves = ("thresholds", "max_rank")
         given = {k: v for k, v in options.items() if k not in curves}
         scalars = open_set_scalars(tally, **given).variables

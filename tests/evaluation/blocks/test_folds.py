@@ -16,9 +16,8 @@ from bioeval.evaluation.blocks.checkpoint import Checkpoint
 from bioeval.evaluation.blocks.engine import BlockEngine
 from bioeval.evaluation.cross import parts
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies.by_fold import sweep, sweep as passes
-from bioeval.tallies.by_fold.partition import DivisionIntoFolds, FoldRowReader
-from bioeval.tallies.by_fold.sweep import FoldPass
+from bioeval.tallies import by_fold as passes, by_fold as sweep
+from bioeval.tallies.by_fold import DivisionIntoFolds, FoldPass, FoldRowReader
 from tests.optional import optional_import
 from tests.shuffled import Shuffled
 

@@ -21,7 +21,7 @@ from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import subject_weights
 from bioeval.tallies import subject_sums
 from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.disjoint_units import unpaired_attempts
+from bioeval.tallies.paired import unpaired_attempts
 from bioeval.tallies.verification_job import VerificationJob
 from tests.shuffled import Shuffled
 
@@ -154,7 +154,7 @@ def test_sums_by_claimed_subject_are_those_of_plain_loops(monkeypatch, rows):
 
 def attempts_of(scores):
     reader = BlockReader(scores)
-    return SubjectAttempts(VerificationJob(scores, reader), reader)
+    return SubjectAttempts(VerificationJob(reader))
 
 
 @pytest.mark.parametrize("system", ["float64", "interleaved", "holes"])

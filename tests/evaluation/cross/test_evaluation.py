@@ -14,7 +14,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.tallies.by_fold import partition, sweep, sweep as passes
+from bioeval.tallies import by_fold as partition, by_fold as passes, by_fold as sweep
 from bioeval.views.tables import plain as as_text
 from bioeval.views.tables.folds import FoldTable
 

@@ -1,4 +1,7 @@
-"""Expected counts over all possible galleries, probe by probe, without sampling."""
+"""Averages over galleries drawn at random: exact sums over all of them, and by sampling.
+
+``docs/exact-galleries.md`` derives the formulas.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,50 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from bioeval.base.errors import MergeError, require_choice
-from bioeval.kernels import rank_chances, within_chances
+from bioeval.base.random import seed_sequence
+from bioeval.kernels import draw as kernel, rank_chances, within_chances
 from bioeval.kernels.argument_groups import GroupedBlock
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.provenance import Provenance
-from bioeval.tallies.counters import guide_to
-from bioeval.tallies.counts import require_alike, require_same_thresholds
+from bioeval.tallies.cells import cell_exponent
+from bioeval.tallies.counters import ImpostorBlock, extent_of, guide_to
+from bioeval.tallies.counts import IdentificationTally, require_alike, require_same_thresholds
+from bioeval.tallies.drawn_galleries import Drawn, require_room
+from bioeval.tallies.identification_job import TIES
 from bioeval.tallies.parts import Extent
-from bioeval.tallies.tie_policies import TIES
+from bioeval.tallies.thresholds import (
+    DEFAULT_COUNT,
+    check_thresholds,
+    default_grid,
+    linear_grid,
+    to_internal,
+    with_infinities,
+)
+
+
+def grid_over(reader: BlockReader, thresholds: Any, count: int = DEFAULT_COUNT) -> np.ndarray:
+    """Return thresholds as increasing distances.
+
+    Given ones, or about `count` (or a given number) from the smallest to the largest finite
+    score, which requires a pass over all scores.
+    """
+    given = check_thresholds(thresholds)
+    if isinstance(given, np.ndarray):
+        return to_internal(given, reader.scores.kind)
+    low, high, negative, positive = extent_of(reader, _others)
+    if given is None:
+        exponent = cell_exponent(low, high) if low <= high else 0
+        grid = default_grid(low, high, exponent, count)
+    else:
+        grid = linear_grid(low, high, given)
+    return with_infinities(grid, negative, positive)
+
+
+def _others(block: Block) -> list[ImpostorBlock]:
+    """Return all comparisons of a block except those of a probe with itself."""
+    position = block.self_position
+    return [(block.values, np.maximum(position, 0), position + 1)]
+
 
 # A chance is a multiple of 2^-60. The last 30 bits are summed separately, so that neither sum
 # overflows before 2^33 chances.
@@ -354,3 +393,67 @@ def _steps(largest: int, size: int) -> np.ndarray:
     steps = np.full(largest + 1, -np.inf)
     steps[left > size] = np.log1p(-size / left[left > size])
     return steps
+
+
+# Facts of each search.
+FACTS = ("mate", "closer", "tied", "tied_before", "other")
+
+
+# Points of a gallery's curves, about.
+CURVES = 5_000
+
+
+class SampledJob:
+    """Draws galleries for each probe, and records the facts of each search in them."""
+
+    form = "sampled galleries"
+
+    def __init__(self, reader: BlockReader, drawn: Drawn):
+        self.reader, self.drawn = reader, drawn
+        shape = (drawn.repeats, reader.scores.shape[0])
+        require_room(drawn.repeats, len(FACTS) * shape[1] + CURVES)
+        self.facts = {
+            name: np.zeros(shape, dtype=float if name in ("mate", "other") else np.int64)
+            for name in FACTS
+        }
+        self.mates = np.zeros(shape[1], dtype=np.int64)
+        self.others = np.zeros(shape[1], dtype=np.int64)
+        self.fewer_mates = 0
+        self.key = seed_sequence(drawn.random_state).generate_state(2, np.uint64)
+
+    def add(self, block: Block) -> None:
+        """Draw for the rows of a block."""
+        rows = slice(block.low, block.low + len(block.values))
+        shape = (self.drawn.repeats, len(block.values))
+        found = {name: np.empty(shape, dtype=self.facts[name].dtype) for name in FACTS}
+        probes = grouped(block, slice(None))
+        self.fewer_mates += fewer_mates(probes, self.reader.enrolled[rows], self.drawn.size)
+        facts = kernel.Facts(**found, mates=self.mates[rows], others=self.others[rows])
+        kernel.draw_facts(
+            probes,
+            self.reader.scores.probe_ids[rows],
+            self.drawn.size,
+            self.key,
+            facts,
+        )
+        for name in FACTS:
+            self.facts[name][:, rows] = found[name]
+
+    def result(self) -> list[IdentificationTally]:
+        """Return the tally of each gallery."""
+        return [self._tally(r) for r in range(self.drawn.repeats)]
+
+    def _tally(self, r: int) -> IdentificationTally:
+        facts = {name: self.facts[name][r] for name in FACTS}
+        return IdentificationTally(
+            about=self.reader.about,
+            rank_unit="subject",
+            fusion="min",
+            enrolled=self.reader.enrolled,
+            mates=self.mates,
+            mates_tied=self.mates,
+            others=self.others,
+            nearest_mate=facts["mate"],
+            nearest_other=facts["other"],
+            **facts,
+        )
