@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from bioeval.base.engine import engine
-from bioeval.kernels import order_changes as kernel
+from bioeval.kernels import disjoint_units as kernel
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import mates_among

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bioeval.kernels.sweep_arguments import CellTables
+from bioeval.kernels.argument_groups import CellTables
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.threshold_search import distinct

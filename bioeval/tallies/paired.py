@@ -9,7 +9,7 @@ import numpy as np
 
 from bioeval.base.progress import report, stage
 from bioeval.base.scalars import OPTIMA
-from bioeval.kernels import paired_bootstrap as kernel
+from bioeval.kernels import bootstrap as kernel
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.disjoint_units import OrderChanges, count_units, layers
 from bioeval.tallies.score_order import numbers_by_scores

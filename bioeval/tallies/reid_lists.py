@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.kernels.argument_groups import ListedGallery, Mates, Queries
-from bioeval.kernels.mate_ranks import rank_mates
+from bioeval.kernels.reid import ListedGallery, Mates, Queries, rank_mates
 from bioeval.protocol.reid import Convention, cameras_of
 from bioeval.scores.aliases import writable_alias
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
