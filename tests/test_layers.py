@@ -39,9 +39,6 @@ KERNEL_LIBRARIES = {"__future__", "collections", "math", "numba", "numpy", "typi
 SHARED_BY_KERNELS = (  # nothing that is compiled into a kernel: named tuples and decorators alone
     "bioeval.kernels.argument_groups",
     "bioeval.kernels.compiled",
-    "bioeval.kernels.few",
-    "bioeval.kernels.parallel_rows",
-    "bioeval.kernels.sweep_arguments",
 )
 
 
@@ -173,15 +170,11 @@ def test_a_kernel_file_stands_alone(path):
     names = {name for _, name in targets(path, path.read_text(encoding="utf-8"))}
     names = {name for name in names if not name.startswith(SHARED_BY_KERNELS)}
     allowed = KERNEL_LIBRARIES
-    if path.stem in ("argument_groups", "sweep_arguments"):
+    if path.stem == "argument_groups":
         allowed = KERNEL_LIBRARIES - {"numba"}
-    elif path.stem == "few":
-        allowed = KERNEL_LIBRARIES | {"functools"}
-    elif path.stem == "parallel_rows":
-        allowed = KERNEL_LIBRARIES | {"concurrent", "contextvars"}
-        allowed |= {"functools", "inspect", "operator", "os"}
     elif path.stem == "compiled":
-        allowed = KERNEL_LIBRARIES | {"atexit", "bioeval", "contextlib", "hashlib", "os"}
+        allowed = KERNEL_LIBRARIES | {"atexit", "bioeval", "concurrent", "contextlib"}
+        allowed |= {"contextvars", "functools", "hashlib", "inspect", "operator", "os"}
         allowed |= {"pathlib", "shutil", "sys", "tempfile", "threading"}
     assert {name.partition(".")[0] for name in names} <= allowed, names
 

@@ -16,8 +16,7 @@ from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.scalars import Name
 from bioeval.base.variables import VERIFICATION, picked
 from bioeval.evaluation.chosen_threshold import chosen_threshold
-from bioeval.kernels.error_discard import count_by_lower
-from bioeval.kernels.folds import FoldRows
+from bioeval.kernels.folds import FoldRows, count_by_lower
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import number, percent, threshold_text

@@ -1,7 +1,7 @@
-"""Named tuples of arguments that several kernel files share; no compiled code.
+"""Named tuples of arguments that several kernel files share, and those of the one-pass kernel.
 
-A field is read by its name inside the kernels, so that a call lists groups and not forty arrays.
-Groups of a single kernel are defined beside it.
+There is no compiled code. A field is read by its name inside the kernels, so that a call lists
+groups and not forty arrays. Other groups of a single kernel are defined beside it.
 """
 
 from __future__ import annotations
@@ -98,82 +98,240 @@ class GroupedBlock(NamedTuple):
     self_position: np.ndarray
 
 
-class Queries(NamedTuple):
-    """A block of queries of re-identification.
+class Matrix(NamedTuple):
+    """The matrix of scores, and the rows of it to count.
 
     Attributes
     ----------
-    values : float array, shape (b, n), C-contiguous
-        Distances to the gallery; NaN = no attempt.
-    own : int64 array, shape (b,)
-        The identity of each query; -1 for none.
-    self_column : int64 array, shape (b,)
-        The column that is the query itself; -1 for none.
-    camera : int64 array, shape (b,)
-    which : int64 array, shape (b,)
-        The list of columns that each query searches.
+    raw : RawRows
+        The rows to count. Their mask is 1 for impostor cells and `genuine` for genuine ones.
+    keys : int array, shape (M, N)
+        The memory of the values as integers of the same width.
+    gaps : bool
+        Whether NaN is no attempt.
+    negated : bool
+        Whether the scores are similarities.
+    infinity : float
+        Infinity in the dtype of `values`.
+    nan : float
+        NaN without a sign in the dtype of `values`.
+    key_mask, key_shift : int
+        The largest integer of the dtype of `keys`, and its number of bits less one.
+    genuine : int
+        The mask of genuine cells; others than these two are refused.
+    strict : bool
+        Whether NaN in a cell that the mask does not leave out is refused.
     """
 
-    values: np.ndarray
-    own: np.ndarray
-    self_column: np.ndarray
-    camera: np.ndarray
-    which: np.ndarray
+    raw: RawRows
+    keys: np.ndarray
+    gaps: bool
+    negated: bool
+    infinity: Any
+    nan: Any
+    key_mask: Any
+    key_shift: Any
+    genuine: Any
+    strict: bool
 
 
-class ListedGallery(NamedTuple):
-    """The gallery of re-identification, and the columns of each list.
+class GalleryColumns(NamedTuple):
+    """The gallery in the order of counting: the templates of a subject side by side.
 
     Attributes
     ----------
-    identity : int64 array, shape (n,)
-        The identity of each column.
-    own_starts, own_columns : int64 arrays
-        Identity ``c`` has the columns ``own_columns[own_starts[c]:own_starts[c + 1]]``,
-        increasing.
-    camera : int64 array, shape (n,)
-    same_camera : bool
-        Whether own templates from the query's camera are removed.
-    run_starts, run_first, run_stop : int64 arrays
-        The columns of list ``l`` are the runs ``run_first[r]:run_stop[r]``, increasing, for ``r``
-        in ``run_starts[l]:run_starts[l + 1]``. Columns on no list are ignored.
+    order, places : uint32 and int64 arrays, shape (n,)
+        Column of the matrix, and place in the gallery, of each position.
+    gathered : bool
+        Whether the columns must be put in order first.
+    starts : int64 array, shape (g + 1,)
+        Group ``g`` has the positions ``starts[g]:starts[g + 1]``; no group is empty.
     """
 
-    identity: np.ndarray
-    own_starts: np.ndarray
-    own_columns: np.ndarray
-    camera: np.ndarray
-    same_camera: bool
-    run_starts: np.ndarray
-    run_first: np.ndarray
-    run_stop: np.ndarray
+    order: np.ndarray
+    places: np.ndarray
+    gathered: bool
+    starts: np.ndarray
 
 
-class Mates(NamedTuple):
-    """The mates of each query, from near to far (equal ones by column); all written but `offsets`.
+class Probes(NamedTuple):
+    """The probe of each row, with its own subject's columns.
 
     Attributes
     ----------
+    own, self_position : int64 arrays, shape (b,)
+        Group of the probe's own subject, and the position of the probe itself; -1 for none.
     offsets : int64 array, shape (b + 1,)
-        Row ``i`` may write places ``offsets[i]:offsets[i + 1]`` of the next five.
-    distance : array of the dtype of the values
-    column, closer, tied, before : int64 arrays
-        Of each mate: its column, the others closer, those exactly as close, and those of the
-        latter in an earlier column.
-    found : int64 array, shape (b,)
-        Usable mates.
-    removed : int64 array, shape (b,)
-        Own templates on the list that are removed.
-    failed : int64 array, shape (b,)
-        Comparisons on the list that are NaN, except with the query itself and removed ones.
+        The genuine scores of row ``i`` are written at ``offsets[i]:offsets[i + 1]``.
     """
 
+    own: np.ndarray
+    self_position: np.ndarray
     offsets: np.ndarray
-    distance: np.ndarray
-    column: np.ndarray
-    closer: np.ndarray
-    tied: np.ndarray
-    before: np.ndarray
-    found: np.ndarray
-    removed: np.ndarray
-    failed: np.ndarray
+
+
+class TaskFlags(NamedTuple):
+    """Choice of counts: verification by templates, by subjects, and ranks among subjects."""
+
+    single: bool
+    multi: bool
+    subject_ranks: bool
+
+
+class CellTables(NamedTuple):
+    """Tables of impostor counts in cells; some cells have marked thresholds.
+
+    Attributes
+    ----------
+    window : CellWindow
+    cells : int32 array, shape (chunks, cells), added to
+        The count of each cell; of a cell with marks, the number of its first slot, inverted.
+    marks : float array, shape (chunks, slots, 2)
+        The marks of each marked cell, increasing, each cell's followed by infinity, are in the
+        first of each two places.
+    at_most : int array, shape (chunks, slots, 2), added to
+        The same memory; the second places have the scores of the cell that are at most a mark and
+        not at most the one before.
+    """
+
+    window: CellWindow
+    cells: np.ndarray
+    marks: np.ndarray
+    at_most: np.ndarray
+
+
+class RankTable(NamedTuple):
+    """Rank of scores among the genuine scores.
+
+    Attributes
+    ----------
+    window : CellWindow
+        Narrow cells, 64 of them a word.
+    bits : uint64 array, shape (words,)
+        The cells of each word that hold a genuine score; all where it is not one score in each
+        cell, with the usual repeats.
+    aside : uint64 array, shape (words,) or (0,)
+        The cells whose scores are put aside, where those are not the same.
+    repeats : int
+        Genuine scores of the same value, in most words.
+    ends : uint32 array, shape (words,)
+        Genuine scores up to the end of each word.
+    places : uint32 array, shape (words + 1,)
+        Distinct genuine scores up to the beginning of each word, and of all.
+    scores : array of the dtype of the scores, shape (u + 1,)
+        The distinct genuine scores, increasing, and infinity.
+    below : uint32 array, shape (u + 2,)
+        Genuine scores below each of them; all, and all.
+    """
+
+    window: CellWindow
+    bits: np.ndarray
+    aside: np.ndarray
+    repeats: int
+    ends: np.ndarray
+    places: np.ndarray
+    scores: np.ndarray
+    below: np.ndarray
+
+
+class PointTables(NamedTuple):
+    """Findings about operating points besides counts; arrays of length 0 where not wanted.
+
+    Attributes
+    ----------
+    flags : uint8 array, shape (cells,)
+        1 for cells whose scores are kept: those in which the scores are counted, but for
+        `shift` bits of their number.
+    frame : CellWindow
+        These cells.
+    lows, highs : float arrays, shape (w,)
+        Scores above the one and at most the other are kept.
+    kept : float array, shape (chunks, room), written
+    filled : int64 array, shape (chunks,), added to
+        Scores kept; -1 where there was not room for all.
+    ranks : RankTable
+    pairs : int64 array, shape (chunks,), added to
+        Twice the pairs of a genuine score and a larger impostor score, equal ones counted once.
+    later : float array, shape (chunks, room), written
+        Scores put aside, whose pairs are not among them; for a table with `aside`.
+    deferred : int64 array, shape (chunks,), added to
+        How many there are; -1 where there was not room for all.
+    scale : float
+        A power of two by which scores are multiplied for their moments.
+    sums : float64 array, shape (chunks, 2, lanes)
+        Room for as many sums side by side, whose order is the same on any processor.
+    moments : float64 array, shape (4, b), written
+        How many scores each row has; one of them, the origin; the sum of the differences from it,
+        so that a mean close to it keeps its digits; and the sum of their squares. Shape (4, 0) for
+        none.
+    """
+
+    flags: np.ndarray
+    shift: Any
+    frame: CellWindow
+    lows: np.ndarray
+    highs: np.ndarray
+    kept: np.ndarray
+    filled: np.ndarray
+    ranks: RankTable
+    pairs: np.ndarray
+    later: np.ndarray
+    deferred: np.ndarray
+    scale: float
+    sums: np.ndarray
+    moments: np.ndarray
+
+
+class VerificationTables(NamedTuple):
+    """Findings about the impostor scores of one task."""
+
+    counts: CellTables
+    points: PointTables
+
+
+class SweepOutput(NamedTuple):
+    """Findings of all tasks.
+
+    Attributes
+    ----------
+    single, multi : VerificationTables
+        Of verification by templates and by subjects.
+    genuine : float array, shape (offsets[b],), written
+        The genuine scores, NaN for the probe itself.
+    facts, subject_facts : RankFacts
+        Ranks among templates, and, where they are wanted, among subjects.
+    refused : int64 array, shape (b,), written
+        Cells whose mask has the other class, or which are NaN and must not be.
+    """
+
+    single: VerificationTables
+    multi: VerificationTables
+    genuine: np.ndarray
+    facts: RankFacts
+    subject_facts: RankFacts
+    refused: np.ndarray
+
+
+class Scratch(NamedTuple):
+    """Memory for one row of each chunk.
+
+    Attributes
+    ----------
+    line, keys : float and int arrays, shape (chunks, n + 1)
+        The same memory.
+    cells : uint32 array, shape (chunks, n)
+    marked : uint32 array, shape (chunks, n + 2)
+        Positions of scores in marked cells.
+    flags : uint32 array, shape (chunks, piece)
+        Which scores of a piece are kept.
+    nearest : float array, shape (chunks, g)
+    mask : uint8 array, shape (chunks, n)
+    """
+
+    line: np.ndarray
+    keys: np.ndarray
+    cells: np.ndarray
+    marked: np.ndarray
+    flags: np.ndarray
+    nearest: np.ndarray
+    mask: np.ndarray

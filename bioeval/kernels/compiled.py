@@ -4,19 +4,29 @@ Numba notices an edit of the file of a loop, but not of what the loop uses from 
 folder therefore has a name of its own for each state of the kernels and of their libraries. It lies
 beside the kernels or, where nothing can be written there, in the cache of the user, so that every
 start of the same kernels finds it. ``NUMBA_CACHE_DIR`` names another folder.
+
+Loops run in parts on Python threads, compiled once as one plain loop: numba's own parallel loops
+take several times as long to compile, and that is most of a first run. Of few numbers NumPy works
+for a loop: compiling it, or loading it, takes longer than its work. Nothing here is compiled into a
+kernel, so that the caches of kernels do not depend on this file.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import contextvars
+import functools
 import hashlib
+import inspect
+import operator
 import os
 import shutil
 import sys
 import tempfile
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -135,6 +145,102 @@ def compiled(function: Callable[..., Any]) -> Any:
             return numba.njit(nogil=True, cache=True)(function)
         finally:
             config.CACHE_DIR = before  # type: ignore[attr-defined]
+
+
+def parallel_rows(over: str) -> Callable[[Callable[..., None]], ParallelRows]:
+    """Compile a function that loops over ``range(begin, end)``, its first two arguments.
+
+    The caller leaves them out: the loop has as many steps as the argument `over`, which may be a
+    field such as ``"block.values"``, has rows. Each step writes to places of its own, so that the
+    result is the same on any number of threads.
+    """
+    return lambda function: ParallelRows(function, over)
+
+
+class ParallelRows:
+    """A loop that runs in as many parts as numba may use threads.
+
+    Attributes
+    ----------
+    loop : the compiled function, of ``begin``, ``end`` and the arguments of a call
+    """
+
+    def __init__(self, function: Callable[..., None], over: str):
+        functools.update_wrapper(self, function)
+        self.loop: Any = compiled(function)
+        name, *field = over.split(".", 1)
+        self._position = list(inspect.signature(function).parameters).index(name) - 2
+        self._field = operator.attrgetter(*field) if field else None
+
+    def __call__(self, *args: Any) -> None:
+        """Run the loop; the calling thread takes the first part."""
+        rows = args[self._position]
+        steps = len(rows if self._field is None else self._field(rows))
+        parts = min(numba.get_num_threads(), steps)
+        if parts <= 1:
+            self.loop(0, steps, *args)
+            return
+        limits = [steps * part // parts for part in range(parts + 1)]
+        others = [
+            _threads().submit(contextvars.copy_context().run, self.loop, begin, end, *args)
+            for begin, end in zip(limits[1:-1], limits[2:], strict=True)
+        ]
+        try:
+            self.loop(0, limits[1], *args)
+        finally:
+            wait(others)  # they write to the arrays of the caller
+        for other in others:
+            other.result()
+
+
+@functools.cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(
+        numba.config.NUMBA_NUM_THREADS,  # type: ignore[attr-defined]
+        thread_name_prefix="bioeval",
+    )
+
+
+if hasattr(os, "register_at_fork"):  # a child process has none of its parent's threads
+    os.register_at_fork(after_in_child=_threads.cache_clear)
+
+
+FEW = 1 << 18  # numbers: the cells of a matrix of 512 x 512
+CALLS = 40  # of a kernel: together NumPy takes about as long as loading it
+
+
+def by_numpy(twin: Callable[..., Any], numbers: Callable[..., int]) -> Callable[[Any], Any]:
+    """Let a NumPy function with the same results work for a kernel that is not at hand.
+
+    It works where there are few `numbers`, of the arguments of a call, until the kernel is
+    compiled, or has been called so often that this pays.
+    """
+    return lambda kernel: FewByNumpy(kernel, twin, numbers)
+
+
+class FewByNumpy:
+    """A kernel, and the NumPy function that works for it on few numbers.
+
+    Attributes
+    ----------
+    kernel : the compiled function
+    twin : the same in NumPy
+    numbers : how many numbers the arguments of a call hold
+    calls : how often the twin has worked
+    """
+
+    def __init__(self, kernel: Any, twin: Callable[..., Any], numbers: Callable[..., int]):
+        functools.update_wrapper(self, kernel)
+        self.kernel, self.twin, self.numbers, self.calls = kernel, twin, numbers, 0
+        self._compiled = getattr(kernel, "loop", kernel)
+
+    def __call__(self, *args: Any) -> Any:
+        """Count by whichever is faster; the results are the same to the last bit."""
+        at_hand = getattr(self._compiled, "signatures", True)  # none where numba is switched off
+        if not at_hand and self.calls < CALLS and self.numbers(*args) <= FEW:
+            self.calls += 1
+            return self.twin(*args)
+        return self.kernel(*args)
 
 
 event.register("numba:compile", Compilations())

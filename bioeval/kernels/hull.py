@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiled import compiled
-from bioeval.kernels.few import by_numpy
+from bioeval.kernels.compiled import by_numpy, compiled
 
 
 @register_jitable

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from bioeval.kernels.compiled import compiled
-from bioeval.kernels.parallel_rows import parallel_rows
+from bioeval.kernels.compiled import compiled, parallel_rows
 
 
 class Frames(NamedTuple):

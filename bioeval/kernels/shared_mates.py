@@ -6,7 +6,7 @@ them, and the counts of all sites add up.
 
 from __future__ import annotations
 
-from bioeval.kernels.parallel_rows import parallel_rows
+from bioeval.kernels.compiled import parallel_rows
 
 
 @parallel_rows("values")

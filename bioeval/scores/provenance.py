@@ -228,7 +228,7 @@ def mates_among(left: np.ndarray, right: np.ndarray, people: int) -> np.ndarray:
     mate = np.full(people, -1, dtype=np.int64)
     # Subjects with few others first: seldom is there more to be gained.
     one, other = pairs[:, np.argsort(degree[pairs].min(axis=0, initial=people))]
-    from bioeval.kernels.matching import match_in_order, match_most
+    from bioeval.kernels.disjoint_units import match_in_order, match_most
 
     match_in_order(one, other, mate)
     if (mate >= 0).sum() < (degree > 0).sum() - 1:

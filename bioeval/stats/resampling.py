@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 
 from bioeval.base.random import Stream
-from bioeval.kernels.weigh_pairs import sort_by_layer, weigh_pairs, weigh_shares
+from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs, weigh_shares
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.by_subject import PairCounts
 

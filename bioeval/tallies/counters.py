@@ -11,7 +11,7 @@ import numba
 import numpy as np
 
 from bioeval.kernels import count as kernel
-from bioeval.kernels.sweep_arguments import CellTables
+from bioeval.kernels.argument_groups import CellTables
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import CellCounts, ThresholdCounts

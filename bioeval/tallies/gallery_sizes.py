@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from bioeval.base.errors import MergeError
-from bioeval.kernels import count as kernel_count, gallery_sizes as kernel
+from bioeval.kernels import count as kernel_count, random_galleries as kernel
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.counters import guide_to
 from bioeval.tallies.counts import IdentificationTally, require_alike, require_same_thresholds

@@ -17,8 +17,8 @@ from bioeval.base.engine import engine
 from bioeval.base.progress import report, stage
 from bioeval.base.random import Stream
 from bioeval.base.scalars import OPTIMA
-from bioeval.kernels import order_changes, paired_bootstrap
-from bioeval.kernels.order_changes import OrderedAttempts
+from bioeval.kernels import bootstrap, disjoint_units
+from bioeval.kernels.disjoint_units import OrderedAttempts
 from bioeval.partition.shuffling import permutation
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores
@@ -234,7 +234,7 @@ class OrderChanges:
         others = _chosen(others, np.flatnonzero(found))
         others = _chosen(others, np.lexsort(others))
         units = np.empty((min(most, int(alive.sum()) // 2), 3), dtype=np.int64)
-        return units[: order_changes.take_order_changes(own, others, alive, units)]
+        return units[: disjoint_units.take_order_changes(own, others, alive, units)]
 
 
 def _marked(
@@ -244,7 +244,7 @@ def _marked(
 ) -> np.ndarray:
     """Mark impostor attempts that change order with a genuine attempt of a group."""
     found = np.empty(len(impostor.left), dtype=np.bool_)
-    order_changes.mark_order_changes(genuine, np.append(0, np.cumsum(sizes)), impostor, found)
+    disjoint_units.mark_order_changes(genuine, np.append(0, np.cumsum(sizes)), impostor, found)
     return found
 
 
@@ -265,7 +265,7 @@ def layers(values: np.ndarray, genuine: np.ndarray) -> np.ndarray:
 #: Up to this many attempts, replicates of a comparison are exact.
 EXACT_ATTEMPTS = 1 << 23
 
-# Values of a temporary array, and replicates in one call of the order_changes.
+# Values of a temporary array, and replicates in one call of the kernel.
 _ROOM = 1 << 24
 _COLUMNS = 256
 
@@ -359,13 +359,13 @@ class PairedAttempts:
         for first in range(0, columns, step):
             whole = np.ascontiguousarray(weights[:, first : first + step], dtype=np.float64)
             width = whole.shape[1]
-            found = paired_bootstrap.ReplicatePoints(
+            found = bootstrap.ReplicatePoints(
                 eer=np.empty(width),
                 frr=np.empty((len(targets), width)),
                 auc=np.empty(width),
                 corners=np.empty((2, corners, width)),
             )
-            paired_bootstrap.replicate_points(impostor, genuine, whole, targets, found)
+            bootstrap.replicate_points(impostor, genuine, whole, targets, found)
             best = {scalar.name: scalar.over_points(*found.corners) for scalar in OPTIMA}
             parts.append({"eer": found.eer, "frr_at_far": found.frr, "auc": found.auc, **best})
             report(first + width, columns)

@@ -19,7 +19,7 @@ from bioeval.base.errors import MergeError
 from bioeval.base.memory import at_most
 from bioeval.base.progress import stage
 from bioeval.base.scalars import OPTIMA
-from bioeval.kernels.sweep_arguments import PointTables
+from bioeval.kernels.argument_groups import PointTables
 from bioeval.scores.blocks import Block
 from bioeval.scores.matrix import are_pairs
 from bioeval.tallies.cells import rounded_down

@@ -15,7 +15,7 @@ import numpy as np
 
 from bioeval.base.errors import MergeError, require_choice
 from bioeval.base.random import seed_sequence
-from bioeval.kernels import draw as kernel, rank_chances, within_chances
+from bioeval.kernels import draw as kernel_draw, random_galleries as kernel
 from bioeval.kernels.argument_groups import GroupedBlock
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.provenance import Provenance
@@ -70,10 +70,10 @@ TINY = 1e-24
 TILE_CHANCES = 1 << 20
 
 POLICY = {
-    "optimistic": rank_chances.OPTIMISTIC,
-    "pessimistic": rank_chances.PESSIMISTIC,
-    "stable": rank_chances.STABLE,
-    "expected": rank_chances.EXPECTED,
+    "optimistic": kernel.OPTIMISTIC,
+    "pessimistic": kernel.PESSIMISTIC,
+    "stable": kernel.STABLE,
+    "expected": kernel.EXPECTED,
 }
 
 # The sums over thresholds, one row each.
@@ -99,7 +99,7 @@ class FixedSums:
 
     def add(self, values: np.ndarray, rows: np.ndarray) -> None:
         """Add each row of `values` to the row of the table that `rows` names; -1 for none."""
-        rank_chances.add_fixed(values, rows, float(2**BITS), SHIFT, self.high, self.low)
+        kernel.add_fixed(values, rows, float(2**BITS), SHIFT, self.high, self.low)
         self._carry()
 
     def merge(self, other: FixedSums) -> FixedSums:
@@ -238,7 +238,7 @@ class GalleryJob:
             tied=FixedSums.zeros(1, 1),
             within=FixedSums.zeros(4, count),
         )
-        self.grid = within_chances.Grid(thresholds, *guide_to(thresholds))
+        self.grid = kernel.Grid(thresholds, *guide_to(thresholds))
         self.rules = _rules(len(reader.gallery.subjects) if ties == "expected" else 0)
         starts = reader.gallery.starts if starts is None else starts
         self.steps = _steps(int(np.diff(starts).max()), size)
@@ -288,14 +288,14 @@ class GalleryJob:
         room: np.ndarray,
     ) -> None:
         first = np.concatenate([[0], np.cumsum(room)])
-        ranks = rank_chances.MateRanks(
+        ranks = kernel.MateRanks(
             first=first,
             distance=np.empty(first[-1]),
             tied=np.empty(first[-1]),
             chance=np.empty((first[-1], self.ranks)),
         )
-        draw = rank_chances.Draw(self.size, POLICY[self.ties], TINY, self.in_order)
-        rank_chances.rank_chances(probes, usable, draw, self.rules, ranks)
+        draw = kernel.Draw(self.size, POLICY[self.ties], TINY, self.in_order)
+        kernel.rank_chances(probes, usable, draw, self.rules, ranks)
         tally, usable = self.tally, ~np.isnan(ranks.distance)
         tally.fewer_mates += fewer_mates(probes, enrolled, self.size)
         bins = np.searchsorted(self.thresholds, ranks.distance)
@@ -311,12 +311,12 @@ class GalleryJob:
 
     def _within(self, probes: GroupedBlock, usable: np.ndarray, enrolled: np.ndarray) -> None:
         shape = (len(usable), len(self.thresholds))
-        chances = within_chances.Chances(
+        chances = kernel.Chances(
             anyone=np.empty(shape),
             oneself=np.empty(shape),
             others=np.empty(len(usable), dtype=np.int64),
         )
-        within_chances.within_chances(probes, usable, self.grid, self.steps, chances)
+        kernel.within_chances(probes, usable, self.grid, self.steps, chances)
         anyone, oneself, others = chances
         tally = self.tally
         tally.impostors_enrolled += int((enrolled & (others > 0)).sum())
@@ -372,7 +372,7 @@ def _tiles(room: np.ndarray, ranks: int, thresholds: int) -> Iterator[tuple[int,
 
 
 @lru_cache(maxsize=8)
-def _rules(subjects: int) -> rank_chances.Rules:
+def _rules(subjects: int) -> kernel.Rules:
     """Return Gauss-Legendre rules on (0, 1) for up to a number of tied subjects."""
     from scipy.special import roots_legendre
 
@@ -384,7 +384,7 @@ def _rules(subjects: int) -> rank_chances.Rules:
     starts = np.concatenate([[0], np.cumsum(sizes)])
     nodes = np.concatenate([(x + 1.0) / 2.0 for x, _ in found])
     weights = np.concatenate([w / w.sum() for _, w in found])
-    return rank_chances.Rules(np.array(sizes), starts, nodes, weights)
+    return kernel.Rules(np.array(sizes), starts, nodes, weights)
 
 
 def _steps(largest: int, size: int) -> np.ndarray:
@@ -428,8 +428,8 @@ class SampledJob:
         found = {name: np.empty(shape, dtype=self.facts[name].dtype) for name in FACTS}
         probes = grouped(block, slice(None))
         self.fewer_mates += fewer_mates(probes, self.reader.enrolled[rows], self.drawn.size)
-        facts = kernel.Facts(**found, mates=self.mates[rows], others=self.others[rows])
-        kernel.draw_facts(
+        facts = kernel_draw.Facts(**found, mates=self.mates[rows], others=self.others[rows])
+        kernel_draw.draw_facts(
             probes,
             self.reader.scores.probe_ids[rows],
             self.drawn.size,

@@ -17,9 +17,8 @@ import numpy as np
 
 from bioeval.base.engine import engine
 from bioeval.base.errors import Argument, DataError
-from bioeval.kernels import identity_ranks, within_threshold
-from bioeval.kernels.argument_groups import ListedGallery, Mates, Queries
-from bioeval.kernels.mate_ranks import rank_mates
+from bioeval.kernels import reid as kernel
+from bioeval.kernels.reid import ListedGallery, Mates, Queries, rank_mates
 from bioeval.protocol.reid import Convention, cameras_of
 from bioeval.scores.aliases import writable_alias
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
@@ -394,7 +393,7 @@ class RetrievalJob(InBlocks):
                     limits = limits or _with_guide(taus, rows.dtype)
                     counts = np.empty((len(rows), len(taus) + 1), dtype=np.int64)
                     groups = self.lists.groups(rule, first, rows)
-                    within_threshold.count_retrieved(*groups, limits, counts)
+                    kernel.count_retrieved(*groups, limits, counts)
                     within.append(counts)
             if progress is not None:
                 progress(first + len(rows), self.scores.shape[0])
@@ -444,14 +443,14 @@ class RetrievalJob(InBlocks):
         given = (*self.lists.groups(self.convention.removed, low, rows), mates)
         if self.convention.cmc == "identity-dedup":
             counts = np.empty((len(rows), 3), dtype=np.int64)
-            identity_ranks.rank_identities(*given, counts)
+            kernel.rank_identities(*given, counts)
             return [counts]
         ties = self.convention.ties
         nodes, weights = np.array([1.0 if ties == "pessimistic" else 0.0]), np.ones(1)
         if ties == "expected":
             nodes, weights = np.polynomial.legendre.leggauss(NODES)
             nodes, weights = (nodes + 1.0) / 2.0, weights / 2.0
-        draws = identity_ranks.Draws(
+        draws = kernel.Draws(
             stable=ties == "stable",
             nodes=nodes,
             weights=weights,
@@ -460,7 +459,7 @@ class RetrievalJob(InBlocks):
             keys=self.scores.probe_ids[low : low + len(rows)],
         )
         at_rank = np.empty((len(rows), self.convention.max_rank))
-        identity_ranks.single_shots(*given, draws, at_rank)
+        kernel.single_shots(*given, draws, at_rank)
         return [at_rank]
 
 
@@ -504,7 +503,7 @@ class GomJob(InBlocks):
                 thresholds = _with_guide(self.raw, rows.dtype)
             counts = np.empty((len(rows), len(self.thresholds) + 1), dtype=np.int64)
             groups = lists.groups(self.rule, first, rows)
-            within_threshold.count_retrieved(*groups, thresholds, counts)
+            kernel.count_retrieved(*groups, thresholds, counts)
             within.append(counts)
             removed.append(found.removed)
             parts.append(matches_of_rows(self, self.rule, first, rows, found))
@@ -714,7 +713,7 @@ def _number(order: np.ndarray) -> np.ndarray:
     return np.where(order < 0, order ^ np.int64(2**63 - 1), order).view(np.float64)
 
 
-def _with_guide(thresholds: np.ndarray, dtype: np.dtype) -> within_threshold.GuidedThresholds:
+def _with_guide(thresholds: np.ndarray, dtype: np.dtype) -> kernel.GuidedThresholds:
     """Return thresholds in the dtype of the distances, with a guide to find them."""
     own = rounded_down(thresholds, dtype)
     finite = own[np.isfinite(own)]
@@ -728,7 +727,7 @@ def _with_guide(thresholds: np.ndarray, dtype: np.dtype) -> within_threshold.Gui
     guide = np.searchsorted(place, np.arange(PLACES))
     steps = int(np.bincount(place).max())
     nan = len(own) + 1
-    return within_threshold.GuidedThresholds(
+    return kernel.GuidedThresholds(
         values=np.append(own, [dtype.type(np.inf)] * 2),
         base=base,
         scale=scale,

@@ -9,7 +9,7 @@ import numpy as np
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.kernels.argument_groups import RawRows
-from bioeval.kernels.row_digests import digest_rows
+from bioeval.kernels.data_scan import digest_rows
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.template_digests import DISTINCT, DigestKey, mixing_keys
 from bioeval.tallies.parts import ConcatenatedRows

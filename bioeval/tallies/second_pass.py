@@ -17,9 +17,8 @@ import numba
 import numpy as np
 
 from bioeval.kernels import count as kernel_count
-from bioeval.kernels.argument_groups import CellWindow
+from bioeval.kernels.argument_groups import CellWindow, PointTables, RankTable, Scratch
 from bioeval.kernels.sweep import second_pass_of_rows
-from bioeval.kernels.sweep_arguments import PointTables, RankTable, Scratch
 from bioeval.tallies.cells import CELLS, CellGrid, cell_exponent, cell_of, rounded_down
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import ConcatenatedRows, KeptRows, NarrowCells

@@ -19,17 +19,18 @@ from bioeval.base.engine import engine, refuse_engine
 from bioeval.base.errors import DataError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import at_most
-from bioeval.kernels.argument_groups import RankFacts, RawRows
-from bioeval.kernels.sweep import sweep_rows
-from bioeval.kernels.sweep_arguments import (
+from bioeval.kernels.argument_groups import (
     GalleryColumns,
     Matrix,
     Probes,
+    RankFacts,
+    RawRows,
     Scratch,
     SweepOutput,
     TaskFlags,
     VerificationTables,
 )
+from bioeval.kernels.sweep import sweep_rows
 from bioeval.scores.aliases import writable_alias
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.blocks import (

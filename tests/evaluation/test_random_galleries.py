@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.kernels import rank_chances as kernel
+from bioeval.kernels import random_galleries as kernel
 from bioeval.protocol import load
 from bioeval.scores.blocks import BlockReader
 from bioeval.tallies.drawn_galleries import Drawn

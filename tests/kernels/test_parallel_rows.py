@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pytest
 
-from bioeval.kernels.parallel_rows import parallel_rows
+from bioeval.kernels.compiled import parallel_rows
 
 
 class Rows(NamedTuple):

@@ -10,8 +10,8 @@ import pytest
 from optional import optional_import
 
 import bioeval as be
+from bioeval.kernels.argument_groups import VerificationTables
 from bioeval.kernels.sweep import count_impostors
-from bioeval.kernels.sweep_arguments import VerificationTables
 from bioeval.scores import blocks
 from bioeval.scores.blocks import BlockReader
 from bioeval.tallies import counters, sweep as sweeping

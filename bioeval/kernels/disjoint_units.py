@@ -1,4 +1,7 @@
-"""Genuine and impostor attempts that two systems rank in another order, and their subjects."""
+"""Disjoint units of subjects: pairs, by maximum matching (Edmonds 1965), and units of three.
+
+Those of three have a genuine and an impostor attempt that two systems rank in another order.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,133 @@ import numpy as np
 from numba.extending import register_jitable
 
 from bioeval.kernels.compiled import compiled
+
+# Marks of a member in a search: not reached, at an even or odd distance from the root, and in an
+# earlier search without success, in whose reach no pair can be gained any more.
+_FREE, _EVEN, _ODD, _DONE = 0, 1, 2, 3
+
+
+@compiled
+def match_in_order(left, right, mate):
+    """Take each pair whose members are not yet in a pair.
+
+    Parameters
+    ----------
+    left, right : int64 arrays, shape (k,)
+        The members of each pair.
+    mate : int64 array, shape (members,), changed
+        The member that each is paired with, or -1.
+    """
+    for k in range(len(left)):
+        if mate[left[k]] < 0 and mate[right[k]] < 0:
+            mate[left[k]], mate[right[k]] = right[k], left[k]
+
+
+@compiled
+def match_most(start, neighbour, mate):
+    """Change the pairs until their number is the largest possible.
+
+    From each member without a mate, look for a path on which pairs and other neighbours alternate
+    and whose end has no mate either; odd circles on the way are shrunk to their base.
+
+    Parameters
+    ----------
+    start : int64 array, shape (members + 1,)
+        The neighbours of member ``i`` are ``neighbour[start[i] : start[i + 1]]``.
+    neighbour : int64 array
+    mate : int64 array, shape (members,), changed
+        As in :func:`match_in_order`.
+    """
+    n = len(mate)
+    mark, seen = np.zeros(n, dtype=np.int8), np.full(n, -1, dtype=np.int64)
+    parent, base = np.full(n, -1, dtype=np.int64), np.arange(n)
+    queue = np.empty(n, dtype=np.int64)
+    step = 0
+    for root in range(n):
+        if mate[root] >= 0 or start[root] == start[root + 1]:
+            continue
+        queue[0], mark[root] = root, _EVEN
+        head, tail, gained = 0, 1, False
+        while head < tail and not gained:
+            v = queue[head]
+            head += 1
+            for k in range(start[v], start[v + 1]):
+                u = neighbour[k]
+                if mark[u] == _ODD or mark[u] == _DONE or _base(base, u) == _base(base, v):
+                    continue
+                if mark[u] == _FREE:
+                    mark[u], parent[u] = _ODD, v
+                    if mate[u] < 0:
+                        _exchange(parent, mate, u)
+                        mark[u] = _FREE
+                        gained = True
+                        break
+                    mark[mate[u]], queue[tail] = _EVEN, mate[u]
+                    tail += 1
+                    continue
+                step += 1
+                common = _meeting(u, v, parent, base, mate, seen, step)
+                for one, other in ((u, v), (v, u)):
+                    tail = _shrink(one, other, common, parent, base, mate, mark, queue, tail)
+        _leave(queue[:tail], mate, mark, parent, base, _FREE if gained else _DONE)
+
+
+@register_jitable
+def _base(base, v):
+    """Return the base of the blossom that a member is in."""
+    while base[v] != v:
+        base[v] = base[base[v]]
+        v = base[v]
+    return v
+
+
+@register_jitable
+def _exchange(parent, mate, u):
+    """Exchange matched and unmatched pairs on the path from `u` back to the root."""
+    while u >= 0:
+        v = parent[u]
+        following = mate[v]
+        mate[u], mate[v] = v, u
+        u = following
+
+
+@register_jitable
+def _meeting(u, v, parent, base, mate, seen, step):
+    """Return the base where the paths of two members to the root meet."""
+    while True:
+        if u >= 0:
+            u = _base(base, u)
+            if seen[u] == step:
+                return u
+            seen[u] = step
+            u = parent[mate[u]] if mate[u] >= 0 else -1
+        u, v = v, u
+
+
+@register_jitable
+def _shrink(u, v, common, parent, base, mate, mark, queue, tail):
+    """Shrink one side of a blossom, from `u` to `common`; return the new end of the queue."""
+    while _base(base, u) != common:
+        parent[u] = v
+        v = mate[u]
+        if mark[v] == _ODD:
+            mark[v], queue[tail] = _EVEN, v
+            tail += 1
+        if base[u] == u:
+            base[u] = common
+        if base[v] == v:
+            base[v] = common
+        u = parent[v]
+    return tail
+
+
+@register_jitable
+def _leave(reached, mate, mark, parent, base, last):
+    """Mark the members that a search has reached (the queue and their mates) with `last`."""
+    for v in reached:
+        for u in (v, mate[v]):
+            if u >= 0:
+                mark[u], parent[u], base[u] = last, -1, u
 
 
 class OrderedAttempts(NamedTuple):

@@ -1,0 +1,669 @@
+"""Re-identification: ranks of mates and of identities, and entries within thresholds, by query.
+
+The mates of a row are gathered and sorted; they are few. The row is then read once: only values
+up to the farthest mate are collected, so that most of a row costs one comparison. Templates of
+the query's own identity are among them and are subtracted again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from bioeval.kernels.compiled import parallel_rows
+
+
+class Queries(NamedTuple):
+    """A block of queries of re-identification.
+
+    Attributes
+    ----------
+    values : float array, shape (b, n), C-contiguous
+        Distances to the gallery; NaN = no attempt.
+    own : int64 array, shape (b,)
+        The identity of each query; -1 for none.
+    self_column : int64 array, shape (b,)
+        The column that is the query itself; -1 for none.
+    camera : int64 array, shape (b,)
+    which : int64 array, shape (b,)
+        The list of columns that each query searches.
+    """
+
+    values: np.ndarray
+    own: np.ndarray
+    self_column: np.ndarray
+    camera: np.ndarray
+    which: np.ndarray
+
+
+class ListedGallery(NamedTuple):
+    """The gallery of re-identification, and the columns of each list.
+
+    Attributes
+    ----------
+    identity : int64 array, shape (n,)
+        The identity of each column.
+    own_starts, own_columns : int64 arrays
+        Identity ``c`` has the columns ``own_columns[own_starts[c]:own_starts[c + 1]]``,
+        increasing.
+    camera : int64 array, shape (n,)
+    same_camera : bool
+        Whether own templates from the query's camera are removed.
+    run_starts, run_first, run_stop : int64 arrays
+        The columns of list ``l`` are the runs ``run_first[r]:run_stop[r]``, increasing, for ``r``
+        in ``run_starts[l]:run_starts[l + 1]``. Columns on no list are ignored.
+    """
+
+    identity: np.ndarray
+    own_starts: np.ndarray
+    own_columns: np.ndarray
+    camera: np.ndarray
+    same_camera: bool
+    run_starts: np.ndarray
+    run_first: np.ndarray
+    run_stop: np.ndarray
+
+
+class Mates(NamedTuple):
+    """The mates of each query, from near to far (equal ones by column); all written but `offsets`.
+
+    Attributes
+    ----------
+    offsets : int64 array, shape (b + 1,)
+        Row ``i`` may write places ``offsets[i]:offsets[i + 1]`` of the next five.
+    distance : array of the dtype of the values
+    column, closer, tied, before : int64 arrays
+        Of each mate: its column, the others closer, those exactly as close, and those of the
+        latter in an earlier column.
+    found : int64 array, shape (b,)
+        Usable mates.
+    removed : int64 array, shape (b,)
+        Own templates on the list that are removed.
+    failed : int64 array, shape (b,)
+        Comparisons on the list that are NaN, except with the query itself and removed ones.
+    """
+
+    offsets: np.ndarray
+    distance: np.ndarray
+    column: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+    found: np.ndarray
+    removed: np.ndarray
+    failed: np.ndarray
+
+
+# Values compared with the farthest mate at a time, before any of them is collected.
+CHUNK = 64
+
+# Up to this many mates, all collected values are compared with each mate; beyond, each value is
+# placed among the sorted mates by bisection.
+FEW = 64
+
+
+@register_jitable
+def _sort_all(distance, columns):
+    """Sort mates by distance, equal ones by column (Shell's sort: no memory, no recursion)."""
+    n = len(distance)
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, n):
+            value = distance[i]
+            column = columns[i]
+            j = i
+            while j >= gap:
+                d = distance[j - gap]
+                if d < value or (d == value and columns[j - gap] < column):
+                    break
+                distance[j] = d
+                columns[j] = columns[j - gap]
+                j -= gap
+            distance[j] = value
+            columns[j] = column
+        gap //= 3
+
+
+@register_jitable
+def _collect(part, last, near, s):
+    """Append the values up to the farthest mate, and NaN, to the `s` values of `near`."""
+    n = len(part)
+    whole = n // CHUNK * CHUNK
+    for a in range(0, whole, CHUNK):
+        piece = part[a : a + CHUNK]
+        hit = np.int32(0)
+        for q in range(CHUNK):
+            hit += np.int32(not (piece[q] > last))
+        if hit > 0:
+            for q in range(CHUNK):
+                near[s] = piece[q]
+                s += np.int64(not (piece[q] > last))
+    for q in range(whole, n):
+        near[s] = part[q]
+        s += np.int64(not (part[q] > last))
+    return s
+
+
+@register_jitable
+def _count_few(near, mates, closer, tied):
+    """Count the values below, and exactly at, each of a few mates."""
+    for t in range(len(mates)):
+        d = mates[t]
+        before = np.int32(0)
+        same = np.int32(0)
+        for q in range(len(near)):
+            before += np.int32(near[q] < d)
+            same += np.int32(near[q] == d)
+        closer[t] = before
+        tied[t] = same
+
+
+@register_jitable
+def _count_many(near, mates, closer, tied):
+    """Count the values below, and exactly at, each of many sorted mates."""
+    k = len(mates)
+    for t in range(k):
+        closer[t] = 0
+        tied[t] = 0
+    for q in range(len(near)):
+        x = near[q]
+        low = 0
+        high = k
+        while low < high:  # the first mate that is farther
+            middle = (low + high) // 2
+            if mates[middle] <= x:
+                low = middle + 1
+            else:
+                high = middle
+        if low < k:
+            closer[low] += 1
+        if low > 0 and mates[low - 1] == x:
+            tied[low - 1] += 1
+    total = np.int64(0)
+    for t in range(k):
+        total += closer[t]
+        closer[t] = total
+    for t in range(k - 2, -1, -1):
+        if mates[t] == mates[t + 1]:
+            tied[t] = tied[t + 1]
+
+
+@register_jitable
+def _listed(gallery, low, high, j):
+    """Whether a column is in one of the ordered runs ``low:high``."""
+    end = high
+    while low < high:  # the first run that ends beyond the column
+        middle = (low + high) // 2
+        if gallery.run_stop[middle] <= j:
+            low = middle + 1
+        else:
+            high = middle
+    return low < end and gallery.run_first[low] <= j
+
+
+@register_jitable
+def _removed(queries, gallery, i, j):
+    """Whether an own template is removed: it is the query itself or from its camera."""
+    return j == queries.self_column[i] or (
+        gallery.same_camera and gallery.camera[j] == queries.camera[i]
+    )
+
+
+@register_jitable
+def _subtract_own(queries, gallery, i, own, runs, mates, closer, tied):
+    """Subtract the own templates from the counts of each mate.
+
+    `own` and `runs` are the ranges of the row's own columns and of the runs of its list.
+    """
+    k = len(mates)
+    # The mates, by their order ...
+    t = np.int64(0)
+    while t < k:
+        e = t
+        while e < k and mates[e] == mates[t]:
+            e += 1
+        for q in range(t, e):
+            closer[q] -= t
+            tied[q] -= e - t
+        t = e
+    # ... and those that are removed.
+    for p in range(own[0], own[1]):
+        j = gallery.own_columns[p]
+        if _removed(queries, gallery, i, j) and _listed(gallery, runs[0], runs[1], j):
+            x = queries.values[i, j]
+            for q in range(k):
+                closer[q] -= x < mates[q]
+                tied[q] -= x == mates[q]
+
+
+@register_jitable
+def _count_before(row, gallery, own, runs, distance, place):
+    """Count templates of others at the same distance as a mate, in an earlier column."""
+    count = np.int64(0)
+    for r in range(runs[0], runs[1]):
+        if gallery.run_first[r] >= place:
+            break
+        part = row[gallery.run_first[r] : min(gallery.run_stop[r], place)]
+        for q in range(len(part)):
+            count += part[q] == distance
+    for p in range(own[0], own[1]):
+        j = gallery.own_columns[p]
+        if j < place and row[j] == distance:
+            count -= _listed(gallery, runs[0], runs[1], j)
+    return count
+
+
+@register_jitable
+def _rank_row(queries, gallery, written, near, i):
+    """Rank the mates of row `i`; `near` has room for its values."""
+    row = queries.values[i]
+    at = written.offsets[i]
+    own = (np.int64(0), np.int64(0))
+    if queries.own[i] >= 0:
+        own = (gallery.own_starts[queries.own[i]], gallery.own_starts[queries.own[i] + 1])
+    runs = (gallery.run_starts[queries.which[i]], gallery.run_starts[queries.which[i] + 1])
+
+    room = own[1] - own[0]
+    mates = written.distance[at : at + room]
+    places = written.column[at : at + room]
+    k = np.int64(0)
+    away = np.int64(0)
+    unread = np.int64(0)  # NaN on the list that are no failure
+    for p in range(own[0], own[1]):
+        j = gallery.own_columns[p]
+        x = row[j]
+        if not _listed(gallery, runs[0], runs[1], j):
+            continue
+        if _removed(queries, gallery, i, j):
+            away += j != queries.self_column[i]
+            unread += x != x
+        elif x == x:
+            mates[k] = x
+            places[k] = j
+            k += 1
+    _sort_all(mates[:k], places[:k])
+    written.found[i] = k
+    written.removed[i] = away
+    farthest = mates[k - 1] if k > 0 else row.dtype.type(-np.inf)
+
+    # Collect the values up to the farthest mate; NaN is detected in the same pass.
+    s = np.int64(0)
+    for r in range(runs[0], runs[1]):
+        s = _collect(row[gallery.run_first[r] : gallery.run_stop[r]], farthest, near, s)
+    bad = np.int64(0)
+    for q in range(s):
+        bad += near[q] != near[q]
+    written.failed[i] = bad - unread
+    if k == 0:
+        return
+    mates = mates[:k]
+    closer = written.closer[at : at + k]
+    tied = written.tied[at : at + k]
+    if k <= FEW:
+        _count_few(near[:s], mates, closer, tied)
+    else:
+        _count_many(near[:s], mates, closer, tied)
+    _subtract_own(queries, gallery, i, own, runs, mates, closer, tied)
+    for t in range(k):
+        written.before[at + t] = np.int64(0)
+        if tied[t] > 0:
+            written.before[at + t] = _count_before(row, gallery, own, runs, mates[t], places[t])
+
+
+@parallel_rows("queries.values")
+def rank_mates(begin, end, queries, gallery, mates):
+    """Rank all mates of each query among the templates of others; ``mates`` is written."""
+    near = np.empty(queries.values.shape[1] + 1, queries.values.dtype)
+    for i in range(begin, end):
+        _rank_row(queries, gallery, mates, near, i)
+
+
+# Odd constants of splitmix64, which turns a counter into random bits.
+STEP = np.uint64(0x9E3779B97F4A7C15)
+MIX_A = np.uint64(0xBF58476D1CE4E5B9)
+MIX_B = np.uint64(0x94D049BB133111EB)
+
+
+class Draws(NamedTuple):
+    """Galleries of one entry of each identity: how they are drawn, and how ties are broken.
+
+    An entry exactly as close ranks before the mate iff its column does (`stable`), or with the
+    probability of each node; the distributions are averaged with the weights.
+    """
+
+    stable: bool
+    nodes: np.ndarray  # float64
+    weights: np.ndarray  # float64
+    repeats: int  # galleries drawn for each row; 0: the exact mean over all galleries
+    seed: int
+    keys: np.ndarray  # int64 (b,): random numbers of a row depend on the seed and its key alone
+
+
+@register_jitable
+def _random_bits(state, key):
+    """Return 64 random bits that depend only on a state and a key."""
+    z = state + STEP * (np.uint64(key) + np.uint64(1))
+    z = (z ^ (z >> np.uint64(30))) * MIX_A
+    z = (z ^ (z >> np.uint64(27))) * MIX_B
+    return z ^ (z >> np.uint64(31))
+
+
+@register_jitable
+def _uniform(state, key):
+    """Return a number in [0, 1) that depends only on a state and a key."""
+    return np.float64(_random_bits(state, key) >> np.uint64(11)) / 9007199254740992.0
+
+
+@parallel_rows("queries.values")
+def rank_identities(begin, end, queries, gallery, mates, counts):
+    """Count the identities before the best mate of each row, each at its first entry.
+
+    ``counts[i]`` gets the other identities with an entry closer than the best mate, with the
+    nearest entry exactly as close, and those of the latter in an earlier column; 0 without a mate.
+    """
+    # 3 closer, 2 and 1 tied and before or behind
+    mark = np.zeros(len(gallery.own_starts) - 1, np.int8)
+    for i in range(begin, end):
+        counts[i, :] = 0
+        if mates.found[i] == 0:
+            continue
+        row = queries.values[i]
+        best = mates.distance[mates.offsets[i]]
+        place = mates.column[mates.offsets[i]]
+        which = queries.which[i]
+        for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+            for j in range(gallery.run_first[r], gallery.run_stop[r]):
+                x = row[j]
+                if x < best:
+                    mark[gallery.identity[j]] = 3
+                elif x == best:
+                    g = gallery.identity[j]
+                    mark[g] = max(mark[g], 2 if j < place else 1)
+        if queries.own[i] >= 0:
+            mark[queries.own[i]] = 0
+        for g in range(len(mark)):
+            level = mark[g]
+            if level == 3:
+                counts[i, 0] += 1
+            elif level > 0:
+                counts[i, 1] += 1
+                counts[i, 2] += level == 2
+            mark[g] = 0
+
+
+@register_jitable
+def _first_not_closer(distances, x):
+    """Return the place of the first of increasing distances that is at least `x`."""
+    low, high = np.int64(0), np.int64(len(distances))
+    while low < high:
+        middle = (low + high) // 2
+        if distances[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@register_jitable
+def _entries_by_mate(queries, gallery, i, distances, kept, starts, place, columns):
+    """Count the usable entries of each other identity, and list those up to each mate.
+
+    ``columns[starts[t]:starts[t + 1]]`` get the columns farther than mate ``t - 1``, and at most as
+    far as mate ``t``; of mates at one distance the first has them.
+    """
+    row = queries.values[i]
+    which = queries.which[i]
+    kept[:] = 0
+    starts[: len(distances) + 2] = 0
+    for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+        for j in range(gallery.run_first[r], gallery.run_stop[r]):
+            x = row[j]
+            kept[gallery.identity[j]] += x == x
+            place[j] = -1
+            if x <= distances[-1]:
+                place[j] = _first_not_closer(distances, x)
+                starts[place[j] + 1] += 1
+    for t in range(len(distances)):
+        starts[t + 1] += starts[t]
+    for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+        for j in range(gallery.run_first[r], gallery.run_stop[r]):
+            if place[j] >= 0:
+                columns[starts[place[j]]] = j
+                starts[place[j]] += 1
+    for t in range(len(distances), 0, -1):
+        starts[t] = starts[t - 1]
+    starts[0] = 0
+    if queries.own[i] >= 0:
+        kept[queries.own[i]] = 0
+
+
+@register_jitable
+def _advance(gallery, row, columns, d, mates, stable, kept, counts):
+    """Count the entries of a distance group for one of its mates.
+
+    `mates` are the columns of the mate before it at the same distance, -1 for the first, and of
+    this one; `counts` are the entries before it and tied with it, by identity. Return whether
+    entries of another identity are tied with it.
+    """
+    before, where = mates
+    first, equal = counts
+    tied = False
+    for j in columns:
+        g = gallery.identity[j]
+        if row[j] < d:
+            first[g] += before < 0
+        elif stable:
+            first[g] += before <= j < where
+        elif before < 0:
+            equal[g] += 1
+        tied = tied or (not stable and row[j] == d and kept[g] > 0)
+    return tied
+
+
+@register_jitable
+def _close_group(gallery, row, columns, d, where, stable, first, equal):
+    """Count the entries tied with the last mate of a distance as closer than all later ones."""
+    for j in columns:
+        if row[j] == d:
+            g = gallery.identity[j]
+            first[g] += j >= where if stable else 1
+            equal[g] = 0
+
+
+@register_jitable
+def _add_draws(draws, state, mate, mates, kept, first, equal, at_rank):
+    """Add the drawn galleries in which `mate`, one of `mates`, is the mate drawn."""
+    for n in range(draws.repeats):
+        if np.int64(_uniform(state, 2 * n) * mates) != mate:
+            continue
+        draw = _random_bits(state, 2 * n + 1)
+        tie = draws.nodes[0]
+        if len(draws.nodes) > 1:  # the mate's own place among the tied
+            tie = _uniform(draw, 2 * len(kept))
+        before = 0
+        for g in range(len(kept)):
+            if first[g] + equal[g] == 0 or kept[g] == 0:
+                continue
+            entry = np.int64(_uniform(draw, 2 * g) * kept[g])
+            early = _uniform(draw, 2 * g + 1) < tie
+            if entry < first[g] + (equal[g] if early else 0):
+                before += 1
+        if before < len(at_rank):
+            at_rank[before] += 1.0 / draws.repeats
+
+
+@register_jitable
+def _add_exactly(node, weight, kept, first, equal, line, at_rank):
+    """Add the distribution of the rank: a sum of independent trials, one for each identity."""
+    ranks = len(at_rank)
+    line[:] = 0.0
+    line[0] = 1.0
+    top = 0
+    for g in range(len(kept)):
+        if kept[g] == 0 or first[g] + equal[g] == 0:
+            continue
+        p = (first[g] + node * equal[g]) / kept[g]
+        top = min(top + 1, ranks - 1)
+        for r in range(top, 0, -1):
+            line[r] = line[r] * (1.0 - p) + line[r - 1] * p
+        line[0] *= 1.0 - p
+    for r in range(ranks):
+        at_rank[r] += weight * line[r]
+
+
+@parallel_rows("queries.values")
+def single_shots(begin, end, queries, gallery, mates, draws, at_rank):
+    """Rank the match in a gallery of one entry of each identity, over all such galleries.
+
+    Each mate is the one drawn with equal probability; another identity ranks before it with the
+    proportion of its entries that do, independently of the others. The number before it is then a
+    sum of independent trials, whose distribution is built up trial by trial. ``at_rank[i]`` gets
+    the probability, or proportion of the draws, of ranks 1 ... K.
+    """
+    identities = len(gallery.own_starts) - 1
+    kept = np.zeros(identities, np.int64)  # usable entries of each identity,
+    first = np.zeros(identities, np.int64)  # those before the mate,
+    equal = np.zeros(identities, np.int64)  # and those tied with it
+    most = np.int64(0)
+    for i in range(begin, end):
+        most = max(most, mates.found[i])
+    starts = np.empty(most + 2, np.int64)
+    place = np.empty(queries.values.shape[1], np.int64)
+    columns = np.empty(queries.values.shape[1], np.int64)
+    line = np.empty(at_rank.shape[1])
+    for i in range(begin, end):
+        row = queries.values[i]
+        at_rank[i, :] = 0.0
+        number = mates.found[i]
+        if number == 0:
+            continue
+        state = _random_bits(np.uint64(draws.seed), draws.keys[i])
+        distances = mates.distance[mates.offsets[i] : mates.offsets[i] + number]
+        _entries_by_mate(queries, gallery, i, distances, kept, starts, place, columns)
+        first[:] = 0
+        equal[:] = 0
+        group = np.int64(0)  # the first mate at this distance
+        for t in range(number):
+            d = distances[t]
+            where = mates.column[mates.offsets[i] + t]
+            before = np.int64(-1)
+            if t > 0 and distances[t - 1] == d:
+                before = mates.column[mates.offsets[i] + t - 1]
+            elif t > 0:
+                last = mates.column[mates.offsets[i] + t - 1]
+                there = columns[starts[group] : starts[group + 1]]
+                _close_group(
+                    gallery, row, there, distances[group], last, draws.stable, first, equal
+                )
+                group = t
+            there = columns[starts[group] : starts[group + 1]]
+            some_tied = _advance(
+                gallery, row, there, d, (before, where), draws.stable, kept, (first, equal)
+            )
+            if draws.repeats > 0:
+                _add_draws(draws, state, t, number, kept, first, equal, at_rank[i])
+                continue
+            for n in range(len(draws.nodes) if some_tied else 1):
+                weight = (draws.weights[n] if some_tied else 1.0) / number
+                _add_exactly(draws.nodes[n], weight, kept, first, equal, line, at_rank[i])
+
+
+# Values whose places are found at a time, without a branch.
+PIECE = 256
+
+
+class GuidedThresholds(NamedTuple):
+    """Thresholds, and a guide that finds the place of a value among them.
+
+    The place of a value is ``(value - base) * scale``, clipped to ``0 ... last``; ``guide[p]`` is
+    the first threshold that is not of an earlier place. The entry after the last place is for NaN,
+    and leads to ``t + 1``. The first four are of the dtype of the distances.
+    """
+
+    values: np.ndarray  # (t + 2,), not decreasing; the last two are infinite, as guards
+    base: np.floating
+    scale: np.floating
+    last: np.floating
+    guide: np.ndarray  # int64
+    steps: int  # the largest number of thresholds in one place
+
+
+@register_jitable
+def _places(part, base, scale, last, places):
+    """Write the place of each value in the guide: 0 ... last, and last + 1 for NaN."""
+    zero = scale - scale
+    for q in range(len(part)):
+        x = part[q]
+        y = (x - base) * scale
+        p = np.int32(y) if y > zero and y < last else np.int32(0)
+        p = np.int32(last) if y >= last else p
+        places[q] = p if x == x else np.int32(last) + np.int32(1)
+
+
+@register_jitable
+def _count_run(run, thresholds, places, even, odd):
+    """Count the values of a run between thresholds, in two tables alternately."""
+    limits = thresholds.values
+    for a in range(0, len(run), PIECE):
+        part = run[a : a + PIECE]
+        _places(part, thresholds.base, thresholds.scale, thresholds.last, places)
+        half = len(part) // 2
+        for q in range(half):
+            k = thresholds.guide[places[q]]
+            m = thresholds.guide[places[q + half]]
+            for _ in range(thresholds.steps):
+                k += np.int64(limits[k] < part[q])
+                m += np.int64(limits[m] < part[q + half])
+            even[k] += 1
+            odd[m] += 1
+        if 2 * half < len(part):
+            q = len(part) - 1
+            k = thresholds.guide[places[q]]
+            for _ in range(thresholds.steps):
+                k += np.int64(limits[k] < part[q])
+            even[k] += 1
+
+
+@register_jitable
+def _subtract_removed(queries, gallery, limits, i, even):
+    """Subtract the query itself and the removed templates of its own identity."""
+    row = queries.values[i]
+    own = queries.own[i]
+    which = queries.which[i]
+    for p in range(gallery.own_starts[own], gallery.own_starts[own + 1]):
+        j = gallery.own_columns[p]
+        same = gallery.same_camera and gallery.camera[j] == queries.camera[i]
+        if j != queries.self_column[i] and not same:
+            continue
+        for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+            if gallery.run_first[r] <= j and j < gallery.run_stop[r] and row[j] == row[j]:
+                even[np.searchsorted(limits, row[j])] -= 1
+
+
+@parallel_rows("queries.values")
+def count_retrieved(begin, end, queries, gallery, thresholds, counts):
+    """Count the entries of each query's list between thresholds.
+
+    ``counts[i, k]`` gets those with ``thresholds[k - 1] < value <= thresholds[k]``, without NaN,
+    the query itself and removed templates of its own identity.
+    """
+    width = counts.shape[1]
+    places = np.empty(PIECE, np.int32)
+    even = np.empty(width + 1, np.int64)  # the last place is for NaN
+    odd = np.empty(width + 1, np.int64)
+    for i in range(begin, end):
+        row = queries.values[i]
+        which = queries.which[i]
+        even[:] = 0
+        odd[:] = 0
+        for r in range(gallery.run_starts[which], gallery.run_starts[which + 1]):
+            run = row[gallery.run_first[r] : gallery.run_stop[r]]
+            _count_run(run, thresholds, places, even, odd)
+        if queries.own[i] >= 0:
+            _subtract_removed(queries, gallery, thresholds.values[: width - 1], i, even)
+        for k in range(width):
+            counts[i, k] = even[k] + odd[k]
