@@ -12,7 +12,9 @@ from bioeval.results.words import p_value
 from bioeval.stats.interval_variables import STEMS
 from bioeval.tallies.points import per_cent
 from bioeval.views.page import words
-from bioeval.views.page.cells import (
+from bioeval.views.page.figures import Images
+from bioeval.views.page.parts import RATES, LivePart, LiveState, PageItem, section_of
+from bioeval.views.page.words import (
     LONG,
     Bounded,
     Number,
@@ -21,12 +23,9 @@ from bioeval.views.page.cells import (
     attempts_of,
     shape_of,
 )
-from bioeval.views.page.live import RATES, LivePart, LiveState
-from bioeval.views.page.parts import PageItem, section_of
-from bioeval.views.page.pictures import Images
 from bioeval.views.tables.comparison import caption
 from bioeval.views.tables.layout import decimals_for
-from bioeval.views.tables.tasks import report_ranks
+from bioeval.views.tasks import report_ranks
 from bioeval.views.terms import term_translator
 
 #: Rows of a table, at most: more are cut, and the table says so.
