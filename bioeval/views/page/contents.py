@@ -52,6 +52,7 @@ from bioeval.views.page.parts import (
 )
 from bioeval.views.page.sentences import headline, rate_of
 from bioeval.views.page.tables import (
+    Section,
     comparison_table,
     cost_table,
     live_table,
@@ -59,7 +60,6 @@ from bioeval.views.page.tables import (
     other_tables,
     rank_table,
     scalar_tables,
-    section_title,
     target_table,
 )
 from bioeval.views.page.words import Bounded, Number, PageTable, Text
@@ -84,7 +84,7 @@ from bioeval.views.tables.explanation import (
     title_of,
     why,
 )
-from bioeval.views.tables.sections import section
+from bioeval.views.tables.sections import section as terminal_section
 from bioeval.views.terms import term_translator
 
 _PACKAGES = ("numpy", "numba", "scipy", "xarray")
@@ -330,16 +330,16 @@ def _task(
     figures = figures_of([live for live, *_ in rows], drawing)
     for number, figure in enumerate(figures):
         _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows, state.rank)
-    several = any(part.label for part in own)
-    made = [live_table(rows, several, state)] if rows else []
-    made += [make(own, several) for make in (target_table, rank_table, mean_table)]
-    made += [*scalar_tables(own, several), cost_table(own, several)]
+    section = Section(own, any(part.label for part in own))
+    made = [live_table(rows, section.several, state)] if rows else []
+    made += [make(section) for make in (target_table, rank_table, mean_table)]
+    made += [*scalar_tables(section), cost_table(section)]
     made += [comparison_table(part) for part in own]
     made += [table for part in own for table in other_tables(part, len(drawing.hues), images)]
     return {
         "name": name,
         "id": f"task-{name.replace('/', '-')}",
-        "title": section_title(own),
+        "title": section.title,
         "details": _all_details(own),
         "scattered": drawing.several and sum(x.plot == "histogram" for x in figures) > 1,
         "figures": figures,
@@ -391,7 +391,7 @@ def _all_details(parts: list[PageItem]) -> list[str]:
 def _details(part: PageItem) -> str:
     """Return the options of a task, and its independent attempts, in words."""
     try:
-        found = section(part.dataset, part.task)
+        found = terminal_section(part.dataset, part.task)
     except (KeyError, ValueError, TypeError):  # of other results the tables say it
         return ""
     return "; ".join(filter(None, [found.details, *found.notes]))

@@ -86,23 +86,18 @@ _SHORT = re.compile(
 )
 
 
-def _all_scalars() -> Iterator[Scalar]:
-    for value in vars(scalars).values():
-        if isinstance(value, Scalar):
-            yield value
-        elif isinstance(value, tuple):
-            yield from (x for x in value if isinstance(x, Scalar))
-        elif isinstance(value, dict):
-            for one in value.values():
-                if isinstance(one, Scalar):
-                    yield one
-                elif isinstance(one, tuple):
-                    yield from (x for x in one if isinstance(x, Scalar))
+def _scalars_in(value: Any) -> Iterator[Scalar]:
+    """Yield the scalars in a mapping, in a tuple, or in either inside it."""
+    if isinstance(value, Scalar):
+        yield value
+    elif isinstance(value, dict | tuple):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _scalars_in(one)
 
 
 #: Every scalar that a table has a label for, by its variable; of several of a name the first.
 SCALARS: dict[str, Scalar] = {}
-for _scalar in _all_scalars():
+for _scalar in _scalars_in(vars(scalars)):
     SCALARS.setdefault(_scalar.name, _scalar)
 
 

@@ -24,7 +24,7 @@ from bioeval.views.plots.systems import (
     threshold_label,
 )
 from bioeval.views.tasks import Averaged, averaged, unit_of
-from bioeval.views.terms import term_translator
+from bioeval.views.terms import TermTranslator, term_translator
 
 # ------------------------------------------------------------------------ points of the folds
 
@@ -550,7 +550,18 @@ def spread(data: Any, ax: Axes | None = None, **style: Any) -> SpreadDisplay:
     return SpreadDisplay.from_results(data).plot(ax, **style)
 
 
-class AssuredDisplay(OneResultDisplay):
+class _OverThresholds(OneResultDisplay):
+    """Rates on a logarithmic axis over the threshold."""
+
+    def _begun(self, ax: Axes | None) -> tuple[Axes, xr.Dataset, TermTranslator]:
+        """Begin a drawing; say why it is empty."""
+        ax = self._axes(ax)
+        if self.why_empty:
+            look.empty(ax, [look.sentence(self.why_empty)])
+        return ax, self._dataset, term_translator(self._dataset)
+
+
+class AssuredDisplay(_OverThresholds):
     """FAR and FRR near a FAR target, over the threshold.
 
     Attributes
@@ -572,11 +583,7 @@ class AssuredDisplay(OneResultDisplay):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the rates, the target, and the thresholds with and without assurance."""
-        ax = self._axes(ax)
-        ds = self._dataset
-        translate = term_translator(ds)
-        if self.why_empty:
-            look.empty(ax, [look.sentence(self.why_empty)])
+        ax, ds, translate = self._begun(ax)
         similar = int(larger_is_closer(ds.attrs["kind"]))
         target = float(str(ds.attrs["threshold_rule"]).partition("=")[2])
         far, frr = look.colour(look.HUES["far"]), look.colour(look.HUES["frr"])
@@ -651,7 +658,7 @@ def assured(data: Any, ax: Axes | None = None, **style: Any) -> AssuredDisplay:
     return AssuredDisplay.from_results(data).plot(ax, **style)
 
 
-class ExtrapolatedFarDisplay(OneResultDisplay):
+class ExtrapolatedFarDisplay(_OverThresholds):
     """FAR of the closest impostors as measured, and dashed by a model where it is not.
 
     Attributes
@@ -676,11 +683,7 @@ class ExtrapolatedFarDisplay(OneResultDisplay):
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
         """Draw the FAR of the model, dashed, with its limits, and the measured one."""
-        ax = self._axes(ax)
-        ds = self._dataset
-        translate = term_translator(ds)
-        if self.why_empty:
-            look.empty(ax, [look.sentence(self.why_empty)])
+        ax, ds, translate = self._begun(ax)
         confidence = f"{100 * float(ds.attrs['confidence']):g} %"
         colour, given = look.colour(look.HUES["far"]), {"linewidth": 1.8, **style}
         shown = np.where(self.measured > 0, self.measured, np.nan)
