@@ -20,25 +20,22 @@ if TYPE_CHECKING:
 
     from bioeval.mot.timeline import *  # noqa: F403
     from bioeval.scores.matrix import Scores
-    from bioeval.views.plots.assured import *  # noqa: F403
-    from bioeval.views.plots.attack_detection import *  # noqa: F403
     from bioeval.views.plots.attacks import *  # noqa: F403
     from bioeval.views.plots.calibration import *  # noqa: F403
     from bioeval.views.plots.curve_plots import *  # noqa: F403
-    from bioeval.views.plots.dir_surface import *  # noqa: F403
     from bioeval.views.plots.folds import *  # noqa: F403
-    from bioeval.views.plots.groups import *  # noqa: F403
     from bioeval.views.plots.over_time import *  # noqa: F403
-    from bioeval.views.plots.ranked_lists import RankedListsDisplay as RankedListsDisplay
     from bioeval.views.plots.ranks import *  # noqa: F403
     from bioeval.views.plots.rates import *  # noqa: F403
-    from bioeval.views.plots.row_walk import *  # noqa: F403
     from bioeval.views.plots.save import save as save
     from bioeval.views.plots.score_plots import (
         MatrixDisplay as MatrixDisplay,
+        RankedListsDisplay as RankedListsDisplay,
+        RowWalkDisplay as RowWalkDisplay,
         ScoreDistributionsDisplay as ScoreDistributionsDisplay,
+        row_walk as row_walk,
     )
-    from bioeval.views.plots.zoo import *  # noqa: F403
+    from bioeval.views.plots.subjects import *  # noqa: F403
 
 _HOMES = {name: plot.home for name, plot in PLOTS.items()}
 _HOMES |= {plot.display: plot.home for plot in PLOTS.values()}
@@ -196,7 +193,7 @@ def ranked_lists(
     ['AP 1.00', 'RP 1.00 VP 0.67 ReP 0.82', 'RP 1.00 VP 1.00 ReP 1.00']
     """
     from bioeval.evaluation.ranked_lists import ranked_lists as lists
-    from bioeval.views.plots.ranked_lists import RankedListsDisplay
+    from bioeval.views.plots.score_plots import RankedListsDisplay
 
     display = RankedListsDisplay.from_results(lists(scores, thresholds, convention, budget))
     return display.plot(ax, queries=queries, **style)

@@ -101,7 +101,7 @@ def _draw(found: Explanation, file: str) -> None:
     """Draw a row into a file."""
     from matplotlib.figure import Figure
 
-    from bioeval.views.plots.row_walk import RowWalkDisplay
     from bioeval.views.plots.save import save
+    from bioeval.views.plots.score_plots import RowWalkDisplay
 
     save(RowWalkDisplay.from_results(found).plot(Figure(layout="constrained")), file)

@@ -110,7 +110,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         from bioeval.evaluation.fusion import Fusion, fuse
         from bioeval.evaluation.verification import verification
         from bioeval.tallies.points import FAR_TARGETS
-        from bioeval.views.tables.side_by_side import SideBySideTable
+        from bioeval.views.tables.comparison import SideBySideTable
 
         fusion = Fusion(**how, weights=weights)
         read, taught = (

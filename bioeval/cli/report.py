@@ -209,8 +209,7 @@ def _compared(
     from bioeval.base.errors import BioevalError
     from bioeval.evaluation.compare import compare
     from bioeval.evaluation.plan import resolve_card
-    from bioeval.views.page.live import LiveState
-    from bioeval.views.page.parts import parts_of
+    from bioeval.views.page.parts import LiveState, parts_of
 
     chosen = LiveState(parts_of(found)).chosen
     target = None if chosen is None else chosen.target
@@ -297,8 +296,7 @@ def _evaluated(
 
 def _target(tree: xr.DataTree) -> str | None:
     """Return the rule of the threshold that the page opens with; None where it has none."""
-    from bioeval.views.page.live import LiveState
-    from bioeval.views.page.parts import parts_of
+    from bioeval.views.page.parts import LiveState, parts_of
 
     chosen = LiveState(parts_of(tree)).chosen
     if chosen is None:

@@ -28,9 +28,9 @@ from bioeval.views.tables import (
     report_ranks,
     warnings,
 )
+from bioeval.views.tables.findings import WorstPairsTable
 from bioeval.views.tables.folds import FoldTable, has_folds
-from bioeval.views.tables.rows import precision_of_queries
-from bioeval.views.tables.worst_pairs import WorstPairsTable
+from bioeval.views.tables.sections import precision_of_queries
 from bioeval.views.terms import in_terms
 
 if TYPE_CHECKING:

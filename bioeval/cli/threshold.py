@@ -132,7 +132,7 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
         from bioeval.cli.result_checks import require_values
         from bioeval.evaluation.cross.threshold_study import study_threshold
         from bioeval.evaluation.data_check import with_kind_finding
-        from bioeval.views.tables.threshold_study import StudyTable
+        from bioeval.views.tables.folds import StudyTable
         from bioeval.views.terms import in_terms
 
         scores = read_system(data, name, reading, stages)

@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 from bioeval.base.errors import DataError
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import Display
-from bioeval.views.plots.select_datasets import as_plot_text
+from bioeval.views.plots.systems import as_plot_text
 
 # Largest number of targets with a name on the axis.
 NAMED = 30

@@ -10,9 +10,8 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.results.explanation import GENUINE
-from bioeval.views.row_lists import LONGEST, lists_of
 from bioeval.views.tables import plain
-from bioeval.views.tables.explanation import ExplanationTable
+from bioeval.views.tables.explanation import LONGEST, ExplanationTable, lists_of
 
 WHO = np.repeat(np.arange(20), 4)
 

@@ -11,7 +11,7 @@ from drawn_plots import MANY, ONE, drawn
 from matplotlib.legend import Legend
 from matplotlib.text import Text
 
-from bioeval.views.plots.curves import corners
+from bioeval.views.plots.display import corners
 
 #: Plots whose words belong inside their marks: the cells of a heat map, the boxes of a list.
 INSIDE = {"attack_potential", "matrix", "ranked_lists", "row_walk", "spread", "timeline", "zoo"}

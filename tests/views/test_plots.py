@@ -22,8 +22,8 @@ from matplotlib.figure import Figure
 import bioeval as be
 from bioeval import plot
 from bioeval.views.plots import style as look
-from bioeval.views.plots.curves import thinned
-from bioeval.views.plots.dir_surface import _staircase
+from bioeval.views.plots.display import thinned
+from bioeval.views.plots.ranks import _staircase
 from bioeval.views.plots.rates import TICKS, by_far, deviate, from_floor
 from bioeval.views.plots.registry import PLOTS
 from bioeval.views.terms import in_terms

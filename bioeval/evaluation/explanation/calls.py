@@ -18,7 +18,7 @@ from bioeval.scores.formats.image_lists import NAME_COLUMNS
 from bioeval.scores.matrix import Scores, are_pairs
 
 if TYPE_CHECKING:
-    from bioeval.views.plots.row_walk import RowWalkDisplay
+    from bioeval.views.plots.score_plots import RowWalkDisplay
 
 #: Step by step, more rows or comparisons are refused, being too long to read.
 MOST_ROWS, MOST_CELLS = 100, 10_000
@@ -42,7 +42,7 @@ class Explanation(RowExplanation):
 
     def plot(self, ax: Any = None, **options: Any) -> RowWalkDisplay:
         """Draw the row; see :func:`bioeval.plot.row_walk`."""
-        from bioeval.views.plots.row_walk import row_walk
+        from bioeval.views.plots.score_plots import row_walk
 
         return row_walk(self, ax, **options)
 

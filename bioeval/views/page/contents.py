@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib.metadata
 import json
 import math
+import os
+import platform
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import jinja2
 import xarray as xr
+import xxhash
 from matplotlib.figure import Figure
 
 from bioeval.base.errors import CardError, escaped, printable, renamed
@@ -22,16 +29,20 @@ from bioeval.base.version import __version__
 from bioeval.protocol import explain, load
 from bioeval.results.explanation import RowExplanation
 from bioeval.views.page import words
-from bioeval.views.page.cells import ArrayStore, Bounded, Number, PageTable, Text
 from bioeval.views.page.figures import (
     GENUINE,
     IMPOSTOR,
     Drawing,
-    Figure as Figure_contents,
+    Images,
+    PageFigure,
+    Thumbnail,
+    as_address,
     figures_of,
+    pictures_of,
 )
-from bioeval.views.page.live import LiveState
 from bioeval.views.page.parts import (
+    ArrayStore,
+    LiveState,
     PageItem,
     doubts_of_systems,
     labelled,
@@ -39,10 +50,9 @@ from bioeval.views.page.parts import (
     section_of,
     systems_of,
 )
-from bioeval.views.page.pictures import Images, Thumbnail, as_address, pictures_of
-from bioeval.views.page.provenance import PageSources
 from bioeval.views.page.sentences import headline, rate_of
 from bioeval.views.page.tables import (
+    Section,
     comparison_table,
     cost_table,
     live_table,
@@ -50,16 +60,74 @@ from bioeval.views.page.tables import (
     other_tables,
     rank_table,
     scalar_tables,
-    section_title,
     target_table,
 )
-from bioeval.views.plots.row_walk import RowWalkDisplay
-from bioeval.views.row_lists import ShownList, lists_of
-from bioeval.views.tables import CHOSEN, alarms, has_chosen, warnings, with_joined_targets
-from bioeval.views.tables.explanation import about, adds, legend, notes, noun, title_of, why
-from bioeval.views.tables.remarks import about as about_contents, intervals
-from bioeval.views.tables.sections import section
+from bioeval.views.page.words import Bounded, Number, PageTable, Text
+from bioeval.views.plots.score_plots import RowWalkDisplay
+from bioeval.views.tables import (
+    CHOSEN,
+    about as about_contents,
+    alarms,
+    has_chosen,
+    intervals,
+    warnings,
+    with_joined_targets,
+)
+from bioeval.views.tables.explanation import (
+    ShownList,
+    about,
+    adds,
+    legend,
+    lists_of,
+    notes,
+    noun,
+    title_of,
+    why,
+)
+from bioeval.views.tables.sections import section as terminal_section
 from bioeval.views.terms import term_translator
+
+_PACKAGES = ("numpy", "numba", "scipy", "xarray")
+_PIECE = 1 << 22  # bytes of a file that are read at a time
+
+
+@dataclass(frozen=True)
+class PageSources:
+    """PageSources of a page."""
+
+    files: Sequence[tuple[str, str]] = ()  # the name of each file, and its digest
+    command: str = ""
+    date: str = ""
+
+    @classmethod
+    def of(cls, files: Iterable[str | os.PathLike[str]], command: str = "") -> PageSources:
+        """Read files to compute their digests."""
+        found = [
+            (printable(Path(os.fspath(file)).name), digest(file)) for file in dict.fromkeys(files)
+        ]
+        moment = float(os.environ.get("SOURCE_DATE_EPOCH") or time.time())
+        return cls(found, command, datetime.fromtimestamp(moment, tz=UTC).strftime("%Y-%m-%d"))
+
+    @property
+    def versions(self) -> str:
+        """The versions of Python and of the packages that compute."""
+        listed = [f"{name} {importlib.metadata.version(name)}" for name in _PACKAGES]
+        return ", ".join([f"Python {platform.python_version()}", *listed])
+
+
+def digest(file: str | os.PathLike[str]) -> str:
+    """Return the xxh3_128 digest of a file; of a folder, of the names and bytes of its files."""
+    found = xxhash.xxh3_128()
+    path = Path(file)
+    inner = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
+    for one in inner:
+        if path.is_dir():
+            found.update(one.relative_to(path).as_posix().encode())
+        with open(one, "rb") as stream:
+            while piece := stream.read(_PIECE):
+                found.update(piece)
+    return found.hexdigest()
+
 
 #: Entries of a list that is also there as a whole, at most.
 MOST_ENTRIES = 400
@@ -202,9 +270,7 @@ def page_text(
     return _DIRECTIONS.sub(lambda found: escaped(found[0]), text)
 
 
-def _taken_out(
-    tasks: list[dict], plots: tuple[str, ...], state: LiveState
-) -> Figure_contents | None:
+def _taken_out(tasks: list[dict], plots: tuple[str, ...], state: LiveState) -> PageFigure | None:
     """Take the picture of the answer out of its section: the first of a kind, of the leader."""
     wanted = None if state.leader is None else section_of(state.leader.part)
     for task in tasks:
@@ -230,7 +296,7 @@ def _chosen_rates(state: LiveState, drawing: Drawing) -> list[tuple[str, int, Nu
     ]  # fmt: skip
 
 
-def _payload(state: LiveState, figures: list[Figure_contents], store: ArrayStore) -> str:
+def _payload(state: LiveState, figures: list[PageFigure], store: ArrayStore) -> str:
     """Return the data for the script of the page, as JSON that cannot end its element."""
     movers = [mover for figure in figures for mover in figure.movers]
     for mover in movers:
@@ -264,16 +330,16 @@ def _task(
     figures = figures_of([live for live, *_ in rows], drawing)
     for number, figure in enumerate(figures):
         _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows, state.rank)
-    several = any(part.label for part in own)
-    made = [live_table(rows, several, state)] if rows else []
-    made += [make(own, several) for make in (target_table, rank_table, mean_table)]
-    made += [*scalar_tables(own, several), cost_table(own, several)]
+    section = Section(own, any(part.label for part in own))
+    made = [live_table(rows, section.several, state)] if rows else []
+    made += [make(section) for make in (target_table, rank_table, mean_table)]
+    made += [*scalar_tables(section), cost_table(section)]
     made += [comparison_table(part) for part in own]
     made += [table for part in own for table in other_tables(part, len(drawing.hues), images)]
     return {
         "name": name,
         "id": f"task-{name.replace('/', '-')}",
-        "title": section_title(own),
+        "title": section.title,
         "details": _all_details(own),
         "scattered": drawing.several and sum(x.plot == "histogram" for x in figures) > 1,
         "figures": figures,
@@ -281,7 +347,7 @@ def _task(
     }
 
 
-def _place(figure: Figure_contents, file: str, rows: list, rank: int) -> None:
+def _place(figure: PageFigure, file: str, rows: list, rank: int) -> None:
     """Name a figure, and put its marks at their places when the page opens."""
     figure.file = "".join(c if c.isalnum() or c in "-_" else "-" for c in file)
     at = {live.number: (threshold, row) for live, threshold, row in rows}
@@ -325,7 +391,7 @@ def _all_details(parts: list[PageItem]) -> list[str]:
 def _details(part: PageItem) -> str:
     """Return the options of a task, and its independent attempts, in words."""
     try:
-        found = section(part.dataset, part.task)
+        found = terminal_section(part.dataset, part.task)
     except (KeyError, ValueError, TypeError):  # of other results the tables say it
         return ""
     return "; ".join(filter(None, [found.details, *found.notes]))

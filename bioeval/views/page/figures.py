@@ -1,4 +1,4 @@
-"""The curves of a page as SVG: visible paths, and marks that move.
+"""The curves of a page as SVG: visible paths, and marks that move; and the plots of matplotlib.
 
 The paths are drawn here, so that they are there on paper and without a script; the script of the
 page moves the marks to the places that are stored for each row.
@@ -6,24 +6,33 @@ page moves the marks to the places that are stored for each row.
 
 from __future__ import annotations
 
+import base64
+import io
 import math
-from collections.abc import Iterable, Mapping
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from PIL import Image
 
+from bioeval.base.errors import DataError
 from bioeval.base.kinds import noun_of
 from bioeval.results.histogram import histograms_between
 from bioeval.tallies.points import per_cent
-from bioeval.views.page.cells import ArrayStore
-from bioeval.views.page.live import LivePart
-from bioeval.views.page.parts import BOTH
+from bioeval.views.page.parts import BOTH, ArrayStore, LivePart, PageItem
+from bioeval.views.plots.registry import PLOTS
+from bioeval.views.plots.save import save
 from bioeval.views.plots.style import ranks_shown
+from bioeval.views.plots.systems import plot_files
 from bioeval.views.terms import term_translator
 
 # Ticks of an axis of normal deviates, as proportions.
@@ -178,7 +187,7 @@ _COLOURS = {"far": IMPOSTOR, "frr": GENUINE}
 
 
 @dataclass
-class Figure:
+class PageFigure:
     """One picture: axes, curves, marks."""
 
     plot: str  # what it is, as data-plot
@@ -312,12 +321,12 @@ class Drawing:
         return self.hues[live.part.system] if self.several else int(live.part.task == BOTH[1])
 
 
-def figures_of(parts: list[LivePart], drawing: Drawing) -> list[Figure]:
+def figures_of(parts: list[LivePart], drawing: Drawing) -> list[PageFigure]:
     """Return the figures of one task, with all systems in one where they share an axis.
 
     A figure without a curve, such as against a FAR without impostor attempts, is left out.
     """
-    found: list[Figure] = []
+    found: list[PageFigure] = []
     rates = [p for p in parts if {"far", "frr", "gar"} <= set(p.columns)]
     tasks = dict.fromkeys(p.part.task for p in rates)
     together = [[p for p in rates if p.part.task == task] for task in tasks]
@@ -358,7 +367,7 @@ def _says(parts: list[LivePart], text: str) -> str:
 
 
 def _limits(
-    fig: Figure, rates: Mapping[str, np.ndarray], name: str, hue: int, x: np.ndarray, shown: Any
+    fig: PageFigure, rates: Mapping[str, np.ndarray], name: str, hue: int, x: np.ndarray, shown: Any
 ) -> None:
     """Add the confidence limits of a rate, if it has any, over the rows that are shown."""
     if {f"{name}_low", f"{name}_high"} <= set(rates):
@@ -368,7 +377,7 @@ def _limits(
 
 
 def _moves(
-    fig: Figure, live: LivePart, hue: int, drawing: Drawing, x: np.ndarray, y: np.ndarray,
+    fig: PageFigure, live: LivePart, hue: int, drawing: Drawing, x: np.ndarray, y: np.ndarray,
     by: str = "row",
 ) -> None:  # fmt: skip
     """Add a mark that moves with a row or a rank."""
@@ -384,22 +393,22 @@ def _about(parts: list[LivePart]) -> str:
     return said[0] if len(said) == 1 else said[0].partition(",")[0]
 
 
-def _roc(parts: list[LivePart], drawing: Drawing) -> Figure:
+def _roc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     floor = _floor(parts, "impostor_attempts")
     x = unit_axis("log", floor, _X, _says(parts, "FAR"))
     low = min(float(np.fmin.reduce(p.columns["gar"])) for p in parts)
     y = Axis("linear", 0.0 if low < 0.97 else 0.9, 1.0, *_Y, _says(parts, "GAR"), percent=True)
-    fig = Figure("roc", f"ROC: {_about(parts)}", x, y)
+    fig = PageFigure("roc", f"ROC: {_about(parts)}", x, y)
     fig.note = f"Logarithmic axis; {x.name} below {x.ticks[0][1]} is drawn at the left edge."
     _rate_curves(fig, parts, drawing, "gar")
     return fig
 
 
-def _det(parts: list[LivePart], drawing: Drawing) -> Figure:
+def _det(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     across, up = _floor(parts, "impostor_attempts"), _floor(parts, "genuine_attempts")
     x = unit_axis("probit", across, _X, _says(parts, "FAR"))
     y = unit_axis("probit", up, _Y, _says(parts, "FRR"))
-    fig = Figure("det", f"DET: {_about(parts)}", x, y)
+    fig = PageFigure("det", f"DET: {_about(parts)}", x, y)
     fig.note = (
         "Axes of normal deviates; the circle is the equal error rate. Rates below an axis are "
         "drawn at its edge, without a band."
@@ -413,7 +422,7 @@ def _det(parts: list[LivePart], drawing: Drawing) -> Figure:
     return fig
 
 
-def _rate_curves(fig: Figure, parts: list[LivePart], drawing: Drawing, y: str) -> None:
+def _rate_curves(fig: PageFigure, parts: list[LivePart], drawing: Drawing, y: str) -> None:
     """Draw a rate of each system against its FAR."""
     for live in parts:
         hue, values = drawing.hue(live), live.columns[y]
@@ -438,12 +447,12 @@ def _finite(values: np.ndarray) -> np.ndarray:
     return values[np.isfinite(values)]
 
 
-def _error_rates(parts: list[LivePart], drawing: Drawing) -> Figure:
+def _error_rates(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     every = _finite(np.concatenate([p.thresholds for p in parts]))
     x = _score_axis(parts, float(every.min()), float(every.max()))
     y = Axis("linear", 0.0, 1.0, *_Y, _says(parts, "Error rate"), percent=True)
     title = _says(parts, "FAR and FRR by threshold")
-    fig = Figure("error_rates", f"{title}: {parts[0].part.words}", x, y)
+    fig = PageFigure("error_rates", f"{title}: {parts[0].part.words}", x, y)
     for live in parts:
         hue = drawing.hue(live) if drawing.several else 0
         shown = np.flatnonzero(np.isfinite(live.thresholds))[_ascending(live)]
@@ -460,7 +469,7 @@ def _error_rates(parts: list[LivePart], drawing: Drawing) -> Figure:
     return fig
 
 
-def _line_at_threshold(fig: Figure, parts: list[LivePart], drawing: Drawing) -> None:
+def _line_at_threshold(fig: PageFigure, parts: list[LivePart], drawing: Drawing) -> None:
     """Add a vertical line at the threshold of each group."""
     for group in dict.fromkeys(p.group for p in parts):
         live = next(p for p in parts if p.group == group)
@@ -470,7 +479,7 @@ def _line_at_threshold(fig: Figure, parts: list[LivePart], drawing: Drawing) -> 
         )  # fmt: skip
 
 
-def _histogram(live: LivePart, drawing: Drawing) -> Figure | None:
+def _histogram(live: LivePart, drawing: Drawing) -> PageFigure | None:
     """Return the counts of each class between thresholds of the dataset, as histograms."""
     found = histograms_between(live.part.dataset)
     if len(found) < 2:
@@ -482,7 +491,7 @@ def _histogram(live: LivePart, drawing: Drawing) -> Figure | None:
     who = f" ({live.part.system})" if drawing.several else ""
     said = ", ".join([*found][:-1]) + f" and {[*found][-1]}"
     title = f"{said.capitalize()} scores{who}: {live.part.words}"
-    fig = Figure("histogram", title, x, y)
+    fig = PageFigure("histogram", title, x, y)
     for i, (name, each) in enumerate(found.items()):
         px = np.repeat(x.place(at), 2)[1:-1]
         py = np.repeat(y.place(each.density), 2)
@@ -497,10 +506,10 @@ def _histogram(live: LivePart, drawing: Drawing) -> Figure | None:
     return fig
 
 
-def _dir_far(parts: list[LivePart], drawing: Drawing) -> Figure:
+def _dir_far(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     x = unit_axis("log", _floor(parts, "impostor_attempts"), _X, _says(parts, "FAR"))
     y = Axis("linear", 0.0, 1.0, *_Y, _says(parts, "DIR"), percent=True)
-    fig = Figure("dir_far", _says(parts, f"DIR against FAR: {parts[0].part.words}"), x, y)
+    fig = PageFigure("dir_far", _says(parts, f"DIR against FAR: {parts[0].part.words}"), x, y)
     fig.note = "The mark is at the rank of the page."
     for live in parts:
         hue, order = drawing.hue(live), _ascending(live)
@@ -518,7 +527,7 @@ def _dir_far(parts: list[LivePart], drawing: Drawing) -> Figure:
     return fig
 
 
-def _cmc(parts: list[LivePart], drawing: Drawing) -> Figure:
+def _cmc(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     name = "cms" if all("cms" in p.by_rank for p in parts) else "cmc"
     names = [name if name in p.by_rank else "cms" for p in parts]
     every = [p.by_rank[n] for n, p in zip(names, parts, strict=True)]
@@ -527,7 +536,7 @@ def _cmc(parts: list[LivePart], drawing: Drawing) -> Figure:
     least = min(float(np.fmin.reduce(p.by_rank[n])) for p, n in zip(parts, names, strict=True))
     low = max(0.0, np.floor(10 * least - 0.5) / 10) if np.isfinite(least) else 0.0
     y = Axis("linear", low, 1.0, *_Y, _says(parts, name.upper()), percent=True)
-    fig = Figure("cmc", f"CMC: {parts[0].part.words}", x, y)
+    fig = PageFigure("cmc", f"CMC: {parts[0].part.words}", x, y)
     for live, name in zip(parts, names, strict=True):
         hue, values = drawing.hue(live), live.by_rank[name]
         px, py = x.place(np.arange(1, len(values) + 1)), y.place(values)
@@ -539,13 +548,15 @@ def _cmc(parts: list[LivePart], drawing: Drawing) -> Figure:
     return fig
 
 
-def _gom(parts: list[LivePart], drawing: Drawing) -> Figure:
+def _gom(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     every = _finite(np.concatenate([p.thresholds for p in parts]))
     x = Axis("linear", float(every.min()), float(every.max()), *_X, "Threshold")
     rates = {name: word for name, word in (("mrep", "mReP"), ("mfr", "mFR"))
              if not all(np.isnan(live.columns[name]).all() for live in parts)}  # fmt: skip
     said = " and ".join(rates.values())
-    fig = Figure("gom", f"GOM: {said} by threshold", x, Axis("linear", 0.0, 1.0, *_Y, said, True))
+    fig = PageFigure(
+        "gom", f"GOM: {said} by threshold", x, Axis("linear", 0.0, 1.0, *_Y, said, True)
+    )
     for live in parts:
         for i, (name, word) in enumerate(rates.items()):
             colour, dash = (drawing.hue(live), i) if drawing.several else (i, i)
@@ -554,3 +565,113 @@ def _gom(parts: list[LivePart], drawing: Drawing) -> Figure:
             fig.draw(" ".join([*words, word]), colour, dash, px, py)
             _moves(fig, live, colour, drawing, px, py)
     return fig
+
+
+# Pixels along the longer side, for a screen with two to each point.
+_SIDE = 128
+
+
+@dataclass(frozen=True)
+class Images:
+    """A metadata column of image files, and their folder."""
+
+    column: str
+    folder: str | os.PathLike[str] = "."
+
+    def heads(self, part: PageItem, dimension: str = "pair") -> list[str]:
+        """Return the image variables over a dimension: of pairs, or of suspects."""
+        sides = ("probe", "gallery") if dimension == "pair" else (dimension,)
+        names = [f"{side}_meta_{self.column.replace('/', '_')}" for side in sides]
+        missing = [name for name in names if name not in part.dataset]
+        if missing:
+            start = "probe_meta_"
+            have = [str(k).removeprefix(start) for k in part.dataset if str(k).startswith(start)]
+            raise DataError(
+                f"the worst pairs have no metadata column {self.column!r} of images; they have "
+                f"{', '.join(have) or 'none'}"
+            )
+        return names
+
+    def columns(
+        self, part: PageItem, dimension: str, rows: int
+    ) -> Iterator[tuple[str, list[Thumbnail]]]:
+        """Yield each column heading over a dimension, and the images of the first rows."""
+        for name in self.heads(part, dimension):
+            files = part.dataset[name].values[:rows]
+            head = f"{name.partition('_')[0].capitalize()} image"
+            yield head, [self.thumbnail(str(file)) for file in files]
+
+    def thumbnail(self, name: str) -> Thumbnail:
+        """Return the thumbnail of a file; without a source where it cannot be read."""
+        try:
+            with Image.open(Path(self.folder) / name) as image:
+                image.draft("RGB", (2 * _SIDE, 2 * _SIDE))
+                small = image.convert("RGB")
+                small.thumbnail((_SIDE, _SIDE))
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+            return Thumbnail("", f"{name}: no image")
+        raw = io.BytesIO()
+        small.save(raw, "JPEG", quality=82)
+        data = base64.b64encode(raw.getvalue()).decode("ascii")
+        return Thumbnail(f"data:image/jpeg;base64,{data}", name)
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """A small picture: its data address and the name of its file."""
+
+    source: str
+    text: str
+    right = False
+
+
+# What the page shows by itself; the surface of DIR is its threshold and its rank.
+_LIVE = ("roc", "det", "error_rates", "cmc", "dir_far", "dir_surface", "gom", "attack_scores")
+
+# Words of the names of plots that are abbreviations.
+_SHORT = ("apcer", "det", "epc", "epsc", "far", "hota", "iapar", "pad")
+
+#: Pictures of one system each, at most.
+MOST = 12
+
+
+def pictures_of(parts: list[PageItem]) -> Iterator[dict[str, Any]]:
+    """Return every static plot: its name, title and SVG as a data address."""
+    results: dict[str, dict[str, Any]] = {}
+    titles = {}
+    for part in parts:
+        results.setdefault(part.task, {})[part.system] = part.dataset
+        titles[part.task] = part.words
+    plots = [plot for plot in PLOTS.values() if plot.name not in _LIVE]
+    drawn = 0
+    for task, given in results.items():
+        data = given if len(given) > 1 else next(iter(given.values()))
+        for one in plot_files(data, plots):
+            if drawn == MOST:
+                return
+            drawn += 1
+            each = one.stem.replace("_", "-").split("-")
+            words = " ".join(word.upper() if word in _SHORT else word for word in each)
+            title = " ".join(filter(None, (words, one.system)))
+            title = f"{title[0].upper()}{title[1:]}"
+            if titles[task].partition(",")[0].lower() not in title.lower():
+                title += f": {titles[task]}"
+            figure = Figure(layout="constrained")
+            one.plot.load().from_results(one.data).plot(figure, **one.options)
+            source, wide = as_address(figure)
+            yield {
+                "plot": one.plot.name,
+                "title": title,
+                "file": "-".join(filter(None, (one.stem, task.replace("/", "-"), one.system))),
+                "source": source,
+                "wide": wide,
+            }
+
+
+def as_address(figure: Figure) -> tuple[str, bool]:
+    """Return a figure as a data address of SVG, and whether it takes two columns."""
+    with tempfile.TemporaryDirectory() as folder:
+        raw = save(figure, Path(folder) / "plot.svg").read_bytes()
+    width, height = figure.get_size_inches()
+    address = "data:image/svg+xml;base64," + base64.b64encode(raw).decode("ascii")
+    return address, bool(width > 1.6 * height)

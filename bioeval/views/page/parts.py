@@ -1,18 +1,22 @@
-"""The parts of a page: the datasets of a result, by system and task."""
+"""The parts of a page: the datasets by system and task, and their rows, which move."""
 
 from __future__ import annotations
 
+import base64
 import re
+import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import DataError, printable
 from bioeval.base.kinds import larger_is_closer
-from bioeval.results.threshold_lookup import units_of
-from bioeval.views.tables.tasks import TASKS, datasets
+from bioeval.results.threshold_lookup import rows_at, units_of
+from bioeval.views.tasks import TASKS, datasets
 from bioeval.views.terms import term_translator
 
 #: Tasks beside those of an evaluation, by a variable that only they have.
@@ -202,3 +206,317 @@ def _attempts(parts: list[PageItem]) -> Iterator[tuple[PageItem, str]]:
         if text:
             text += ". Rates are of different data; bioeval compare uses the common data"
             yield part, text
+
+
+#: Types of arrays that a browser has, by the name that the page gives them.
+_TYPES = {"f8": np.float64, "u2": np.uint16, "u4": np.uint32}
+
+
+class ArrayStore:
+    """Collects arrays; equal ones are stored once."""
+
+    def __init__(self) -> None:
+        self._block = bytearray()
+        self._places: dict[bytes, dict] = {}
+
+    def add(self, values: np.ndarray) -> dict:
+        """Store numbers as float64 and return their place.
+
+        Where few values repeat, as in rates at ranks and thresholds, each is stored once, with its
+        places.
+        """
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        place: dict
+        unique, inverse = np.unique(values, return_inverse=True, equal_nan=True)
+        if len(unique) <= len(values.ravel()) // 4 and len(unique) < 1 << 16:
+            place = {"values": self._put(unique, "f8"), "at": self._put(inverse.ravel(), "u2")}
+        else:
+            place = {"values": self._put(values.ravel(), "f8")}
+        return {**place, "shape": list(values.shape)}
+
+    def pixels(self, values: np.ndarray) -> dict:
+        """Store places in a picture, in tenths of a unit; NaN becomes a place outside."""
+        tenths = np.where(np.isfinite(values), np.clip(np.round(10 * values), 0, 65534), 65535)
+        return {"values": self._put(tenths.ravel(), "u2"), "shape": list(values.shape)}
+
+    def text(self) -> str:
+        """Return the block, compressed, as base64."""
+        return base64.b64encode(zlib.compress(bytes(self._block), 9)).decode("ascii")
+
+    def _put(self, values: np.ndarray, name: str) -> list:
+        """Append an array and return its type, its first byte and its length."""
+        raw = np.ascontiguousarray(values).astype(np.dtype(_TYPES[name]).newbyteorder("<"))
+        key = name.encode() + raw.tobytes()
+        if key not in self._places:
+            self._block += bytes(-len(self._block) % 8)
+            self._places[key] = {"at": [name, len(self._block), raw.size]}
+            self._block += raw.tobytes()
+        return self._places[key]["at"]
+
+
+#: Ranks that the control of the page reaches, at most.
+MOST_RANKS = 100
+
+#: Rates of the live table, in its order, with the variables of their count and their attempts.
+RATES = {
+    "dir": ("", "genuine_attempts"),
+    "far": ("fa", "impostor_attempts"),
+    "frr": ("fr", "genuine_attempts"),
+    "gar": ("ga", "genuine_attempts"),
+    "grr": ("gr", "impostor_attempts"),
+    "cms": ("cms_count", "attempts"),
+    "cmc": ("cmc_count", "queries"),
+}
+
+# An operating point is chosen where so many false accepts are expected, or else so many.
+_ENOUGH = (30, 3)
+
+
+@dataclass(frozen=True)
+class LivePart:
+    """A dataset that has a row for each threshold, each rank, or each of both."""
+
+    number: int
+    part: PageItem
+    thresholds: np.ndarray  # increasing; empty where it has none
+    columns: dict[str, np.ndarray] = field(repr=False)  # over thresholds
+    ranked: dict[str, np.ndarray] = field(repr=False)  # over thresholds and ranks
+    by_rank: dict[str, np.ndarray] = field(repr=False)  # over ranks
+    ranks: int = 0  # 1 to this
+
+    @classmethod
+    def of(cls, number: int, part: PageItem) -> LivePart | None:
+        """Take the rows of a dataset; None where it has neither thresholds nor ranks.
+
+        The rates of a model, which were not measured, do not move with those that were.
+        """
+        if part.task == "extrapolated_far":
+            return None
+        found: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
+        for name, values in part.dataset.data_vars.items():
+            if values.dtype.kind in "iufb":
+                found.setdefault(tuple(map(str, values.dims)), {})[str(name)] = values.values
+        coordinate = part.dataset.coords.get("threshold")
+        over = coordinate is not None and coordinate.dims == ("threshold",)
+        over = over and bool(np.isfinite(part.dataset["threshold"].values).any())
+        columns = found.get(("threshold",), {}) if over else {}
+        thresholds = coordinate.values if columns and coordinate is not None else np.empty(0)
+        if not columns and not found.get(("rank",)):
+            return None
+        ranks = part.dataset["rank"].values.tolist() if "rank" in part.dataset.coords else []
+        whole = ranks == list(range(1, len(ranks) + 1))
+        ranked = found.get(("threshold", "rank"), {}) if over and whole else {}
+        return cls(
+            number,
+            part,
+            np.asarray(thresholds, dtype=float),
+            columns,
+            {name: values[:, :MOST_RANKS] for name, values in ranked.items()},
+            found.get(("rank",), {}) if whole else {},
+            len(ranks) if whole else 0,
+        )
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """Name of the group of parts that share a threshold: one system, in the same units."""
+        return self.part.system, self.part.units
+
+    @cached_property
+    def outside(self) -> int:
+        """The row for thresholds stricter than all; -1 unless the strictest rejects all."""
+        last = len(self.thresholds) - 1 if self.part.accepts_larger else 0
+        rejected = all(
+            name in self.columns and self.columns[name][last] == value
+            for name, value in (("far", 0), ("frr", 1))
+        )
+        return last if rejected else -1
+
+    def row(self, threshold: float) -> int:
+        """Return the row that applies at a threshold: the nearest not looser; -1 for none."""
+        if np.isnan(threshold):
+            return -1
+        row = int(rows_at(self.thresholds, threshold, self.part.accepts_larger))
+        return row if 0 <= row < len(self.thresholds) else self.outside
+
+    def row_at_far(self, far: float) -> int:
+        """Return the loosest row whose FAR is at most this; -1 for none.
+
+        Of rows with the same rates it is the strictest, where a score is.
+        """
+        within = np.flatnonzero(self.columns["far"] <= far)
+        if not len(within):
+            return -1
+        loosest = within[0] if self.part.accepts_larger else within[-1]
+        same = np.ones(len(self.thresholds), dtype=bool)
+        for name in ("far", "frr"):
+            if name in self.columns:
+                same &= self.columns[name] == self.columns[name][loosest]
+        equal = np.flatnonzero(same)
+        return int(equal[-1] if self.part.accepts_larger else equal[0])
+
+    def value(self, name: str, row: int, rank: int) -> float | int:
+        """Return a variable at a row and a rank; NaN where it has none."""
+        if name in self.by_rank:
+            values = self.by_rank[name]
+            return values[rank - 1].item() if 0 < rank <= len(values) else np.nan
+        if row < 0:
+            return np.nan
+        if name in self.ranked:
+            of_row = self.ranked[name][row]
+            return of_row[rank - 1].item() if 0 < rank <= len(of_row) else np.nan
+        return self.columns[name][row].item()
+
+    def has(self, name: str) -> bool:
+        """Whether a variable changes with the threshold or the rank."""
+        return name in self.columns or name in self.ranked or name in self.by_rank
+
+    def payload(self, store: ArrayStore) -> dict[str, Any]:
+        """Return the rows as data for the script of the page."""
+        return {
+            "system": self.part.system,
+            "task": self.part.task,
+            "group": "\n".join(self.group),
+            "larger": self.part.accepts_larger,
+            "outside": self.outside if len(self.thresholds) else -1,
+            "threshold": store.add(self.thresholds),
+            "columns": {name: store.add(v) for name, v in self.columns.items()},
+            "ranked": {name: store.add(v) for name, v in self.ranked.items()},
+            "byRank": {name: store.add(v) for name, v in self.by_rank.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The operating point at which the page opens."""
+
+    threshold: float  # of the rows of the leading part
+    target: float | None  # the FAR that it is chosen for; None for the equal error rate
+    exact: float  # the attainable threshold itself, between two rows where rows were given
+    rule: str = ""  # in words, of one that a study chose
+    why: str = ""  # this FAR target, and no smaller one
+
+
+class LiveState:
+    """The live parts of a page, and their rows when the page opens."""
+
+    def __init__(self, parts: list[PageItem]):
+        found = (LivePart.of(i, part) for i, part in enumerate(parts))
+        self.parts = [part for part in found if part is not None]
+        moved = [part for part in self.parts if len(part.thresholds)]
+        first = [part for part in moved if moved and part.part.system == moved[0].part.system]
+        self.leader = next(
+            (part for part in first if part.part.task == "verification/single"),
+            next((part for part in first if "far" in part.columns), first[0] if first else None),
+        )
+        self.anchors: dict[tuple[str, str], LivePart] = {}
+        for part in sorted(moved, key=lambda x: x.part.task != "verification/single"):
+            if "far" in part.columns or part.group not in self.anchors:
+                known = self.anchors.get(part.group)
+                if known is None or "far" not in known.columns:
+                    self.anchors[part.group] = part
+        self.chosen = _chosen_by_study(self.leader, parts) if self.leader else None
+        if self.leader and self.chosen is None:
+            self.chosen = _choose(self.leader)
+        self.rank = 1
+
+    @cached_property
+    def limits(self) -> tuple[float, float]:
+        """The smallest and the largest finite threshold of the leader."""
+        every = np.empty(0) if self.leader is None else self.leader.thresholds
+        every = every[np.isfinite(every)]
+        return (float(every[0]), float(every[-1])) if len(every) else (0.0, 1.0)
+
+    @property
+    def most_ranks(self) -> int:
+        """The largest rank of the control; 0 without ranks."""
+        return min(MOST_RANKS, max((part.ranks for part in self.parts), default=0))
+
+    def follows(self, part: LivePart) -> bool:
+        """Return whether a part is at the leader's threshold: of its system, in its units."""
+        return self.leader is not None and part.group == self.leader.group
+
+    def shares_units(self, part: LivePart) -> bool:
+        """Return whether a part can use the threshold of the leader on request."""
+        return self.leader is not None and part.part.units == self.leader.part.units
+
+    def thresholds(self) -> dict[tuple[str, str], float]:
+        """Return the threshold of each group when the page opens."""
+        if self.leader is None or self.chosen is None:
+            return {}
+        leader, at = self.leader, self.chosen.threshold
+        row = leader.row(at)
+        far = leader.value("far", row, 1) if "far" in leader.columns else np.nan
+        far = far if self.chosen.target is None else self.chosen.target
+        found = {}
+        for group, anchor in self.anchors.items():
+            if self.follows(anchor):
+                found[group] = at
+            elif "far" in anchor.columns:
+                own = anchor.row_at_far(float(far))
+                found[group] = float(anchor.thresholds[own]) if own >= 0 else np.nan
+            else:
+                found[group] = float(anchor.thresholds[len(anchor.thresholds) // 2])
+        return found
+
+    def rows(self) -> Iterator[tuple[LivePart, float, int]]:
+        """Return each part with its row when the page opens, and the threshold of the row."""
+        at = self.thresholds()
+        for part in self.parts:
+            row = part.row(at.get(part.group, np.nan)) if len(part.thresholds) else -1
+            yield part, float(part.thresholds[row]) if row >= 0 else np.nan, row
+
+
+def _chosen_by_study(leader: LivePart, parts: list[PageItem]) -> Chosen | None:
+    """Return the threshold of a study of the leader's own system: assured, or for a FAR target."""
+    for part in parts:
+        if part.system != leader.part.system or part.task != "threshold_study":
+            continue
+        if ("unenrolled_people" in part.dataset) != (leader.part.task == "open_set"):
+            continue
+        for name, rule in (("assured_threshold", "the assured one"), ("threshold", "")):
+            exact = float(part.dataset.get(name, np.nan))
+            kind, _, value = str(part.dataset.attrs["threshold_rule"]).partition("=")
+            if np.isfinite(exact) and kind == "far":
+                target, usual = None if rule else float(value), _choose(leader)
+                why = usual.why if usual.target == target else ""
+                return Chosen(_row_of(leader, exact), target, exact, rule, why)
+    return None
+
+
+def _choose(leader: LivePart) -> Chosen:
+    """Choose the strictest FAR target that the data support, or else the equal error rate.
+
+    Other systems are at the loosest threshold of their own with the same FAR.
+    """
+    dataset = leader.part.dataset
+    name = "threshold_at_far"
+    if name in dataset and "expected_false_accepts" in dataset:
+        limits = dataset[name]
+        limits = limits.isel(rank=0) if "rank" in limits.dims else limits
+        targets = list(
+            zip(
+                dataset["far_target"].values.tolist(),
+                dataset["expected_false_accepts"].values.tolist(),
+                limits.values.tolist(),
+                strict=True,
+            )
+        )
+        for enough in _ENOUGH:
+            fits = [x for x in targets if x[1] >= enough and np.isfinite(x[2])]
+            if fits:
+                target, _, exact = min(fits)
+                why = f"the smallest FAR target with at least {enough} false accepts expected"
+                why += f", for none has {_ENOUGH[0]}" * (enough < _ENOUGH[0])
+                return Chosen(_row_of(leader, exact), target, exact, why=why)
+    if "eer_threshold" in dataset and np.isfinite(float(dataset["eer_threshold"])):
+        exact = float(dataset["eer_threshold"])
+        return Chosen(_row_of(leader, exact), None, exact)
+    middle = float(leader.thresholds[len(leader.thresholds) // 2])
+    return Chosen(middle, None, np.nan)
+
+
+def _row_of(leader: LivePart, threshold: float) -> float:
+    """Return the threshold of the row that applies at a threshold, if finite."""
+    row = leader.row(threshold)
+    found = float(leader.thresholds[row]) if row >= 0 else threshold
+    return found if np.isfinite(found) else threshold

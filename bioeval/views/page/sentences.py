@@ -16,11 +16,10 @@ import xarray as xr
 from bioeval.base.errors import counted
 from bioeval.tallies.points import per_cent
 from bioeval.views.page import words
-from bioeval.views.page.cells import Bounded, Number, PageTable, Text, attempts_of
-from bioeval.views.page.live import LivePart, LiveState
-from bioeval.views.page.parts import PageItem, systems_of
+from bioeval.views.page.parts import LivePart, LiveState, PageItem, systems_of
+from bioeval.views.page.words import Bounded, Number, PageTable, Text, attempts_of
 from bioeval.views.tables.layout import decimals_for
-from bioeval.views.tables.tasks import value_of
+from bioeval.views.tasks import value_of
 from bioeval.views.terms import TermTranslator, term_translator, words_of
 
 # What each task is searched for, in the order in which a page speaks of them.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ from bioeval.results.words import p_value
 from bioeval.stats.interval_variables import STEMS
 from bioeval.tallies.points import per_cent
 from bioeval.views.page import words
-from bioeval.views.page.cells import (
+from bioeval.views.page.figures import Images
+from bioeval.views.page.parts import RATES, LivePart, LiveState, PageItem, section_of
+from bioeval.views.page.words import (
     LONG,
     Bounded,
     Number,
@@ -21,12 +24,9 @@ from bioeval.views.page.cells import (
     attempts_of,
     shape_of,
 )
-from bioeval.views.page.live import RATES, LivePart, LiveState
-from bioeval.views.page.parts import PageItem, section_of
-from bioeval.views.page.pictures import Images
 from bioeval.views.tables.comparison import caption
 from bioeval.views.tables.layout import decimals_for
-from bioeval.views.tables.tasks import report_ranks
+from bioeval.views.tasks import report_ranks
 from bioeval.views.terms import term_translator
 
 #: Rows of a table, at most: more are cut, and the table says so.
@@ -39,33 +39,55 @@ _ENDS = ("_low", "_high")
 
 _DIMENSIONS = {"far_target": "FAR target"}
 
-#: Rows of a table, each with the part that it is of.
-Rows = list[tuple[PageItem, list[Any]]]
+
+@dataclass(frozen=True)
+class Section:
+    """The parts of a section, each with its label before its rows if `several`."""
+
+    parts: list[PageItem]
+    several: bool
+
+    @property
+    def name(self) -> str:
+        """The section as a part of names of files."""
+        return section_of(self.parts[0]).replace("/", "-")
+
+    @property
+    def title(self) -> str:
+        """The title: the task of the parts, or what their tasks have in common."""
+        titles = list(dict.fromkeys(part.title for part in self.parts))
+        return titles[0] if len(titles) == 1 else titles[0].partition(",")[0]
+
+    @property
+    def label_head(self) -> str:
+        """The heading above the labels of the parts."""
+        return "System" if len({part.system for part in self.parts}) > 1 else "Templates"
+
+    @property
+    def interval_heads(self) -> list[str]:
+        """The headings above both ends of intervals."""
+        said = {str(part.dataset.attrs.get("confidence", "")) for part in self.parts} - {""}
+        level = f"{100 * float(said.pop()):g} % " if len(said) == 1 else ""
+        return [f"{level}from", "to"]
+
+    def table(
+        self, name: str, title: str, heads: list[str], rows: Iterable[Row], **how: Any
+    ) -> PageTable | None:
+        """Return a table of rows, each with the part that it is of; None without any."""
+        body = [[part.label, *cells] if self.several else cells for part, cells in rows]
+        heads = [self.label_head, *heads] if self.several else heads
+        return PageTable(name, f"{self.title}: {title}", heads, body, **how) if body else None
 
 
-def _table(
-    parts: list[PageItem],
-    several: bool,
-    name: str,
-    title: str,
-    heads: list[str],
-    rows: Rows,
-    **how: Any,
-) -> PageTable | None:
-    """Return a table of a section, with the label of each part before its rows if `several`."""
-    if not rows:
-        return None
-    body = [[part.label, *cells] if several else cells for part, cells in rows]
-    heads = [*([_label_head(parts)] if several else []), *heads]
-    return PageTable(name, f"{section_title(parts)}: {title}", heads, body, **how)
+#: A row of a table, with the part that it is of.
+Row = tuple[PageItem, list[Any]]
 
 
 def live_table(
     rows: list[tuple[LivePart, float, int]], several: bool, state: LiveState
 ) -> PageTable | None:
     """Return the rates of one task at the threshold and the rank of the page."""
-    body: Rows = []
-    rank = state.rank
+    body: list[Row] = []
     with_rank = False
     for live, _, row in rows:
         names = [name for name in (*RATES, *live.columns) if live.has(name)]
@@ -75,17 +97,17 @@ def live_table(
         for name in names:
             count, attempts = RATES.get(name, ("", ""))
             with_rank |= name in live.ranked or name in live.by_rank
-            body.append((live.part, _live_row(live, name, count, attempts, row, rank)))
-    parts = [live.part for live, *_ in rows]
+            body.append((live.part, _live_row(live, name, count, attempts, row, state.rank)))
+    section = Section([live.part for live, *_ in rows], several)
     lives = [live for live, *_ in rows if len(live.thresholds)]
     led = (x.part.words for live in lives if (x := state.anchors[live.group]) is not live)
     of = " ".join(reversed(next(led, "").split(", ")))  # the task whose threshold it is
     moved = ["rank"] if with_rank else []
     moved += [f"threshold of {of}" if of else "threshold"] if lives else []
-    heads = ["Rate", "Value", *_interval_heads(parts), "Count", "Attempts", "Threshold used"]
-    return _table(
-        parts, several, f"rates-{section_name(parts)}", f"rates at the {' and the '.join(moved)}",
-        heads, body, live=True, closed=len(body) > LONG,
+    heads = ["Rate", "Value", *section.interval_heads, "Count", "Attempts"]
+    return section.table(
+        f"rates-{section.name}", f"rates at the {' and the '.join(moved)}",
+        [*heads, "Threshold used"], body, live=True, closed=len(body) > LONG,
     )  # fmt: skip
 
 
@@ -116,12 +138,6 @@ def _live_row(
     ]
 
 
-def _interval_heads(parts: list[PageItem]) -> list[str]:
-    said = {str(part.dataset.attrs.get("confidence", "")) for part in parts} - {""}
-    level = f"{100 * float(said.pop()):g} % " if len(said) == 1 else ""
-    return [f"{level}from", "to"]
-
-
 #: The figures that people quote, in their order; a page shows these and folds the others.
 _QUOTED = (
     *("threshold", "optimistic_far", "optimistic_frr"),
@@ -130,49 +146,41 @@ _QUOTED = (
 )
 
 
-def section_name(parts: list[PageItem]) -> str:
-    """Return the section of parts as a part of names of files."""
-    return section_of(parts[0]).replace("/", "-")
-
-
-def section_title(parts: list[PageItem]) -> str:
-    """Return the title of the section of parts: their task, or what their tasks have in common."""
-    titles = list(dict.fromkeys(part.title for part in parts))
-    return titles[0] if len(titles) == 1 else titles[0].partition(",")[0]
-
-
-def _label_head(parts: list[PageItem]) -> str:
-    return "System" if len({part.system for part in parts}) > 1 else "Templates"
-
-
 def _place(name: str) -> int:
     return _QUOTED.index(name) if name in _QUOTED else len(_QUOTED)
 
 
-def scalar_tables(parts: list[PageItem], several: bool) -> list[PageTable]:
+def scalar_tables(section: Section) -> list[PageTable]:
     """Return the single figures of a section, its parts side by side: those quoted, and all.
 
     More than two parts are rows of the first table, and columns of the second.
     """
+    parts = section.parts
     names: dict[str, str] = {}  # each figure, with its meaning
     for part in parts:
         for name in _figures(part.dataset):
             names.setdefault(name, str(part.dataset[name].attrs.get("long_name", "")))
     if not names:
         return []
-    ordered = sorted(names, key=lambda name: (_place(name), not _known(name)))
-    quoted = [name for name in ordered if name in _QUOTED]
-    stem, title = section_name(parts), section_title(parts)
-    labels = [part.label for part in parts] if several else [_value_head(parts)]
+    ordered = {
+        name: names[name]
+        for name in sorted(names, key=lambda name: (_place(name), not _known(name)))
+    }
+    quoted = {name: meaning for name, meaning in ordered.items() if name in _QUOTED}
+    labels = [part.label for part in parts] if section.several else [_value_head(parts)]
+    name, title = f"figures-{section.name}", f"{section.title}: single figures"
+    whole = _figure_rows(parts, ordered, labels)
     if len(ordered) <= len(_QUOTED) or not quoted:
-        whole = _figure_rows(parts, {name: names[name] for name in ordered}, labels)
-        return [PageTable(f"figures-{stem}", f"{title}: single figures", *whole)]
-    shown = {name: names[name] for name in quoted}
-    first = _figure_columns(parts, shown) if len(parts) > 2 else _figure_rows(parts, shown, labels)
-    whole = _figure_rows(parts, {name: names[name] for name in ordered}, labels)
+        return [PageTable(name, title, *whole)]
+    first = _figure_rows(parts, quoted, labels)
+    if len(parts) > 2:  # a column for each figure
+        translate = term_translator(parts[0].dataset)
+        heads = [section.label_head, *(translate(words.label(name)) for name in quoted)]
+        first = heads, [[part.label, *(_figure(part, name) for name in quoted)] for part in parts]
+    all_title = f"{section.title}: all single figures"
     return [
-        PageTable(f"figures-{stem}", f"{title}: single figures", *first),
-        PageTable(f"all-figures-{stem}", f"{title}: all single figures", *whole, closed=True),
+        PageTable(name, title, *first),
+        PageTable(f"all-{name}", all_title, *whole, closed=True),
     ]
 
 
@@ -191,27 +199,18 @@ def _figure_rows(
     return ["Figure", *labels, *([] if wide else ["Meaning"])], body
 
 
-def _figure_columns(
-    parts: list[PageItem], names: dict[str, str]
-) -> tuple[list[str], list[list[Any]]]:
-    """Return the heads and rows of a table with a column for each figure."""
-    translate = term_translator(parts[0].dataset)
-    heads = [_label_head(parts), *(translate(words.label(name)) for name in names)]
-    return heads, [[part.label, *(_figure(part, name) for name in names)] for part in parts]
-
-
-def cost_table(parts: list[PageItem], several: bool) -> PageTable | None:
+def cost_table(section: Section) -> PageTable | None:
     """Return the smallest costs of the parts of a section, with what they are of."""
-    body: Rows = []
+    body: list[Row] = []
     heads: list[str] = []
-    for part in parts:
+    for part in section.parts:
         names = [str(k) for k, v in part.dataset.data_vars.items() if v.dims == ("cost",)]
         names.sort(key=lambda name: not name.startswith("cost_"))  # what they are of comes first
         heads = heads or [_head(name) for name in names]
         for i in range(part.dataset.sizes.get("cost", 0)):
             cells = [_cell(part, name, part.dataset[name].values[i], {"cost": i}) for name in names]
             body.append((part, cells))
-    return _table(parts, several, f"{section_name(parts)}-cost", "values by cost", heads, body)
+    return section.table(f"{section.name}-cost", "values by cost", heads, body)
 
 
 def comparison_table(part: PageItem) -> PageTable | None:
@@ -223,14 +222,15 @@ def comparison_table(part: PageItem) -> PageTable | None:
     body = []
     for i, measure in enumerate(map(str, ds["measure"].values)):
         shapes = ("score", "score") if "AUC" in measure else ("percent", "points")
-
-        def number(name: str, i: int = i, shapes: tuple[str, str] = shapes) -> Number:
-            more = {"measure": str(ds["measure"].values[i])}
-            shape = shapes[name.startswith("difference")]
-            return Number(part, name, ds[name].values[i].item(), shape, more=more)
-
-        ends = number("difference_low"), number("difference_high")
-        row = [measure, number("value_a"), number("value_b"), Bounded(number("difference"), *ends)]
+        one, other, *difference = (
+            _cell(part, f"{stem}{end}", ds[f"{stem}{end}"].values[i], {"measure": measure}, shape)
+            for stem, shape, ends in (
+                ("value", shapes[0], ("_a", "_b")),
+                ("difference", shapes[1], ("", *_ENDS)),
+            )
+            for end in ends
+        )
+        row = [measure, one, other, Bounded(*difference)]
         row.append(Text(p_value(float(ds["p_value"][i])), right=True))
         body.append([*row, verdicts[i] if i < len(verdicts) else ""])
     named = [str(ds.attrs.get(f"system_{x}", x)) for x in "ab"]
@@ -266,15 +266,17 @@ def _figure(part: PageItem, name: str) -> Any:
     shape = shape_of(part, name, part.dataset[name].dtype.kind)
     decimals = decimals_for(attempts_of(part, "impostor_attempts"))
     stem = STEMS.get(name, name)
-
-    def number(variable: str) -> Number | None:
-        if variable not in part.dataset or part.dataset[variable].ndim:
-            return None
-        return Number(part, variable, part.dataset[variable].item(), shape, decimals)
-
-    value = number(name)
+    names = name, f"{stem}_low", f"{stem}_high"
+    value, low, high = (_scalar(part, variable, shape, decimals) for variable in names)
     assert value is not None
-    return Bounded(value, number(f"{stem}_low"), number(f"{stem}_high"))
+    return Bounded(value, low, high)
+
+
+def _scalar(part: PageItem, name: str, shape: str, decimals: int) -> Number | None:
+    """Return a variable without dimensions; None where the dataset has none of the name."""
+    if name not in part.dataset or part.dataset[name].ndim:
+        return None
+    return Number(part, name, part.dataset[name].item(), shape, decimals)
 
 
 # Summaries over folds or repeats, with their heads.
@@ -295,30 +297,27 @@ def _means(dataset: Any) -> list[str]:
     return [name.removesuffix("_mean") for name in names if name.endswith("_mean")]
 
 
-def mean_table(parts: list[PageItem], several: bool) -> PageTable | None:
+def mean_table(section: Section) -> PageTable | None:
     """Return means over folds or repeats with their intervals, one row each."""
-    body: Rows = []
-    for part in parts:
+    body: list[Row] = []
+    for part in section.parts:
         for stem in _means(part.dataset):
             shape = shape_of(part, f"{stem}_mean", "f")
-            cells: list[Any] = []
-            for key in _SUMMARIES:
-                name = f"{stem}_{key}"
-                if name in part.dataset and not part.dataset[name].ndim:
-                    own = "count" if key == "folds" else shape
-                    cells.append(Number(part, name, part.dataset[name].item(), own, 3))
-                else:
-                    cells.append("")
+            cells = (
+                _scalar(part, f"{stem}_{key}", "count" if key == "folds" else shape, 3) or ""
+                for key in _SUMMARIES
+            )
             train = stem.removeprefix("train_")
             label = words.label(train) + (", training" if train != stem else "")
             body.append((part, [label, *cells]))
     heads = ["Measure", *_SUMMARIES.values()]
-    return _table(parts, several, f"means-{section_name(parts)}", "means over folds", heads, body)
+    return section.table(f"means-{section.name}", "means over folds", heads, body)
 
 
-def target_table(parts: list[PageItem], several: bool) -> PageTable | None:
+def target_table(section: Section) -> PageTable | None:
     """Return the values at each FAR target, with a warning where the data cannot support it."""
-    body: Rows = []
+    body: list[Row] = []
+    parts = section.parts
     for part in parts:
         rate = next((x for x in ("frr_at_far", "dir_at_far") if x in part.dataset), "")
         if not rate or "far_target" not in part.dataset.coords:
@@ -328,13 +327,12 @@ def target_table(parts: list[PageItem], several: bool) -> PageTable | None:
         for i, target in enumerate(part.dataset["far_target"].values.tolist()):
             body.append((part, _target_row(part, rate, i, target)))
     what = "DIR" if "dir_at_far" in parts[0].dataset else "FRR"
-    heads = ["FAR target", f"{what} there", *_interval_heads(parts)]
+    heads = ["FAR target", f"{what} there", *section.interval_heads]
     heads += ["Threshold", "False accepts expected", "Support"]
     title = f"{what} at FAR targets" + (", rank 1" if what == "DIR" else "")
     bounded = any(f"{what.lower()}_at_far_low" in part.dataset for part in parts)
     note = "The intervals include the uncertainty of the threshold for the FAR target." * bounded
-    name = f"far-targets-{section_name(parts)}"
-    return _table(parts, several, name, title, heads, body, note=note)
+    return section.table(f"far-targets-{section.name}", title, heads, body, note=note)
 
 
 def _target_row(part: PageItem, rate: str, i: int, target: float) -> list[Any]:
@@ -370,40 +368,35 @@ def support(expected: float) -> str:
     return "not supported: the same as at FAR = 0"
 
 
-def rank_table(parts: list[PageItem], several: bool) -> PageTable | None:
+def rank_table(section: Section) -> PageTable | None:
     """Return the values at each reported rank."""
-    body: Rows = []
+    body: list[Row] = []
     ranked = [
         part
-        for part in parts
+        for part in section.parts
         if report_ranks(part.dataset) and part.dataset.get("rank", [0])[0] == 1
     ]
     there = {str(k) for x in ranked for k, v in x.dataset.data_vars.items() if v.dims == ("rank",)}
     given = dict.fromkeys(str(k) for x in ranked for k in x.dataset.data_vars)
     rates = [x for x in given if x in there and not x.endswith((*_ENDS, "_count"))]
-    shown = [n for r in rates for n in (r, *(f"{r}{end}" for end in _ENDS)) if n in there]
+    shown = {f"{r}{end}": r for r in rates for end in ("", *_ENDS) if f"{r}{end}" in there}
     for part in ranked:
         dataset = part.dataset
-        total = attempts_of(part, "attempts") or attempts_of(part, "queries")
+        decimals = decimals_for(attempts_of(part, "attempts") or attempts_of(part, "queries"))
         for rank in report_ranks(dataset):
             cells = [
-                Number(
-                    part,
-                    name,
-                    dataset[name].sel(rank=rank).item(),
-                    shape_of(part, name.removesuffix("_low").removesuffix("_high"), "f"),
-                    decimals_for(total),
-                    more={"rank": rank},
+                _cell(
+                    part, name, dataset[name].sel(rank=rank).item(), {"rank": rank},
+                    shape_of(part, rate, "f"), decimals,
                 )
                 if name in dataset
                 else ""
-                for name in shown
-            ]
+                for name, rate in shown.items()
+            ]  # fmt: skip
             body.append((part, [f"{rank:,}", *cells]))
-    if not shown:
-        return None
     heads = ["Rank", *(_head(name) for name in shown)]
-    return _table(parts, several, f"ranks-{section_name(parts)}", "values at ranks", heads, body)
+    rows = body if shown else []
+    return section.table(f"ranks-{section.name}", "values at ranks", heads, rows)
 
 
 def _head(name: str) -> str:
@@ -462,11 +455,13 @@ def _labels(dataset: Any, dim: str) -> list:
     return list(range(dataset.sizes[dim]))
 
 
-def _cell(part: PageItem, name: str, value: Any, more: dict) -> Any:
+def _cell(
+    part: PageItem, name: str, value: Any, more: dict, shape: str = "", decimals: int = 2
+) -> Any:
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, int | float):
         return str(value)
-    kind = part.dataset[name].dtype.kind
-    return Number(part, name, value, shape_of(part, name, kind), more=more)
+    shape = shape or shape_of(part, name, part.dataset[name].dtype.kind)
+    return Number(part, name, value, shape, decimals, more=more)

@@ -1,4 +1,4 @@
-"""Numbers of a page as text, and labels of variables.
+"""Numbers and texts of a page: as text, with all digits, and labels of variables.
 
 The script of the page writes the same numbers in the same way; a test compares them.
 """
@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 from bioeval.base import scalars
 from bioeval.base.scalars import Scalar
+from bioeval.views.page import words
+from bioeval.views.page.parts import PageItem
 
 #: Short labels of what has none of its own.
 _LABELS = {
@@ -83,23 +86,18 @@ _SHORT = re.compile(
 )
 
 
-def _all_scalars() -> Iterator[Scalar]:
-    for value in vars(scalars).values():
-        if isinstance(value, Scalar):
-            yield value
-        elif isinstance(value, tuple):
-            yield from (x for x in value if isinstance(x, Scalar))
-        elif isinstance(value, dict):
-            for one in value.values():
-                if isinstance(one, Scalar):
-                    yield one
-                elif isinstance(one, tuple):
-                    yield from (x for x in one if isinstance(x, Scalar))
+def _scalars_in(value: Any) -> Iterator[Scalar]:
+    """Yield the scalars in a mapping, in a tuple, or in either inside it."""
+    if isinstance(value, Scalar):
+        yield value
+    elif isinstance(value, dict | tuple):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _scalars_in(one)
 
 
 #: Every scalar that a table has a label for, by its variable; of several of a name the first.
 SCALARS: dict[str, Scalar] = {}
-for _scalar in _all_scalars():
+for _scalar in _scalars_in(vars(scalars)):
     SCALARS.setdefault(_scalar.name, _scalar)
 
 
@@ -178,3 +176,126 @@ def count(value: float) -> str:
         return f"{int(value):,}"
     whole, _, rest = fixed(value, 2).partition(".")
     return f"{int(whole):,}.{rest}"
+
+
+#: How a number is written; the script of the page has the same.
+FORMATS = {"count": words.count, "score": words.score}
+
+
+#: Rows of a table that a page shows at once.
+LONG = 24
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number on a page; a live number changes with the threshold or the rank."""
+
+    part: PageItem
+    variable: str
+    value: Any
+    shape: str = "score"  # percent, points, count, score, out-of, times
+    decimals: int = 2
+    live: bool = False
+    more: Mapping[str, Any] = field(default_factory=dict)  # further data attributes
+    strong: bool = False  # an estimate in a sentence, not the end of its interval
+    unit: bool = True  # whether a proportion has its sign of per cent
+    right = True  # where it is set in a cell
+
+    @property
+    def text(self) -> str:
+        """The number as text for the reader."""
+        if isinstance(self.value, str):
+            return self.value
+        if self.shape == "points":
+            return words.percent(float(self.value), self.decimals).replace(" %", " pp")
+        if self.shape == "percent":
+            text = words.percent(float(self.value), self.decimals)
+            return text if self.unit else text.removesuffix(" %")
+        return FORMATS[self.shape](float(self.value))
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """The data attributes of its element."""
+        given = {
+            "task": self.part.task,
+            "variable": self.variable,
+            "system": self.part.system,
+            "value": words.digits(self.value),
+            **{key: words.digits(value) for key, value in self.more.items()},
+        }
+        if self.live:
+            given |= {"live": "", "format": self.shape, "decimals": str(self.decimals)}
+            given |= {} if self.unit else {"bare": ""}
+        return {f"data-{key.replace('_', '-')}": value for key, value in given.items()}
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text on a page with attributes besides its words."""
+
+    text: str
+    title: str = ""  # what it means at length
+    used: int | None = None  # the moving part whose threshold it is
+    right: bool = False  # whether it is set flush right, as a number is
+    code: bool = False
+    rank: bool = False  # whether it is the rank of the page
+    digits: str = ""  # all digits of a number that is of no dataset
+    warns: bool = False  # a promise that is not kept
+    strong: bool = False
+    swatch: bool = False  # whether it is a system, with its colour before it
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A number with its interval, in one cell."""
+
+    number: Number
+    low: Number | None = None
+    high: Number | None = None
+    warns: bool = False  # a promise that is not kept
+    right = True
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table of a page: column headings, and rows of numbers and texts."""
+
+    name: str  # of the file that it is saved as
+    caption: str
+    heads: list[str]
+    rows: list[list[Any]]
+    note: str = ""
+    live: bool = False
+    folds: bool = True  # whether it is folded where it is long
+    closed: bool = False  # folded, long or not
+
+    def trimmed(self) -> PageTable:
+        """Return the table without columns that are empty."""
+        kept = [i for i in range(len(self.heads)) if any(row[i] != "" for row in self.rows)]
+        rows = [[row[i] for i in kept] for row in self.rows]
+        return replace(self, heads=[self.heads[i] for i in kept], rows=rows)
+
+    @property
+    def numeric(self) -> set[int]:
+        """The columns that hold numbers."""
+        return {
+            i for row in self.rows for i, cell in enumerate(row) if getattr(cell, "right", False)
+        }
+
+    @property
+    def folded(self) -> bool:
+        """Whether the table is long, and collapsed until it is opened."""
+        return self.closed or (len(self.rows) > LONG and self.folds and not self.live)
+
+
+def shape_of(part: PageItem, name: str, dtype_kind: str) -> str:
+    """Return the format of a variable."""
+    units = str(part.dataset[name].attrs.get("units", "")) if name in part.dataset else ""
+    if units != "score" and words.is_rate(name, units):
+        return "percent"
+    return "count" if dtype_kind in "iub" or units in ("attempts", "probes") else "score"
+
+
+def attempts_of(part: PageItem, name: str) -> int:
+    """Return the number of attempts below a rate; 0 where unknown."""
+    return int(part.dataset[name]) if name in part.dataset and not part.dataset[name].ndim else 0

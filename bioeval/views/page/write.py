@@ -10,7 +10,6 @@ from typing import Any
 from bioeval.base.arguments import require_list, require_path, require_text
 from bioeval.base.errors import DataError, printable
 from bioeval.scores.formats.files import check_target, replacing
-from bioeval.views.page.provenance import PageSources
 
 
 def report(
@@ -65,8 +64,8 @@ def report(
     >>> be.report(results, "report.html")  # doctest: +SKIP
     """
     check_target(path)
-    from bioeval.views.page.contents import page_text
-    from bioeval.views.page.pictures import Images
+    from bioeval.views.page.contents import PageSources, page_text
+    from bioeval.views.page.figures import Images
 
     title, command = (
         printable(require_text(*given)) for given in (("title", title), ("command", command))

@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 
 from bioeval.base.arguments import require_prior
 from bioeval.views.plots import style as look
-from bioeval.views.plots.curves import Curve, CurvesDisplay, CurveSpec
 from bioeval.views.plots.direct_labels import Labelled
-from bioeval.views.plots.select_datasets import System, pick
+from bioeval.views.plots.display import Curve, CurvesDisplay, CurveSpec
+from bioeval.views.plots.systems import System, pick
 
 _ODDS = "Prior log odds of a genuine attempt (natural)"
 

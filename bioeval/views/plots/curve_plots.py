@@ -13,10 +13,9 @@ from matplotlib.figure import Figure
 from bioeval.base.errors import counted
 from bioeval.results.zoo import lorenz as lorenz_curve
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import agreed, convention, of_each, scalar
-from bioeval.views.plots.curves import Curve, CurvesDisplay, CurveSpec, curve_of, up_to_highest
 from bioeval.views.plots.direct_labels import Labelled
-from bioeval.views.plots.select_datasets import System, pick
+from bioeval.views.plots.display import Curve, CurvesDisplay, CurveSpec, curve_of, up_to_highest
+from bioeval.views.plots.systems import System, agreed, convention, of_each, pick, scalar
 
 
 class PrecisionRecallDisplay(CurvesDisplay):

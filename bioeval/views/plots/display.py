@@ -1,19 +1,38 @@
-"""Base class of displays: the arrays and axes of a plot."""
+"""Displays: the arrays of a plot with its axes; curves, drawn and labelled on one pair."""
 
 from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Iterable
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
+import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.cbook import STEP_LOOKUP_MAP
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
+from bioeval.base.arguments import require_integer, require_list
+from bioeval.base.errors import DataError
 from bioeval.base.panels import panel
 from bioeval.views.plots import style as look
-from bioeval.views.plots.select_datasets import as_plot_text, pick_one
+from bioeval.views.plots.direct_labels import DirectLabels, Labelled
+from bioeval.views.plots.systems import (
+    System,
+    as_plot_text,
+    in_words,
+    joined,
+    other_term,
+    over,
+    pick,
+    pick_one,
+    title_of,
+    undefined,
+)
+from bioeval.views.terms import interval_method
 
 
 class Display:
@@ -72,3 +91,408 @@ def picture_of(figure: Figure) -> str:
     figure.savefig(picture, format="png", dpi=72)
     data = base64.b64encode(picture.getvalue()).decode()
     return f'<img alt="The plot" style="max-width:100%" src="data:image/png;base64,{data}">'
+
+
+# Corners drawn of a longer curve.
+MAX_CORNERS = 5000
+
+# Sampled galleries whose curves are drawn; more would fill the cloud.
+CLOUD = 200
+
+RANKS = (1, 5, 10)
+
+# Of several systems with more curves than this, each is named once, and line styles are explained.
+MOST_NAMED = 4
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One curve of a display; `x` and `y` are in the order of the dataset."""
+
+    name: str  # its label; may be empty for a single curve
+    x: np.ndarray
+    y: np.ndarray
+    system: System
+    why_not: str = ""  # why the curve is undefined; empty where it is drawn
+    hue: int = 0  # number of its colour
+    dash: int = 0  # number of its line style
+    low: np.ndarray | None = None  # confidence limits of each y, where the dataset has them
+    high: np.ndarray | None = None
+    inside: np.ndarray | None = None  # where these are of a simultaneous band, else pointwise
+
+
+def curve_of(
+    system: System, x: str, y: str, name: str | None = None, rank: int | None = None
+) -> Curve:
+    """Return the curve of variable `y` against `x`, at one rank where they have ranks."""
+    dataset = system.dataset
+
+    def values(variable: str) -> np.ndarray:
+        array = dataset[variable]
+        return (array if rank is None or "rank" not in array.dims else array.sel(rank=rank)).values
+
+    why_not = undefined(dataset, x) or undefined(dataset, y)
+    if not (why_not or np.isfinite(values(x)).any()):
+        why_not = f"no finite {x}"
+    low = high = inside = None
+    if f"{y}_low" in dataset and not np.isnan(values(f"{y}_low")).all():
+        low, high = values(f"{y}_low"), values(f"{y}_high")
+        if f"{y}_in_band" in dataset:
+            inside = values(f"{y}_in_band") == 1
+    name = system.name if name is None else name
+    return Curve(name, values(x), values(y), system, why_not, low=low, high=high, inside=inside)
+
+
+def curves_at_ranks(
+    systems: Sequence[System], x: str, y: str, ranks: Sequence[int]
+) -> list[tuple[Curve, int]]:
+    """Return one curve per system and rank, with its rank; by default at known ranks.
+
+    Of one system each rank has its colour, of several each system.
+    """
+    curves = []
+    ranks = [require_integer("ranks", rank, low=1) for rank in require_list("ranks", ranks)]
+    if not ranks:
+        raise DataError("ranks is empty; expected at least one rank")
+    for number, system in enumerate(systems):
+        have = system.dataset["rank"].values.tolist()
+        missing = [int(rank) for rank in ranks if rank not in have]
+        if missing and tuple(ranks) != RANKS:
+            raise DataError(
+                f"rank {missing[0]} is not in the result; it has ranks 1 to {max(have)}; "
+                f"evaluate with max_rank={max(missing)} or more"
+            )
+        for i, rank in enumerate(int(rank) for rank in ranks if rank in have):
+            curve = curve_of(system, x, y, joined(system.name, f"rank {rank}"), rank)
+            hue = number if len(systems) > 1 else i
+            curves.append((replace(curve, hue=hue, dash=i), rank))
+    return curves
+
+
+def on_unit_axes(_: CurvesDisplay) -> Mapping[str, Any]:
+    """Return the axis limits for two rates."""
+    return {"xlim": (-0.015, 1.015), "ylim": (-0.015, 1.015)}
+
+
+def up_to_highest(display: CurvesDisplay) -> dict[str, Any]:
+    """Return the axis limits for rates that may be small, over a proportion."""
+    top = max((float(np.nanmax(c.y)) for c in display.defined), default=1.0) or 1.0
+    return {"xlim": (-0.015, 1.015), "ylim": (-0.02 * top, 1.12 * top)}
+
+
+@dataclass(frozen=True)
+class CurveSpec:
+    """A plot of curves as data: the variables drawn, the axes and the words.
+
+    A display that draws more has a method `plot` of its own, for which `limits` and `reference`
+    mean nothing.
+    """
+
+    plot: str  # the public function
+    title: str  # empty for a panel below another one, which has the title and the details
+    x: str = ""  # the variable on the horizontal axis
+    lines: Mapping[str, str] = field(default_factory=dict)  # those on the vertical one: their words
+    x_label: str = ""
+    y_label: str = ""
+    #: Beside the labels, in small: a text, or rates in the words of the other vocabulary.
+    terms: tuple[str | tuple[str, ...], str | tuple[str, ...]] = ("", "")
+    #: Lines below the title, after what the rates are over.
+    details: Callable[[Sequence[System]], Sequence[str]] = lambda _: ()
+    over: Callable[[Sequence[System]], Sequence[str]] = over
+    by_itself: str = "threshold or rank"  # where each interval of a band holds
+    curve: Callable[[System, str, str, str], Curve] = curve_of
+    text: Callable[[Curve, bool], str] = lambda curve, _: curve.name  # label; of several systems?
+    #: Label of the first curve of a system whose other curves have none.
+    once: Callable[[Curve], str] = lambda curve: curve.system.name
+    hue_by_system: bool = False  # of a single system too: its lines differ in style alone
+    marked: bool | None = None  # whether points are marked; None: if they are few
+    size: tuple[float, float] = look.SIZE
+    limits: Callable[[Any], Mapping[str, Any]] = on_unit_axes
+    #: Draws a line to compare the curves with.
+    reference: Callable[[Any], Labelled] | None = None
+    at: float | Mapping[str, float] = 0.4  # preferred place of the labels along the curves, 0 to 1
+    # Known when the curves are drawn:
+    texts: Mapping[str, str] = field(default_factory=dict)  # labels other than those by `text`
+    unseen: Mapping[str, str] = field(default_factory=dict)  # curves off the axes, and why
+    others: Sequence[Labelled] = ()  # marks and lines that labels avoid, or that have their own
+    keep_free: Sequence[Any] = ()  # texts that labels avoid
+
+    def curves_of(self, systems: Sequence[System]) -> list[Curve]:
+        """Return the curves of the systems.
+
+        Of several lines, those of one system differ in colour; of several systems, each has one
+        colour.
+        """
+        if len(self.lines) == 1:
+            ((y, _),) = self.lines.items()
+            return numbered([self.curve(system, self.x, y, system.name) for system in systems])
+        by_system = self.hue_by_system or len(systems) > 1
+        return [
+            replace(
+                self.curve(system, self.x, y, joined(system.name, word)),
+                hue=number if by_system else look.HUES.get(y, i), dash=i,
+            )
+            for number, system in enumerate(systems)
+            for i, (y, word) in enumerate(self.lines.items())
+            if y in system.dataset
+        ]  # fmt: skip
+
+
+class CurvesDisplay(Display):
+    """Curves of one or several systems.
+
+    Attributes
+    ----------
+    curves : dict of str to Curve
+        The arrays, by name.
+    lines_ : dict of str to Line2D
+        The lines, by name; without those for which no rate is defined.
+    bands_ : dict of str to PolyCollection
+        The confidence bands of the lines that have them, by name.
+    pointwise_ : dict of str to PolyCollection
+        Beside simultaneous bands, the pointwise limits where those are not defined: lighter, with
+        dashed ends.
+    labels_ : DirectLabels
+        The names beside the lines.
+    """
+
+    spec: ClassVar[CurveSpec]
+
+    lines_: dict[str, Line2D]
+    bands_: dict[str, Any]
+    pointwise_: dict[str, Any]
+    labels_: DirectLabels
+
+    def __init__(self, curves: Iterable[Curve]):
+        self.curves: dict[str, Curve] = {}
+        for curve in curves:
+            if curve.name in self.curves:
+                raise DataError(f"two curves are called {curve.name!r}; rename one of the systems")
+            self.curves[curve.name] = curve
+        self.lines_, self.bands_, self.pointwise_ = {}, {}, {}
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the curves of a result, a tree, or a mapping of name to either."""
+        return cls(cls.spec.curves_of(pick(data, cls.spec.plot)))
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **style: Any) -> Self:
+        """Draw the curves. See the function of :mod:`bioeval.plot`."""
+        ax = self._start(ax, name)
+        others = [self.spec.reference(self)] if self.spec.reference else []
+        self._lines(style, self.spec.marked)
+        ax.set(**self.spec.limits(self))
+        return self._finish(others=others)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {', '.join(map(repr, self.curves))}>"
+
+    @property
+    def systems(self) -> list[System]:
+        """The datasets that the curves come from, each once."""
+        return list({id(c.system): c.system for c in self.curves.values()}.values())
+
+    @property
+    def defined(self) -> list[Curve]:
+        """The curves that have values."""
+        return [curve for curve in self.curves.values() if not curve.why_not]
+
+    @property
+    def why_empty(self) -> str:
+        """Why no curve has values; empty if any has."""
+        reasons = dict.fromkeys(curve.why_not for curve in self.curves.values())
+        return "" if self.defined else "; ".join(reasons)
+
+    def _start(
+        self, ax: Axes | None, name: str | None, size: tuple[float, float] | None = None
+    ) -> Axes:
+        if name is not None and len(self.systems) > 1:
+            raise DataError(
+                f"name is {name!r}, but {len(self.systems)} systems are drawn; name each in a "
+                "mapping of name to result"
+            )
+        self._name = name or ""
+        self.lines_, self.bands_, self.pointwise_ = {}, {}, {}
+        return self._axes(ax, size or self.spec.size)
+
+    def _line(
+        self, curve: Curve, x: np.ndarray, y: np.ndarray, style: Mapping[str, Any],
+        marked: bool | None = None,
+    ) -> None:  # fmt: skip
+        """Draw one curve in steps; few points are marked, unless `marked` says otherwise."""
+        given = {
+            "color": look.colour(curve.hue),
+            "linestyle": look.dash(curve.dash),
+            "linewidth": 1.6,
+            "drawstyle": "steps-post",
+            "label": joined(self._name, curve.name) or None,
+            "solid_joinstyle": "miter",
+            **style,
+        }
+        marked = len(x) <= look.FEW_POINTS if marked is None else marked
+        if marked and "marker" not in given:
+            given |= {"marker": "o", "markersize": 3.2}
+        (self.lines_[curve.name],) = self.ax_.plot(x, y, **given)
+
+    def _lines(self, style: Mapping[str, Any], marked: bool | None = None) -> None:
+        """Draw each curve straight from point to point, with its band."""
+        for curve in self.defined:
+            self._line(curve, curve.x, curve.y, {"drawstyle": "default", **style}, marked)
+            self._band(curve)
+
+    def _reference(self, x: np.ndarray, y: np.ndarray, **style: Any) -> Labelled:
+        """Draw a thin reference line; labels of curves avoid it."""
+        given = {"linewidth": 0.8, "linestyle": ":", **style}
+        self.ax_.plot(x, y, color=look.RULE, zorder=1, **given)
+        return Labelled("", look.RULE, x, y)
+
+    def _band(self, curve: Curve, shown: np.ndarray | None = None, floor: float = -np.inf) -> None:
+        """Draw the confidence limits of a curve where `shown`, in steps like its line.
+
+        Smaller `x` than `floor` are drawn there, for a logarithmic axis.
+        """
+        if curve.low is None or curve.high is None:
+            return
+        line = self.lines_[curve.name]
+        shown = np.isfinite(curve.x) & (True if shown is None else shown)
+        x, low, high = (np.asarray(v, dtype=float)[shown] for v in (curve.x, curve.low, curve.high))
+        inside = np.ones(len(x), bool) if curve.inside is None else curve.inside[shown]
+        if len(x) > 1 and x[0] > x[-1]:
+            x, low, high, inside = x[::-1], low[::-1], high[::-1], inside[::-1]
+        drawn = line.get_drawstyle()
+        steps: Any = drawn.removeprefix("steps-") if drawn.startswith("steps-") else None
+        given = {"step": steps, "color": line.get_color(), "zorder": 1.5}
+        x = np.maximum(x, floor)
+        self.bands_[curve.name] = self.ax_.fill_between(
+            x, low, high, where=inside, alpha=0.16, linewidth=0, **given
+        )
+        if not inside.all():
+            next_to = ~inside  # and the points beside these, so that no gap is left
+            next_to[1:] |= ~inside[:-1]
+            next_to[:-1] |= ~inside[1:]
+            self.pointwise_[curve.name] = self.ax_.fill_between(
+                x, low, high, where=next_to, alpha=0.6, linewidth=0.7, linestyle="--",
+                facecolor="none", edgecolor=given.pop("color"), **given,
+            )  # fmt: skip
+
+    def _cloud(
+        self, curve: Curve, lines: Iterable[tuple[np.ndarray, np.ndarray]], **style: Any
+    ) -> None:
+        """Draw curves of sampled galleries, or of folds, behind their mean."""
+        given = {"color": look.colour(curve.hue), "alpha": 0.2, "linewidth": 0.5, "zorder": 1.5}
+        for x, y in lines:
+            self.ax_.plot(x, y, **{**given, **style})
+
+    def _finish(self, **drawn: Any) -> Self:
+        """Write the title, the sample sizes, the axis labels and the labels of lines.
+
+        Fields of the plot's spec may be given anew. Curves that cannot be seen are named with the
+        reason: in the middle of the axes if there are no others.
+        """
+        spec, systems = replace(self.spec, **drawn), self.systems
+        translate, several = in_words(systems), len(self.systems) > 1
+        reasons = {name: c.why_not for name, c in self.curves.items() if c.why_not}
+        reasons |= spec.unseen
+        remarks = []
+        if len(reasons) == len(self.curves):
+            same = len(set(reasons.values())) == 1
+            texts = [why if same or not name else f"{name}: {why}" for name, why in reasons.items()]
+            look.empty(self.ax_, [look.sentence(translate(text)) for text in dict.fromkeys(texts)])
+        else:
+            remarks = [f"{name}: {why}" if name else why for name, why in reasons.items()]
+        title, lines = "", remarks
+        if spec.title:
+            title = title_of(spec.title, systems)
+            lines = [*spec.over(systems), *spec.details(systems), *self._methods(), *remarks]
+        once, styles = self._once_a_system()
+        lines = [*lines, *styles]
+        look.titled(self.ax_, translate(title), map(translate, lines))
+        terms = [t if isinstance(t, str) else other_term(systems, *t) for t in spec.terms]
+        look.labelled(self.ax_, translate(spec.x_label), translate(spec.y_label), *terms)
+        named = [
+            Labelled(
+                joined(
+                    self._name,
+                    translate(spec.texts.get(name, once.get(name, spec.text(curve, several)))),
+                ),
+                line.get_color(),
+                *corners(line),
+                at=spec.at if isinstance(spec.at, float) else spec.at[name],
+                dash=look.dash(curve.dash),
+            )
+            for name, line in self.lines_.items()
+            for curve in [self.curves[name]]
+        ]
+        self.labels_ = DirectLabels(self.ax_, [*named, *spec.others], spec.keep_free)
+        return self
+
+    def _once_a_system(self) -> tuple[dict[str, str], list[str]]:
+        """Return the labels of curves of which several systems have many, and the line styles.
+
+        Each system is named at its first curve; what its curves are is said by their style.
+        """
+        drawn = [self.curves[name] for name in self.lines_]
+        words = {c.name: c.name.removeprefix(c.system.name).lstrip(", ") for c in drawn}
+        styles = {words[c.name]: c.dash for c in drawn}
+        if len(self.systems) == 1 or len(drawn) <= MOST_NAMED or len(styles) < 2:
+            return {}, []
+        firsts = {id(c.system): c.name for c in drawn[::-1]}.values()
+        labels = {c.name: self.spec.once(c) if c.name in firsts else "" for c in drawn}
+        return labels, [
+            "; ".join(f"{look.dash_words(dash)}: {word}" for word, dash in styles.items())
+        ]
+
+    def _methods(self) -> list[str]:
+        """Return the confidence and the method of the bands."""
+        said = []
+        for name in self.bands_:
+            attrs = self.curves[name].system.dataset.attrs
+            if "interval_method" in attrs:
+                confidence, method = 100 * float(attrs["confidence"]), interval_method(attrs)
+                by_itself = f"at each {self.spec.by_itself} alone"
+                if attrs.get("band") == "simultaneous":
+                    apart = f" (dashed: {by_itself})" if name in self.pointwise_ else ""
+                    by_itself = f"simultaneous along the curve{apart}"
+                said.append(f"bands: {confidence:g} % {by_itself}, {method}")
+        return list(dict.fromkeys(said))
+
+
+def numbered(curves: Sequence[Curve]) -> list[Curve]:
+    """Give each curve a colour and a line style.
+
+    Of several systems with several variants (single- and multi-template), each system has its
+    colour and each variant its line style; else each curve has its own of both.
+    """
+    groups = list(dict.fromkeys(curve.system.group for curve in curves))
+    variants = list(dict.fromkeys(curve.system.variant for curve in curves))
+    if min(len(groups), len(variants)) < 2:
+        return [replace(curve, hue=i, dash=i) for i, curve in enumerate(curves)]
+    return [
+        replace(c, hue=groups.index(c.system.group), dash=variants.index(c.system.variant))
+        for c in curves
+    ]
+
+
+def corners(line: Line2D) -> tuple[np.ndarray, np.ndarray]:
+    """Return the corners of a line as drawn, including steps."""
+    x, y = (np.asarray(v, dtype=float) for v in line.get_data(orig=False))
+    steps = line.get_drawstyle()
+    if not len(x) or steps == "default":
+        return x, y
+    out = STEP_LOOKUP_MAP[steps](x, y)
+    return np.asarray(out[0]), np.asarray(out[1])
+
+
+def thinned(x: np.ndarray, y: np.ndarray, log: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Return a curve without points that are not corners, with at most MAX_CORNERS.
+
+    For drawing only. A point in the middle of a run of equal values is left out.
+    """
+    keep = np.ones(len(x), dtype=bool)
+    if len(x) > 2:
+        keep[1:-1] = (y[1:-1] != y[:-2]) | (y[1:-1] != y[2:])
+    x, y = x[keep], y[keep]
+    if len(x) > MAX_CORNERS:
+        index = look.spread(len(x), MAX_CORNERS, log)
+        x, y = x[index], y[index]
+    return x, y

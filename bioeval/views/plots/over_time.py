@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 
 from bioeval.base.errors import counted
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import scalar
 from bioeval.views.plots.direct_labels import DirectLabels, Labelled
 from bioeval.views.plots.display import OneResultDisplay
+from bioeval.views.plots.systems import scalar
 from bioeval.views.terms import TermTranslator, interval_method, words_of
 
 # Height of a panel, and of everything around them, in inches.

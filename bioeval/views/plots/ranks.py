@@ -1,4 +1,4 @@
-"""Identification against the rank, and against the number of subjects in the gallery."""
+"""Identification against the rank, the subjects in the gallery, and threshold with rank."""
 
 from __future__ import annotations
 
@@ -8,25 +8,41 @@ from typing import Any, Self
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 
-from bioeval.base.arguments import require_integer
+from bioeval.base.arguments import require_flag, require_integer
+from bioeval.base.kinds import larger_is_closer
 from bioeval.results.reid import REID
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import convention, identification_details
-from bioeval.views.plots.curves import (
+from bioeval.views.plots.direct_labels import Labelled
+from bioeval.views.plots.display import (
     CLOUD,
     RANKS,
     Curve,
     CurvesDisplay,
     CurveSpec,
+    Display,
     curve_of,
     curves_at_ranks,
     numbered,
     thinned,
 )
-from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.registry import PLOTS
-from bioeval.views.plots.select_datasets import needs_of, pick
+from bioeval.views.plots.systems import (
+    System,
+    attempts,
+    convention,
+    identification_details,
+    in_words,
+    needs_of,
+    other_term,
+    over,
+    pick,
+    pick_one,
+    threshold_label,
+    title_of,
+    undefined,
+)
 
 
 class CmcDisplay(CurvesDisplay):
@@ -251,3 +267,260 @@ def gallery_size(
     ['rank 1', 'rank 5', 'rank 10']
     """
     return GallerySizeDisplay.from_results(data, ranks).plot(ax, **style)
+
+
+# The most informative first: where two labels have no room, the earlier one is written.
+LEVELS = (0.9, 0.5, 0.99, 0.1, 0.7, 0.95, 0.3)
+FAR_MARKS = (0.01, 0.1, 0.001, 0.5)
+
+# The least distance between labels, as a fraction of the axis.
+ROOM = 0.026
+
+# Points between the axes and the title for the names of FAR, and the width of a name.
+_NAMES, _NAME = 13.0, 46.0
+
+# Cells drawn of a larger surface.
+_THRESHOLDS, _RANKS = 400, 200
+
+
+class DirSurfaceDisplay(Display):
+    """The surface DIR(t, k).
+
+    Attributes
+    ----------
+    threshold, rank : ndarray
+    dir : ndarray, shape (threshold, rank)
+    far : ndarray
+        FAR at each threshold.
+    mesh_ : QuadMesh or None
+        None where DIR is not defined.
+    """
+
+    mesh_: QuadMesh | None = None
+
+    def __init__(self, system: System):
+        self.system = system
+        dataset = system.dataset
+        self.threshold = dataset["threshold"].values
+        self.rank = dataset["rank"].values
+        self.dir = dataset["dir"].transpose("threshold", "rank").values
+        self.far = dataset["far"].values
+        self.kind = str(dataset.attrs.get("kind", "distance"))
+        self._why = undefined(dataset, "dir")
+        if not self._why and not np.isfinite(self.threshold).any():
+            self._why = "no finite threshold"
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the surface of one open-set result, or of a tree that has one."""
+        return cls(pick_one(data, "dir_surface"))
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        name: str | None = None,
+        log: bool | None = None,
+        max_rank: int | None = None,
+        **style: Any,
+    ) -> Self:
+        """Draw the surface. See :func:`dir_surface`."""
+        if max_rank is not None:
+            require_integer("max_rank", max_rank, low=1)
+        log = None if log is None else require_flag("log", log)
+        ax = self._axes(ax, (7.0, 4.8))
+        self.mesh_ = None
+        last, beyond = look.ranks_shown([self.dir], int(self.rank[-1]), max_rank)
+        log = last > look.LINEAR_RANKS if log is None else log
+        systems = [replace(self.system, name=name or self.system.name)]
+        details = identification_details(systems)
+        translate = in_words(systems)
+        look.titled(
+            ax, translate(title_of("DIR(t, k)", systems)),
+            [*over(systems), *details, *beyond * (not self._why)], share=0.86,
+            gap=0.0 if self._why else _NAMES,
+        )  # fmt: skip
+        if self._why:
+            ax.set(xticks=[], yticks=[])
+            look.empty(ax, [look.sentence(translate(self._why))])
+        else:
+            self._draw(last, log, style)
+        look.labelled(ax, threshold_label(self.kind), "Rank k", "ISO: threshold T", "ISO: rank R")
+        return self
+
+    def _draw(self, last: int, log: bool, style: dict[str, Any]) -> None:
+        ax = self.ax_
+        finite = np.nonzero(np.isfinite(self.threshold))[0]
+        pick = finite[look.spread(len(finite), _THRESHOLDS, False)]
+        ranks = np.nonzero(self.rank <= last)[0]
+        ranks = ranks[look.spread(len(ranks), _RANKS, log)]
+        t, k, z = self.threshold[pick], self.rank[ranks], self.dir[np.ix_(pick, ranks)].T
+        x = _threshold_edges(t, self.kind)
+        y = np.append(k - 0.5, last + 0.5)
+        given: dict[str, Any] = {"cmap": "YlGnBu", "vmin": 0.0, "vmax": 1.0, "rasterized": True}
+        ax.grid(False)
+        self.mesh_ = ax.pcolormesh(x, y, z, **{**given, **style})
+        look.rank_axis(ax, "y", last, log, first=1)
+        ax.set_ylim(0.5, last + 0.5)
+        ax.set_xlim(x[0], x[-1])
+        self._far_marks(x, y, self._contours(x, y, z))
+        bar = self.figure_.colorbar(self.mesh_, ax=ax, pad=0.02, aspect=30)
+        look.bar_labelled(
+            bar,
+            ax,
+            in_words([self.system])("Detection and identification rate, DIR"),
+            other_term([self.system], "dir"),
+        )
+
+    def _contours(self, x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Draw where DIR first reaches round values, along the edges of the cells.
+
+        Returns the thresholds of the lines at each rank, shape (lines, ranks); NaN without one.
+        """
+        ax = self.ax_
+        assert self.mesh_ is not None
+        labelled: list[float] = []
+        lines = np.full((len(LEVELS), len(z)), np.nan)
+        for place, level in zip(lines, LEVELS, strict=True):
+            line_x, line_y = _staircase(x, y, z >= level, self.kind)
+            if not len(line_x):
+                continue
+            fill = self.mesh_.to_rgba(np.array([level]))[0]
+            ink = "white" if look.luminance(fill) < 0.3 else "#333333"
+            ax.plot(line_x, line_y, color=ink, linewidth=0.9, zorder=2)
+            place[::-1][: len(line_x[::2])] = line_x[::2]
+            if _crowded(line_x[0], labelled, x):
+                continue
+            labelled.append(line_x[0])
+            look.note(
+                ax, f"{level:g}", (line_x[0], 1), (0, -5), rotation=90, ha="center", va="top",
+                color=ink, fontsize=look.SMALL_SIZE - 0.5, zorder=3,
+                bbox={"facecolor": fill, "edgecolor": "none", "pad": 1.0},
+            )  # fmt: skip
+        return lines
+
+    def _far_marks(self, x: np.ndarray, y: np.ndarray, contours: np.ndarray) -> None:
+        """Mark the thresholds at which FAR is at most a round number, beside contour lines."""
+        width, room = abs(x[-1] - x[0]), _NAME / look.room(self.ax_)[0]
+        least = 1 / max(1, attempts(self.system.dataset, "impostor") or 1)
+        marked: list[float] = []
+        for mark in FAR_MARKS:
+            if mark < least or not (self.far[np.isfinite(self.threshold)] > mark).any():
+                continue
+            loosest = self._loosest(mark)
+            drawn = min(x[0], x[-1]) <= loosest <= max(x[0], x[-1])
+            if not drawn or any(abs(loosest - other) < room * width for other in marked):
+                continue
+            marked.append(loosest)
+            # A tick above the frame, and a line from edge to edge but for ranks with a contour.
+            free = ~(np.abs(contours - loosest) < 0.5 * ROOM * width).any(axis=0)
+            for colour, style in (("white", "-"), (look.TEXT, (0, (3, 3)))):
+                self.ax_.vlines(
+                    np.full(int(free.sum()), loosest), y[:-1][free], y[1:][free], color=colour,
+                    linewidth=0.9, linestyle=style, zorder=1.8,
+                )  # fmt: skip
+            text = in_words([self.system])(f"FAR {look.percent(mark)}")
+            look.note(
+                self.ax_, text, (loosest, 1), (0, 5), ha="center", va="bottom", color=look.TEXT,
+                fontsize=look.SMALL_SIZE - 0.5, annotation_clip=False,
+                arrowprops={"arrowstyle": "-", "linewidth": 0.8, "color": look.TEXT, "shrinkA": 0,
+                            "shrinkB": 0},
+            )  # fmt: skip
+
+    def _loosest(self, target: float) -> float:
+        """Return the exact threshold of a FAR target at rank 1, if the result has it.
+
+        Else the loosest threshold of the curve with FAR at most the target; NaN without any.
+        """
+        dataset = self.system.dataset
+        if "threshold_at_far" in dataset:
+            known = np.isclose(dataset["far_target"].values, target, rtol=1e-9, atol=0)
+            exact = dataset["threshold_at_far"]
+            exact = exact.isel(rank=0) if "rank" in exact.dims else exact
+            if known.any() and exact.dims == ("far_target",):
+                return float(exact.values[known][0])
+        within = np.nonzero((self.far <= target) & np.isfinite(self.threshold))[0]
+        if not len(within):
+            return float("nan")
+        return float(self.threshold[within[0 if larger_is_closer(self.kind) else -1]])
+
+
+def _crowded(place: float, taken: list[float], x: np.ndarray) -> bool:
+    """Whether a label at `place` would overlap another, or the frame."""
+    width = abs(x[-1] - x[0])
+    at_edge = min(abs(place - x[0]), abs(place - x[-1])) < 0.5 * ROOM * width
+    return at_edge or any(abs(place - other) < ROOM * width for other in taken)
+
+
+def _staircase(
+    x: np.ndarray, y: np.ndarray, reached: np.ndarray, kind: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the edge between the cells that have `reached` a level and the others.
+
+    From the last rank down; empty where there is no such edge. `x` and `y` are edges of cells.
+    """
+    cells = reached[:, ::-1] if larger_is_closer(kind) else reached
+    edges = x[::-1] if larger_is_closer(kind) else x
+    if reached.all() or not cells[-1].any():
+        return np.empty(0), np.empty(0)
+    first = np.where(cells.any(axis=1), cells.argmax(axis=1), len(edges) - 1)
+    at = edges[first][::-1]
+    line_x, line_y = np.repeat(at, 2), np.repeat(y[::-1], 2)[1:-1]
+    # Along the frame, where no threshold reaches the level, there is no line.
+    inside = int((first < len(edges) - 1).sum())
+    keep = 2 * inside + (inside < len(first))
+    return line_x[:keep], line_y[:keep]
+
+
+def _threshold_edges(t: np.ndarray, kind: str) -> np.ndarray:
+    """Return the edges of the cells in which DIR is constant over the threshold."""
+    if len(t) == 1:
+        half = max(abs(t[0]), 1.0) / 100
+        return np.array([t[0] - half, t[0] + half])
+    if larger_is_closer(kind):
+        return np.append(t[0] - (t[1] - t[0]), t)
+    return np.append(t, t[-1] + (t[-1] - t[-2]))
+
+
+def dir_surface(
+    data: Any,
+    ax: Axes | None = None,
+    *,
+    log: bool | None = None,
+    max_rank: int | None = None,
+    **style: Any,
+) -> DirSurfaceDisplay:
+    """Draw DIR over thresholds and ranks as a heat map, with contour lines and marks of FAR.
+
+    Parameters
+    ----------
+    data : Dataset or DataTree
+        One result of :func:`bioeval.open_set`, or a tree that holds one.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    log : bool, optional
+        Whether the axis of the ranks is logarithmic; None: beyond 30 ranks.
+    max_rank : int, optional
+        The last rank to draw; unless given, the one beyond which DIR does not change, or 10.
+    **style
+        Properties of the mesh, such as ``cmap="viridis"``; ``name`` names the system.
+
+    Returns
+    -------
+    DirSurfaceDisplay
+        With ``threshold``, ``rank``, ``dir`` and ``far``, ``ax_``, ``figure_`` and ``mesh_``.
+
+    Notes
+    -----
+    DIR is over the genuine attempts. Of more thresholds than 400, or more ranks than 200,
+    these many are drawn; the arrays of the display are whole.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> display = be.plot.dir_surface(be.open_set(be.simulate(20, 4)))
+    >>> display.dir.shape == (display.threshold.size, display.rank.size)
+    True
+    """
+    display = DirSurfaceDisplay.from_results(data)
+    return display.plot(ax, log=log, max_rank=max_rank, **style)

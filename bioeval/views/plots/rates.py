@@ -13,16 +13,8 @@ from scipy.special import ndtr, ndtri
 from bioeval.base.arguments import require_flag
 from bioeval.base.kinds import larger_is_closer
 from bioeval.views.plots import style as look
-from bioeval.views.plots.captions import (
-    attempts,
-    identification_details,
-    in_words,
-    kind_of,
-    scalar,
-    steps_of,
-    threshold_label,
-)
-from bioeval.views.plots.curves import (
+from bioeval.views.plots.direct_labels import Labelled
+from bioeval.views.plots.display import (
     MOST_NAMED,
     RANKS,
     CurvesDisplay,
@@ -31,8 +23,17 @@ from bioeval.views.plots.curves import (
     curves_at_ranks,
     thinned,
 )
-from bioeval.views.plots.direct_labels import Labelled
-from bioeval.views.plots.select_datasets import System, pick
+from bioeval.views.plots.systems import (
+    System,
+    attempts,
+    identification_details,
+    in_words,
+    kind_of,
+    pick,
+    scalar,
+    steps_of,
+    threshold_label,
+)
 from bioeval.views.terms import TermTranslator
 
 # ------------------------------------------------------------------------- rates against FAR

@@ -19,7 +19,7 @@ CURVES = "bioeval.views.plots.curve_plots"
 FOLDS = "bioeval.views.plots.folds"
 TIME = "bioeval.views.plots.over_time"
 SCORES = "bioeval.views.plots.score_plots"
-ATTACKS = "bioeval.views.plots.attack_detection"
+ATTACKS = "bioeval.views.plots.attacks"
 CALIBRATION = "bioeval.views.plots.calibration"
 
 
@@ -62,7 +62,7 @@ _TABLE = (
          (_by("threshold", "far", "frr"),), {"error-rates": {}}, True, "gar"),
     Plot("dir_far", "DirFarDisplay", RATES, "be.open_set", (_DIR,),
          {"dir-far": {}, "dir-far-log": {"log": True}}),
-    Plot("dir_surface", "DirSurfaceDisplay", "bioeval.views.plots.dir_surface", "be.open_set",
+    Plot("dir_surface", "DirSurfaceDisplay", "bioeval.views.plots.ranks", "be.open_set",
          (_DIR,), {"dir-surface": {}}, True),
     Plot("cmc", "CmcDisplay", RANKS, "be.closed_set", (_by("rank", "cms"), _by("rank", "cmc")),
          {"cmc": {}}),
@@ -89,18 +89,18 @@ _TABLE = (
     Plot("threshold_study", "ThresholdStudyDisplay", FOLDS, "be.study_threshold",
          ({"fold_far": _FOLD, "fold_frr": _FOLD, "optimistic_far": (), "far_mean": (),
            "frr_mean": ()},), {"threshold_study": {}}, True),
-    Plot("assured", "AssuredDisplay", "bioeval.views.plots.assured", "be.study_threshold",
+    Plot("assured", "AssuredDisplay", "bioeval.views.plots.folds", "be.study_threshold",
          ({**_by("point", "point_far", "point_far_high", "point_frr"),
            "assured_threshold": ()},), {"assured": {}}, True),
-    Plot("extrapolated_far", "ExtrapolatedFarDisplay", "bioeval.views.plots.assured",
+    Plot("extrapolated_far", "ExtrapolatedFarDisplay", "bioeval.views.plots.folds",
          "be.extrapolate_far", (_by("model", "model_far_high", "measured_far"),),
          {"extrapolated_far": {}}, True),
-    Plot("zoo", "ZooDisplay", "bioeval.views.plots.zoo", "be.zoo",
+    Plot("zoo", "ZooDisplay", "bioeval.views.plots.subjects", "be.zoo",
          (_by("subject", "genuine_mean", "impostor_mean", "animal_of_subject"),),
          {"zoo": {}}, True),
     Plot("lorenz", "LorenzDisplay", CURVES, "be.zoo",
          (_by("subject", "fr", "fa_as_probe", "fa_as_claimed"),), {"lorenz": {}}),
-    Plot("groups", "GroupsDisplay", "bioeval.views.plots.groups", "be.by_group",
+    Plot("groups", "GroupsDisplay", "bioeval.views.plots.subjects", "be.by_group",
          ({"frr": ("group",), "far": ("group", "claimed_group")},
           {"frr": ("group",), "far": ("group",)}), {"groups": {}}, True),
     Plot("attack_det", "AttackDetDisplay", "bioeval.views.plots.attacks", "be.vulnerability",
@@ -139,8 +139,8 @@ _TABLE = (
     Plot("score_distributions", "ScoreDistributionsDisplay", SCORES, "be.Scores", (),
          {"score-distributions": {}}),
     Plot("matrix", "MatrixDisplay", SCORES, "be.Scores", (), {"matrix": {}}),
-    Plot("ranked_lists", "RankedListsDisplay", "bioeval.views.plots.ranked_lists", "be.Scores"),
-    Plot("row_walk", "RowWalkDisplay", "bioeval.views.plots.row_walk", "be.explain"),
+    Plot("ranked_lists", "RankedListsDisplay", "bioeval.views.plots.score_plots", "be.Scores"),
+    Plot("row_walk", "RowWalkDisplay", "bioeval.views.plots.score_plots", "be.explain"),
 )
 # fmt: on
 

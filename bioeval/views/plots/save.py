@@ -18,7 +18,7 @@ from bioeval.base.errors import DataError, bad_choice, require_choice
 from bioeval.base.progress import stage
 from bioeval.scores.formats.files import replacing
 from bioeval.views.plots.registry import PLOTS
-from bioeval.views.plots.select_datasets import PlotFile, plot_files
+from bioeval.views.plots.systems import PlotFile, plot_files
 
 FORMATS = ("png", "pdf", "svg")
 

@@ -21,7 +21,7 @@ from bioeval.results.blocks import (
     Title,
     Warnings,
 )
-from bioeval.views.tables import remarks
+from bioeval.views.tables import about, intervals, warnings
 from bioeval.views.tables.layout import grid, indented, plain_table, warned
 from bioeval.views.terms import TermTranslator, dictionary, interval_method, words_of, written
 
@@ -59,9 +59,9 @@ class StudyReport:
                     table = grid((name, text) for name, text in rows if text)
                     yield indented(table) if block.indented else table
                 case DataHeader():
-                    yield indented(grid(remarks.about(block.found)))
+                    yield indented(grid(about(block.found)))
                 case Intervals():
-                    for line in remarks.intervals(block.found):
+                    for line in intervals(block.found):
                         text = line.replace("In brackets", block.where)
                         yield Text(f"{text[:-1]}{block.more}.", style="dim")
                 case Table():
@@ -98,7 +98,7 @@ class StudyReport:
 
     def _warnings(self, block: Warnings) -> Iterator[str]:
         found, reword = block.found, self._reword if block.reworded else str
-        for line, who in remarks.warnings(found).items():
+        for line, who in warnings(found).items():
             text = line if len(who) == len(found) else f"{', '.join(who)}: {line}"
             yield self._translate(reword(text))
 

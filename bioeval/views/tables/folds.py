@@ -1,4 +1,4 @@
-"""Results over folds as a table: test and training rates side by side."""
+"""Results over folds, and threshold studies, as tables for the terminal."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from bioeval.base.errors import counted
-from bioeval.results.words import excluded
-from bioeval.views.averaged import POINTS, averaged, once, unit_of
-from bioeval.views.tables import with_joined_targets
+from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.results.support import KIND_DOUBT, NO_INSTALL, refuses_threshold
+from bioeval.results.words import excluded, threshold_text, threshold_to_install
+from bioeval.views.tables import about, with_joined_targets
 from bioeval.views.tables.layout import grid, indented, mean_text, plain_table, warned
-from bioeval.views.tables.tasks import datasets
+from bioeval.views.tasks import POINTS, averaged, datasets, once, unit_of
 from bioeval.views.terms import dictionary, term_translator
 
 _LONGEST = 160  # characters of a splitter that are shown
@@ -204,3 +205,219 @@ def _rates(dataset: xr.Dataset, width: int) -> Table:
 def _of_given_folds(dataset: xr.Dataset) -> bool:
     """Whether the folds are of listed pairs, with a standard error."""
     return str(dataset.attrs["splitter"]).startswith("PredefinedPairFolds")
+
+
+_UNENROLLED = "people who are not enrolled"
+_LABELS = {"far": "FAR, %", "frr": "FRR, %", "hter": "HTER, %"}
+_ASSURED = {"new_assured_far": "FAR assured, %", "new_assured_frr": "FRR assured, %"}
+_WHERE_CHOSEN = {"new_assured_far": "assured_far_attempts", "new_assured_frr": "assured_frr"}
+
+
+class StudyTable:
+    """The result of :func:`bioeval.study_threshold` that rich can print.
+
+    `reword` is as for :class:`ResultTable`.
+    """
+
+    def __init__(self, study: xr.Dataset, reword: Callable[[str], str] = str):
+        self.study, self._reword, self._translate = study, reword, term_translator(study)
+        divided = str(study.attrs["divided"])
+        self._new = f"new {'people' if divided == 'subjects' else divided}"
+        self._by_subject = any(
+            np.isfinite(study[f"optimistic_{rate}_{end}"])
+            for rate in _LABELS
+            for end in ("low", "high")
+        )
+        self._v = {str(k): study[k].item() for k in study.data_vars if not study[k].ndim}
+        self._of_searches = "unenrolled_people" in study
+        self._given = str(study.attrs["threshold_rule"]).startswith("fixed")
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        attrs, v = self.study.attrs, self._v
+        sign = ">=" if larger_is_closer(attrs["kind"]) else "<="
+        lines = [*about({"": self.study}), ("Attempts", self._reword(self._attempts()))]
+        yield grid((name, text) for name, text in lines if text)
+        yield Text("")
+        t = v["threshold"]
+        doubt = str(attrs.get(KIND_DOUBT, ""))
+        if doubt:
+            yield Text(f"Warning: {self._reword(self._translate(doubt))}", "bold yellow")
+            yield Text("")
+        accept = f"accept where the {noun_of(attrs['kind'])} {sign}"
+        exact = f" (exactly {t!r})" if np.isfinite(t) and float(threshold_text(t)) != t else ""
+        promised = str(attrs.get("assured_sentence", ""))
+        reach = self._translate(str(attrs["out_of_reach"]))
+        prefix = "Provisional" if reach else "Given" if self._given else "Install"
+        if promised:
+            prefix = "Without a promise" if attrs["assured_reason"] else "Without assurance"
+        what = f"{prefix}: {accept} {threshold_to_install(t, attrs['kind'])}{exact}"
+        if np.isnan(v["optimistic_hter"]) and np.isnan(t):
+            what = "No threshold: there are no attempts of both classes to choose it on"
+        elif np.isnan(t) or t == (np.inf if sign == ">=" else -np.inf):
+            what = f"{prefix}: accept nothing (threshold {t!r})"
+        refused = refuses_threshold(doubt)
+        if refused:
+            what, promised = NO_INSTALL, ""
+        if promised:
+            yield Text(self._translate(promised), "bold")
+            yield from self._assured()
+        yield Text(what, "" if promised else "bold")
+        rule = self._translate(str(attrs["threshold_rule_in_words"]))
+        if not refused and not self._given:
+            yield indented(Text(f"by {rule}, chosen on all data", "dim"))
+        if reach:
+            yield indented(Text(f"{reach[0].upper()}{reach[1:]}.", "yellow"))
+        yield Text("")
+        narrow = options.max_width < 70
+        yield indented(self._rates(options.max_width))
+        if attrs["on_new_data"]:
+            yield Text("")
+            yield Text(self._translate(str(attrs["on_new_data"])), "bold")
+        yield from self._lines(narrow)
+        said = self._translate(str(attrs["warnings"])).split("\n")
+        yield from warned(
+            self._reword(text) for text in said if text not in (reach, self._translate(doubt))
+        )
+
+    def _attempts(self) -> str:
+        """Return in words how many templates of a subject a claim is compared with."""
+        attrs = self.study.attrs
+        if self._of_searches or "gallery_templates" not in attrs:
+            return ""
+        if "multi" in attrs["task"]:
+            return "multi-template: a claim is compared with all templates of the subject"
+        said = "single-template: a claim is compared with one template of the subject"
+        if attrs["gallery_templates"] == attrs["gallery_subjects"]:
+            return said
+        return f'{said}; with `templates="multi"` it is compared with all'
+
+    def _assured(self) -> Iterator[Any]:
+        """Yield the rates of the assured threshold on these data, and its basis."""
+        v, attrs = self._v, self.study.attrs
+        if np.isfinite(v["assured_far"]):
+            searches = f"searches by {_UNENROLLED}" if self._of_searches else "impostors"
+            over = attrs.get("assured_over", "pairs of people")
+            sign = ">=" if larger_is_closer(attrs["kind"]) else "<="
+            on_these = (
+                f"accept where the {noun_of(attrs['kind'])} {sign} {v['assured_threshold']!r}; on "
+                f"these data it accepts {mean_text(v['assured_far'])} % of {searches} (mean over "
+                f"{over}; upper limit {mean_text(v['assured_far_high'])} %) and rejects "
+                f"{mean_text(v['assured_frr'])} % of genuine attempts"
+            )
+            yield indented(Text(on_these, "dim"))
+        how = {
+            "estimated": "estimated; docs/uncertainty.md gives the failure rate in simulations. "
+            "Very rare kinds of people are not covered",
+            "guaranteed": "guaranteed for any population from which these people were sampled",
+        }
+        if self._of_searches:
+            how["estimated"] = (
+                "estimated by resampling people. Very rare kinds of people are not covered"
+            )
+        rule = str(attrs["assured_rule"])
+        yield indented(Text(how.get(rule, rule), "dim"))
+        yield Text("")
+
+    def _rates(self, width: int) -> Table:
+        v, new = self._v, self._new
+        here = "these data" if self._given else "where chosen"
+        heads = ["", here, "by subject", new, "over folds", "pooled", "sd"]
+        left_out = set() if self._by_subject and width >= 70 else {"by subject"}
+        heads = [head for head in (heads[:5] if width < 90 else heads) if head not in left_out]
+        table = plain_table(heads)
+        shown = _LABELS | (_ASSURED if "new_assured_far_mean" in v else {})
+        for rate, label in shown.items():
+            chosen = _WHERE_CHOSEN.get(rate, f"optimistic_{rate}")
+            cells = {
+                "": self._translate(label),
+                here: mean_text(v[chosen]),
+                "by subject": self._interval(f"optimistic_{rate}"),
+                new: mean_text(v[f"{rate}_mean"]),
+                "over folds": self._interval(rate),
+                "pooled": mean_text(v[f"{rate}_pooled"]),
+                "sd": mean_text(v[f"{rate}_sd"]),
+            }
+            bold = {new: "bold"}
+            table.add_row(*(Text(cells[head], bold.get(head, "")) for head in heads))
+        return table
+
+    def _interval(self, rate: str) -> str:
+        ends = [self._v.get(f"{rate}_{end}", np.nan) for end in ("low", "high")]
+        return " - ".join(map(mean_text, ends)) if np.isfinite(ends).all() else "-"
+
+    def _lines(self, narrow: bool) -> Iterator[Any]:
+        study, v = self.study, self._v
+        t = study["fold_threshold"].values
+        t = t[np.isfinite(t)]
+        confidence = 100 * float(study.attrs["confidence"])
+        yield Text("")
+        by_subject = (
+            f"; by subject: its {confidence:g} % interval from resampled subjects at the same "
+            "threshold"
+        )
+        here = "Where chosen: rate on the data of the threshold (optimistic)"
+        lines = [
+            ("These data: rate on all of them at this threshold" if self._given else here)
+            + (by_subject if self._by_subject and not narrow else "")
+            + f". {self._new.capitalize()}: mean over the test {study.attrs['divided']} of "
+            f"{counted(study.sizes['repeat'], 'divisions')} into "
+            f"{counted(study.sizes['fold'], 'folds')}; its interval over folds (Nadeau and Bengio) "
+            "is a heuristic."
+            + " Assured: over the first division; the promise is on the FAR among all people, not "
+            "on the test people of a fold." * ("new_assured_far_mean" in v)
+        ]
+        if len(t) and not self._given:
+            lines.append(
+                f"Threshold over {counted(len(t), 'folds')}: {t.min():.4g} to {t.max():.4g}, "
+                f"sd {t.std(ddof=1) if len(t) > 1 else float('nan'):.3g}."
+            )
+        for line in lines:
+            yield Text(line, style="dim")
+        if "impostors_for_3" not in v:
+            return
+        yield Text("")
+        what = "Searches" if self._of_searches else "Impostor pairs"
+        yield Text(self._translate(f"{what} that the FAR needs"), style="bold")
+        have = f"{int(v['subjects']):,}" if "subjects" in v else "-"
+        apart = f"{int(v['disjoint_pairs']):,}" if "disjoint_pairs" in v else "-"
+        heads, cells = ["impostor pairs", "missing", "subjects", "disjoint pairs"], [have, apart]
+        if self._of_searches:
+            heads = ["searches", "missing", "people not enrolled"]
+            cells = [f"{int(v['unenrolled_people']):,}"]
+        table = plain_table(["", *heads], 2)
+        table.add_row("these data", f"{int(v['impostor_pairs']):,}", "", *cells)
+        for rule, words in ((3, "to show it, rule of 3"), (30, "to measure it, rule of 30")):
+            subjects = v.get(f"subjects_for_{rule}")
+            table.add_row(
+                words,
+                f"{int(v[f'impostors_for_{rule}']):,}",
+                f"{int(v[f'more_for_{rule}']):,}",
+                "-" if subjects is None else f"{int(subjects):,}",
+            )
+        people = {"guaranteed": v.get("people_needed"), "estimated": v.get("people_estimated")}
+        for kind, needed in people.items():
+            if needed is not None and np.isfinite(needed):
+                about = "about " if kind == "estimated" else ""
+                table.add_row(f"to promise it, {kind}", "", "", f"{about}{needed:,.0f}")
+        yield indented(table)
+        if self._of_searches:
+            yield Text(
+                f"Searches are those by {_UNENROLLED}; missing searches are still to be "
+                "collected. These are lower bounds: the rules assume independent searches, and "
+                "only people are independent.",
+                style="dim",
+            )
+            return
+        yield Text(
+            "Impostor pairs count both orders of a pair once; missing pairs are still to be "
+            "collected. Subjects: number with at least this many pairs. Disjoint pairs have no "
+            "subject in common.",
+            style="dim",
+        )
+        yield Text(
+            "These are lower bounds: the rules assume independent pairs, and only disjoint pairs "
+            "are independent."
+            + " A promise rests on people: more pairs of the same people hardly help."
+            * ("people_needed" in v),
+            style="dim",
+        )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,18 +11,337 @@ import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.scores.template_fusion import parse_fusion
-from bioeval.views.tables.layout import TableSection, with_shared_decimals
-from bioeval.views.tables.rows import (
-    closed_set_rows,
-    gom_rows,
-    open_set_rows,
-    precision_of_queries,
-    reid_rows,
-    verification_rows,
+from bioeval.base.scalars import (
+    DIR,
+    DIR_AT_FAR,
+    EQUAL_ERROR,
+    FRR_AT_FAR,
+    GOM_POINTS,
+    INTERPOLATED_PRECISION,
+    MIN_COST,
+    OPEN_SET_EER,
+    QUERY_MEANS,
+    RANKED_LISTS,
+    RETRIEVED_SETS,
+    VERIFICATION_POINTS,
+    VERIFICATION_RATES,
+    WITH_FAILURES,
+    Scalar,
 )
-from bioeval.views.tables.tasks import system_of, value_of
+from bioeval.results.words import threshold_text
+from bioeval.scores.template_fusion import parse_fusion
+from bioeval.stats.interval_variables import STEMS
+from bioeval.tallies.points import per_cent
+from bioeval.views.tables import layout as numbers
+from bioeval.views.tables.layout import Classes, Row, SampleSize, TableSection, with_shared_decimals
+from bioeval.views.tasks import report_ranks, system_of, value_of
 from bioeval.views.terms import term_translator
+
+#: Up to this number of thresholds each has its rows: they were given.
+FEW = 12
+
+# Recall levels that are shown.
+_LEVELS = (0.0, 0.5, 1.0)
+
+# First rows of verification; other scalars of the operating points that have a label follow.
+_FIRST = (
+    "eer",
+    "frr_at_far",
+    *(x.name for x in WITH_FAILURES),
+    "zero_far",
+    "zero_frr",
+    "auc",
+    "min_cost",
+    "d_prime",
+)
+
+_RATES = {scalar.name: scalar for scalar in VERIFICATION_RATES}
+
+
+def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
+    """Return the rows of verification."""
+    over = _classes(dataset)
+    points = *EQUAL_ERROR, *VERIFICATION_POINTS, FRR_AT_FAR, *WITH_FAILURES, MIN_COST
+    shown = [x for x in points if x.label]
+    place = {name: i for i, name in enumerate(_FIRST)}
+    for scalar in sorted(shown, key=lambda x: place.get(x.name, len(place))):
+        yield from _of_scalar(dataset, scalar, over)
+    for i, threshold in _few_thresholds(dataset, "frr_at_far"):
+        for name, attempts in (("far", over.impostor), ("frr", over.genuine)):
+            value, ends = _bounded(dataset, name, threshold=i)
+            yield _row(_RATES[name], value, over, threshold, ends, over_class=attempts)
+
+
+def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
+    """Return the rows of open-set identification."""
+    over = _classes(dataset)
+    for scalar in (OPEN_SET_EER, DIR_AT_FAR):
+        yield from _of_scalar(dataset, scalar, over)
+    # Expected rates have bounds of the operating points, between two thresholds of the result.
+    instead = "dir_at_far" if "dir_at_far" in dataset else "dir_at_far_at_least"
+    for i, threshold in _few_thresholds(dataset, instead):
+        value, ends = _bounded(dataset, "dir", threshold=i, rank=0)
+        yield _row(DIR, value, over, threshold, ends, label="DIR, rank 1", over_class=over.genuine)
+        value, ends = _bounded(dataset, "far", threshold=i)
+        yield _row(_RATES["far"], value, over, threshold, ends, over_class=over.impostor)
+
+
+def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
+    """Return the rows of closed-set identification."""
+    attempts = int(value_of(dataset, "attempts") or 0)
+    over = SampleSize(attempts, None, _classes(dataset).genuine.subjects)
+    for rank, value, ends in _at_ranks(dataset, "cms"):
+        name = f"CMS, rank {rank:,}" + (" (recognition rate)" if rank == 1 else "")
+        yield Row(name, value, over, decimals=numbers.decimals_for(attempts), ends=ends)
+
+
+def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
+    """Return the rows of re-identification."""
+    queries = int(value_of(dataset, "queries") or 0)
+    over = SampleSize(queries, None, _classes(dataset).genuine.subjects)
+    why = "AP and INP are not offered under expected ties"
+    if "beyond_lists" in dataset:
+        why = "some matches are beyond the ends of the lists"
+    cut = dataset.attrs.get("rank_k", value_of(dataset, "rank_k"))
+    decimals = numbers.decimals_for(queries)
+    for name, measure in (
+        ("mean_ap", "mAP"),
+        ("rank_k_mean_ap", f"mAP, lists cut at rank {cut or 0:.0f}"),
+    ):
+        yield from _mean(dataset, name, measure, over, why, decimals=decimals)
+    for rank, value, ends in _at_ranks(dataset, "cmc"):
+        yield Row(f"Rank {rank:,}", value, over, decimals=decimals, ends=ends)
+    yield from _mean(dataset, "mean_inp", "mINP", over, why, decimals=decimals)
+    if dataset.attrs.get("rules"):  # folded: CMC and bounds alone
+        return
+    for scalar in RANKED_LISTS:
+        for rank, value, ends in _at_ranks(dataset, scalar.name):
+            yield _of_queries(scalar, over, why, f"{rank:,}", value, ends)
+    for i, level in enumerate(dataset["recall_level"].values.tolist()):
+        if level in _LEVELS:
+            found = _bounded(dataset, INTERPOLATED_PRECISION.name, recall_level=i)
+            yield _of_queries(INTERPOLATED_PRECISION, over, why, f"{level:g}", *found)
+    for i, threshold in _few_thresholds(dataset, ""):
+        for scalar in RETRIEVED_SETS:
+            found = _bounded(dataset, scalar.name, threshold=i)
+            yield _of_queries(scalar, over, "", threshold_text(threshold), *found)
+
+
+def _mean(
+    dataset: xr.Dataset, name: str, label: str, over: SampleSize, why: str, **shown: Any
+) -> Iterator[Row]:
+    """Return the row of a mean over queries, and those of its bounds, not known exactly."""
+    for end in ("at least", "at most"):
+        if (value := value_of(dataset, f"{name}_{end.replace(' ', '_')}")) is not None:
+            yield Row(f"{label}, {end}", value, over, **shown)
+    if (value := value_of(dataset, name)) is not None:
+        yield Row(label, value, over, undefined=why, ends=_ends(dataset, name), **shown)
+
+
+def _of_queries(
+    scalar: Scalar, over: SampleSize, why: str, place: str, value: Any, ends: Any
+) -> Row:
+    """Return the row of a mean over queries at a rank or a threshold, written as `place`."""
+    label = scalar.label.format(rank=place, threshold=place, level=place)
+    return Row(
+        label[0].upper() + label[1:], value, over, decimals=numbers.decimals_for(over.genuine),
+        undefined=why, ends=ends,
+    )  # fmt: skip
+
+
+def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
+    """Return the rows of GOM: the columns of its paper's table, and the CMC at other ranks."""
+    queries, opened = (value_of(dataset, name) for name in ("queries", "open_queries"))
+    subjects = _classes(dataset).genuine.subjects
+    others = int(dataset.attrs.get("probe_subjects", 0)) - subjects
+    ranked = SampleSize(int(queries) if queries else None, None, subjects)
+    absent = SampleSize(int(opened) if opened else None, None, others if opened else 0)
+    why = "no query has a match" if queries == 0 else ""
+    why_open = "the identity of every query is in the gallery" if opened == 0 else ""
+    decimals = numbers.decimals_for(int(queries or 0))
+    for scalar in (*GOM_POINTS, *QUERY_MEANS):
+        of_open = scalar.name in ("mfr_area", "tau_nz")
+        unit = "%" if scalar.percent else ""
+        digits = decimals if scalar.percent else int(scalar.decimals)
+        over = absent if of_open else ranked
+        undefined = (why_open if of_open else why) or scalar.undefined
+        yield from _mean(
+            dataset, scalar.name, scalar.label, over, undefined, unit=unit, decimals=digits
+        )
+    for rank, value, ends in _at_ranks(dataset, "cmc") if "cmc" in dataset else ():
+        yield Row(f"Rank {rank:,}", value, ranked, decimals=decimals, undefined=why, ends=ends)
+
+
+def precision_of_queries(dataset: xr.Dataset) -> xr.DataArray:
+    """Return the average precision of each query; for top-K lists, of the cut lists."""
+    names = ("average_precision", "rank_k_average_precision")
+    return dataset[next(name for name in names if name in dataset)]
+
+
+# ------------------------------------------------------------------------ of a scalar
+
+
+def _of_scalar(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]:
+    """Return the row of a scalar, its rows at FAR targets or costs, or those of its bounds."""
+    yield from _bounds(dataset, scalar, over)
+    if scalar.name not in dataset:
+        return
+    dims = dataset[scalar.name].dims
+    stem = STEMS.get(scalar.name, scalar.name)
+    if not dims:
+        value, threshold = float(dataset[scalar.name]), None
+        if scalar.threshold:
+            threshold = value_of(dataset, scalar.threshold)
+        yield _row(scalar, value, over, threshold, _ends(dataset, stem))
+    elif dims == ("cost",):
+        yield from _costs(dataset, scalar, over)
+    for i, (target, value, threshold) in enumerate(_targets(dataset, scalar.name)):
+        if math.isnan(value) and f"{scalar.name}_at_least" in dataset:
+            continue
+        at = {"far_target": i} | ({"rank": 0} if "rank" in dims else {})
+        label = _at_target(scalar, target)
+        yield _row(scalar, value, over, threshold, _ends(dataset, stem, **at), label=label)
+
+
+def _at_target(scalar: Scalar, target: float) -> str:
+    """Return the label of a scalar at a FAR target."""
+    fvc = numbers.fvc_name(target) if scalar is FRR_AT_FAR else ""
+    return scalar.label.format(target=per_cent(target)) + fvc
+
+
+def _bounds(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]:
+    """Return the rows of the bounds of a scalar that is not known exactly."""
+    names = {end: f"{scalar.name}_{end.replace(' ', '_')}" for end in ("at least", "at most")}
+    if any(name not in dataset for name in names.values()):
+        return
+    if not dataset[names["at least"]].dims:
+        for end, name in names.items():
+            row = _row(scalar, float(dataset[name]), over, label=f"{scalar.label}, {end}")
+            yield replace(row, undefined="")
+    exact = [value for _, value, _ in _targets(dataset, scalar.name)]
+    for i, ends in enumerate(zip(*(_targets(dataset, x) for x in names.values()), strict=True)):
+        if exact and not math.isnan(exact[i]):
+            continue
+        for end, (target, value, _) in zip(names, ends, strict=True):
+            yield _row(scalar, value, over, label=f"{_at_target(scalar, target)}, {end}")
+
+
+def _row(
+    scalar: Scalar,
+    value: float,
+    over: Classes,
+    threshold: float | None = None,
+    ends: tuple[float, float] | None = None,
+    *,
+    label: str = "",
+    over_class: SampleSize | None = None,
+) -> Row:
+    """Return a row as the scalar describes it, over both classes unless one is given."""
+    decimals = scalar.decimals
+    if not isinstance(decimals, int):
+        decimals = numbers.decimals_for(getattr(over.both, decimals))
+    also = f" ({scalar.also})" if scalar.also else ""
+    return Row(
+        label or scalar.label + also,
+        value,
+        over_class or over.both,
+        threshold,
+        unit="%" if scalar.percent else "",
+        decimals=decimals,
+        undefined=scalar.undefined,
+        is_proportion=scalar.bounds == (0.0, 1.0),
+        ends=ends,
+    )
+
+
+def _costs(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[Row]:
+    """Return the least cost at each prior except one half, over that of a fixed decision."""
+    names = ("min_cost", "min_cost_threshold", "cost_prior", "cost_miss", "cost_false_accept")
+    for least, threshold, prior, miss, false in zip(
+        *(dataset[name].values.tolist() for name in names), strict=True
+    ):
+        blind = min(prior * miss, (1 - prior) * false)
+        if prior != 0.5 and blind > 0:
+            label = scalar.label.format(prior=f"{prior:g}")
+            yield _row(scalar, least / blind, over, threshold, label=label)
+
+
+# ------------------------------------------------------------------------ picking
+
+
+def _value_at(dataset: xr.Dataset, name: str, **at: int) -> float:
+    """Return one value, by numpy, since xarray takes long and may load dask to find it."""
+    variable = dataset[name].variable
+    return float(variable.values[tuple(at.get(str(dim), slice(None)) for dim in variable.dims)])
+
+
+def _ends(dataset: xr.Dataset, stem: str, **at: int) -> tuple[float, float] | None:
+    """Return the limits of an interval, or None without one."""
+    names = f"{stem}_low", f"{stem}_high"
+    if any(name not in dataset for name in names):
+        return None
+    low, high = (_value_at(dataset, name, **at) for name in names)
+    return None if math.isnan(low) or math.isnan(high) else (low, high)
+
+
+def _bounded(dataset: xr.Dataset, name: str, **at: int) -> tuple[float, tuple[float, float] | None]:
+    """Return one value and the limits of its interval."""
+    return _value_at(dataset, name, **at), _ends(dataset, name, **at)
+
+
+def _at_ranks(dataset: xr.Dataset, name: str) -> Iterator[tuple[int, Any, Any]]:
+    """Return each rank that is shown, with the value there and its interval."""
+    for rank in report_ranks(dataset):
+        yield rank, *_bounded(dataset, name, rank=dataset["rank"].values.tolist().index(rank))
+
+
+def _targets(dataset: xr.Dataset, name: str) -> Iterator[tuple[float, float, float | None]]:
+    """Return target, rate and threshold at each FAR target, at rank 1 where there are ranks."""
+    if name not in dataset:
+        return
+    if {*dataset[name].dims, "rank"} != {"far_target", "rank"}:
+        return
+    for i, target in enumerate(dataset["far_target"].values.tolist()):
+        at = {"far_target": i, "rank": 0}
+        known = "threshold_at_far" in dataset
+        limit = _value_at(dataset, "threshold_at_far", **at) if known else None
+        yield target, _value_at(dataset, name, **at), limit
+
+
+def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[tuple[int, float]]:
+    """Return all thresholds if they are few; else three, unless the table has `instead`."""
+    count = dataset.sizes.get("threshold", 0)
+    places: Iterable[int] = range(count)
+    if count > FEW:
+        places = () if instead in dataset else [round(i * (count - 1) / 4) for i in (1, 2, 3)]
+    for i in places:
+        yield i, _value_at(dataset, "threshold", threshold=i)
+
+
+def _classes(dataset: xr.Dataset) -> Classes:
+    """Return the numbers of attempts, and of the subjects whose probes made them.
+
+    Genuine attempts are those of subjects that are in the gallery. In verification every probe
+    makes impostor attempts; in open set, those that the option ``impostors`` says.
+    """
+    attrs = dataset.attrs
+    genuine = int(value_of(dataset, "genuine_attempts") or 0)
+    impostor = int(value_of(dataset, "impostor_attempts") or 0)
+    everyone = int(attrs.get("probe_subjects", 0))
+    enrolled = int(
+        attrs.get("enrolled_subjects", everyone if attrs.get("layout") == "all-against-all" else 0)
+    )
+    both = others = everyone
+    if attrs.get("impostors") == "unenrolled":
+        others = everyone - enrolled
+    elif attrs.get("impostors") == "leave-subject-out":
+        both = others = enrolled
+    return Classes(
+        SampleSize(genuine, impostor, both),
+        SampleSize(genuine, None, enrolled),
+        SampleSize(None, impostor, others),
+    )
+
 
 #: Number of the worst queries that are named.
 WORST = 5

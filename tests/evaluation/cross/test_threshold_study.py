@@ -18,7 +18,7 @@ from bioeval.cli import main
 from bioeval.cli.lazy_group import root
 from bioeval.results.words import threshold_to_install
 from bioeval.views.tables import plain
-from bioeval.views.tables.threshold_study import StudyTable
+from bioeval.views.tables.folds import StudyTable
 
 
 @pytest.fixture(scope="module")

@@ -20,11 +20,9 @@ import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli import main
 from bioeval.views.page import words
-from bioeval.views.page.cells import ArrayStore
+from bioeval.views.page.contents import digest
 from bioeval.views.page.figures import GRID, Drawing, figures_of, path, steps_after, thinned
-from bioeval.views.page.live import LiveState
-from bioeval.views.page.parts import parts_of
-from bioeval.views.page.provenance import digest
+from bioeval.views.page.parts import ArrayStore, LiveState, parts_of
 
 
 def payload(text: str) -> dict:
