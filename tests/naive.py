@@ -32,6 +32,7 @@ expected ties; rates are fractions, or ``nan`` when their class had no attempt.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -392,10 +393,11 @@ def verification_counts(
     if kind == "order":
         raise ValueError("an order has no threshold across rows")
     ga, fr, fa, gr = [], [], [], []
+    genuine, impostor = [number(s) for s in genuine], [number(s) for s in impostor]
     for t in [number(t) for t in thresholds]:
-        ga.append(sum(accepted(number(s), t, kind) for s in genuine))
+        ga.append(sum(accepted(s, t, kind) for s in genuine))
         fr.append(len(genuine) - ga[-1])
-        fa.append(sum(accepted(number(s), t, kind) for s in impostor))
+        fa.append(sum(accepted(s, t, kind) for s in impostor))
         gr.append(len(impostor) - fa[-1])
     return ga, fr, fa, gr
 
@@ -660,14 +662,18 @@ class Point:
 
 def roc_points(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> list[Point]:
     """Reject-all first, then one point for each distinct score; none if a class is empty."""
-    genuine, impostor = [number(x) for x in genuine], [number(x) for x in impostor]
+    return list(_roc_points(tuple(map(number, genuine)), tuple(map(number, impostor)), kind))
+
+
+@functools.lru_cache(maxsize=16)  # the rules of points read those of the same attempts in turn
+def _roc_points(genuine: tuple[Any, ...], impostor: tuple[Any, ...], kind: str) -> list[Point]:
     if not genuine or not impostor:
         return []
-    reverse = kind == "similarity"
     points = [Point(reject_all(genuine + impostor, kind), Fraction(0), Fraction(1))]
-    for t in sorted(set(genuine + impostor), reverse=reverse):
-        ga, _, fa, _ = verification_counts(genuine, impostor, [t], kind)
-        points.append(Point(t, Fraction(fa[0], len(impostor)), 1 - Fraction(ga[0], len(genuine))))
+    thresholds = sorted(set(genuine + impostor), reverse=kind == "similarity")
+    ga, _, fa, _ = verification_counts(genuine, impostor, thresholds, kind)
+    for t, g, i in zip(thresholds, ga, fa, strict=True):
+        points.append(Point(t, Fraction(i, len(impostor)), 1 - Fraction(g, len(genuine))))
     return points
 
 

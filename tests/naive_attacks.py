@@ -110,8 +110,6 @@ def rates(found: dict[str, Any], t: Any, kind: str) -> dict[str, Any]:
         name: naive.rate(taken(x["ia"], t, kind), x["attempts"])
         for name, x in found["species"].items()
     }
-    every = [x for one in found["species"].values() for x in one["ia"]]
-    number = sum(x["attempts"] for x in found["species"].values())
     accepted = {c: taken(found[c], t, kind) for c in ("genuine", "impostor")}
     frr = 1 - naive.rate(accepted["genuine"], found["attempts"]["genuine"])
     largest = max((x for x in of.values() if x == x), default=NAN)
@@ -120,9 +118,16 @@ def rates(found: dict[str, Any], t: Any, kind: str) -> dict[str, Any]:
         "frr": frr,
         "iapar_of_species": of,
         "iapar_max": largest,
-        "iapar_pooled": naive.rate(taken(every, t, kind), number),
+        "iapar_pooled": iapar_pooled(found, t, kind),
         "riapar": largest + frr,
     }
+
+
+def iapar_pooled(found: dict[str, Any], t: Any, kind: str) -> Any:
+    """Return the rate over the attempts of all species."""
+    every = [x for one in found["species"].values() for x in one["ia"]]
+    number = sum(x["attempts"] for x in found["species"].values())
+    return naive.rate(taken(every, t, kind), number)
 
 
 def eers(found: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -149,8 +154,7 @@ def min_a_dcf(found: dict[str, Any], kind: str, a_dcf: tuple[float, ...]) -> Any
     if not every or not sum(x["attempts"] for x in found["species"].values()):
         return NAN
     costs = [
-        tar * p.frr + non * p.far + spf * rates(found, p.threshold, kind)["iapar_pooled"]
-        for p in every
+        tar * p.frr + non * p.far + spf * iapar_pooled(found, p.threshold, kind) for p in every
     ]
     # Where a score has the threshold that would reject all, that point is NaN and accepts none.
     return min(costs) / min(tar, non + spf)

@@ -47,15 +47,13 @@ def tokens(path: Path) -> int:
 
 
 def nodes(kind: type | tuple[type, ...]) -> Iterator[tuple[Path, ast.AST]]:
-    for path in MODULES:
-        for node in ast.walk(tree(path)):
-            if isinstance(node, kind):
-                yield path, node
+    return ((path, node) for path, node in all_nodes() if isinstance(node, kind))
 
 
 @functools.cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def all_nodes() -> list[tuple[Path, ast.AST]]:
+    trees = [(path, ast.parse(path.read_text(encoding="utf-8"))) for path in MODULES]
+    return [(path, node) for path, tree in trees for node in ast.walk(tree)]
 
 
 def test_modules_lines_and_tokens():

@@ -58,7 +58,7 @@ def imports(node: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
             yield child
         elif isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
             yield from imports(ast.Module(child.orelse, []))
-        else:
+        elif not isinstance(child, ast.expr):  # which holds no import
             yield from imports(child)
 
 

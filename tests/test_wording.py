@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,8 +53,13 @@ PATTERNS = {re.compile(turn, re.IGNORECASE): better for turn, better in ODD.item
 PAGES = sorted([*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]) if READ_PAGES else []
 
 
-def strings(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the strings of a module that a reader sees: literals, and first lines of docstrings."""
+@functools.cache
+def strings(path: Path) -> list[tuple[int, str]]:
+    """Return the strings of a module that a reader sees: literals, and docstrings' first lines."""
+    return list(_strings(path))
+
+
+def _strings(path: Path) -> Iterator[tuple[int, str]]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     described = {}
     for node in ast.walk(tree):

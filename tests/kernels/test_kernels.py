@@ -111,6 +111,7 @@ def test_finite_range(seed, dtype):
 @each_case
 @pytest.mark.parametrize("scale", [1.0, 0.25])
 @pytest.mark.parametrize("lanes", [1, 2, 128])
+@pytest.mark.cases()
 def test_row_moments(seed, dtype, lanes, scale):
     case = Case(seed, dtype)
     case.tame()
@@ -163,6 +164,7 @@ def test_moments_of_neighbouring_floats():
 
 @each_case
 @pytest.mark.parametrize("chunks", [1, 3])
+@pytest.mark.cases()
 def test_count_cells(seed, dtype, chunks):
     case = Case(seed, dtype)
     case.tame()
@@ -195,6 +197,7 @@ def test_cells_of_scores_that_underflow():
     "thresholds",
     [[0.25], [-INF, 0.1, INF], [-1.0, 0.0, 5e-324, 0.5], [-1e308, 0.3, 1e308], [-INF], [INF]],
 )
+@pytest.mark.cases()
 def test_count_thresholds(seed, dtype, chunks, thresholds):
     case = Case(seed, dtype)
     t = np.array(thresholds)
@@ -230,6 +233,7 @@ def test_gather(seed, dtype):
 
 @each_case
 @pytest.mark.parametrize("fusion", ["min", "max", "mean", "median", "kth:1", "kth:2", "kth:9"])
+@pytest.mark.cases()
 def test_fusion(seed, dtype, fusion):
     case = Case(seed, dtype)
     shape = (len(case.block), len(case.starts) - 1)
@@ -256,6 +260,7 @@ def test_fusion(seed, dtype, fusion):
 
 @each_case
 @pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.cases()
 def test_rank_facts(seed, dtype, shared):
     case = Case(seed, dtype)
     b, n = case.block.shape
@@ -338,6 +343,7 @@ def test_look_at_rows(seed, dtype, chunks, genuine, by_cell):
 
 @each_case
 @pytest.mark.parametrize("low", [-INF, -0.5])
+@pytest.mark.cases()
 def test_places_of_kept_scores(seed, dtype, low):
     """Each score in the windows is kept once, with its row and position; NaN never is."""
     case = Case(seed, dtype)

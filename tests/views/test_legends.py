@@ -86,13 +86,13 @@ def off_the_data(display):
 
 
 @pytest.mark.parametrize("name", sorted(ONE - INSIDE))
-@pytest.mark.cases(10)
+@pytest.mark.cases(5)
 def test_words_of_one_result_lie_off_the_data(name):
     off_the_data(drawn(name))
 
 
 @pytest.mark.parametrize("name", MANY)
-@pytest.mark.cases(8)
+@pytest.mark.cases(4)
 def test_names_of_six_systems_lie_off_the_data(name):
     off_the_data(drawn(name, 6))
 
