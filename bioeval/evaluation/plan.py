@@ -22,9 +22,8 @@ from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.options import IntervalOptions
 from bioeval.tallies.counts import IdentificationTally, VerificationTally
-from bioeval.tallies.kept_points import holds_points
 from bioeval.tallies.kept_windows import at_most_kept, kept_of, second_pass_near_points
-from bioeval.tallies.point_search import FewScores, Finder, PointFinder
+from bioeval.tallies.point_search import FewScores, Finder, PointFinder, holds_points
 from bioeval.tallies.points import check_costs, check_far_targets, with_rare_targets
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.second_pass_work import ImpostorSweep, take_second_passes
@@ -266,7 +265,7 @@ class Plan:
         points = [rows, *(found.points.rows for found, *_ in finders if found.points is not None)]
         searches = counted.get("open_set")
         if searches is not None and isinstance(searches.tally, IdentificationTally):
-            from bioeval.results.open_set import open_set_rows
+            from bioeval.results.identification import open_set_rows
 
             points.append(open_set_rows(searches.tally, searches.options))
             rows = np.unique(np.concatenate(points))

@@ -22,7 +22,7 @@ from bioeval.results.support import (
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.cells import cell_exponent, joint_exponent
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.kept_points import Bounds, bounds_of_counts, points_of_kept
+from bioeval.tallies.point_search import Bounds, bounds_of_counts, points_of_kept
 from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.thresholds import DEFAULT_COUNT, default_grid, to_user, with_infinities
 

@@ -10,9 +10,15 @@ from scipy.sparse import coo_array
 
 from bioeval.base.errors import Argument, DataError
 from bioeval.scores.species import BONA_FIDE
-from bioeval.stats.bootstrap import confidence_limits, open_limits, rate_limits, sample_of
+from bioeval.stats.bootstrap import (
+    confidence_limits,
+    open_limits,
+    rate_limits,
+    ratio,
+    sample_of,
+    weight_columns,
+)
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.resampling import ratio, weight_columns
 from bioeval.tallies.presentations import Presentations
 
 # Thresholds whose replicates are computed at once.

@@ -13,14 +13,18 @@ from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.base.variables import VERIFICATION
 from bioeval.stats.bootstrap import (
+    QuadraticForms,
     confidence_limits,
+    linear_forms,
     open_limits,
     rate_limits,
+    ratio,
     ratio_variances,
     sample_of,
     variance,
+    weight_columns,
 )
-from bioeval.stats.interval_variables import (
+from bioeval.stats.limits import (
     Limits,
     assumed_independent,
     by_subject,
@@ -30,7 +34,6 @@ from bioeval.stats.interval_variables import (
     with_intervals,
 )
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.pair_counts import PairCounts
@@ -270,7 +273,7 @@ def _widen_to_band(
     options: IntervalOptions,
 ) -> dict[str, np.ndarray]:
     """Widen the limits of both curves to simultaneous bands; return which points are in them."""
-    from bioeval.stats.bands import SimultaneousBand
+    from bioeval.stats.limits import SimultaneousBand
 
     genuine, impostor = (int(dataset[f"{x}_attempts"]) for x in ("genuine", "impostor"))
     of_frr, of_far = SimultaneousBand(genuine, options), SimultaneousBand(impostor, options)

@@ -2,7 +2,8 @@
 
 Genuine scores and impostor counts in cells say in which few cells each point lies. The impostor
 scores of these alone are needed; a sweep may have kept them on the way, and whatever it does not
-hold is looked for by second passes, where the counts say.
+hold is looked for by second passes, where the counts say. Without the scores, a point is exact
+where the kept scores hold it, which is checked; any other point has bounds.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ from bioeval.tallies.points import (
     hull_equal_error,
     min_costs,
     moments_of,
+    with_rare_targets,
 )
 from bioeval.tallies.second_pass import PointsWanted, SecondPass, Windows
 from bioeval.tallies.second_pass_work import ImpostorSweep, take_second_passes
-from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins
+from bioeval.tallies.threshold_search import Attempts, distinct, optimal_bins, within
 
 # Scores of a bin that are looked for; a bin with more is divided before, and so are all if together
 # they have too many. Scores that divide bins, and windows of one second pass.
@@ -494,3 +496,194 @@ def require_same(seen: int, counted: int) -> None:
 def _places(scores: np.ndarray, ends: np.ndarray) -> np.ndarray:
     """Return the number of increasing scores at or below each of the ends."""
     return np.searchsorted(scores, rounded_down(ends, scores.dtype), side="right")
+
+
+# The least and the largest possible value of a point; arrays at FAR targets and costs.
+Ends = tuple[Any, Any]
+Bounds = dict[str, Ends]
+
+
+def bounds_of_counts(tally: VerificationTally) -> Bounds:
+    """Return bounds of EER and AUC from the counts of a tally at cell edges."""
+    bins = _Bins(tally)
+    if not bins.attempts.defined:
+        return dict.fromkeys(("eer", "auc"), (math.nan, math.nan))
+    bins.look_into(np.empty(0))
+    return {"eer": bins.equal_error(), "auc": bins.auc()}
+
+
+def holds_points(tally: VerificationTally) -> bool:
+    """Whether the scores that a tally kept include its EER and its points at FAR targets."""
+    bins, targets = _Bins(tally), [] if tally.kept is None else tally.kept.targets.tolist()
+    if not bins.attempts.defined:
+        return True
+    attempts = bins.attempts
+    each = [attempts.crossing_bin(), *map(attempts.bin_past, targets)]
+    return all(bins.knows(attempts.up_to(b)) for b in each)
+
+
+def points_of_kept(tally: VerificationTally) -> tuple[VerificationPoints, Bounds]:
+    """Return the operating points of a tally with kept scores, and bounds of inexact points.
+
+    Inexact points are NaN; those without bounds, of the hull and d', are NaN where `auc` and the
+    costs have bounds.
+    """
+    kept, bins = tally.kept, _Bins(tally)
+    assert kept is not None
+    # Whether a pair was counted in both directions, by two parts, is unknown.
+    square = tally.templates == "single" and tally.about.layout == "all-against-all"
+    own = tally.impostor.total / (2 if square else 1)
+    targets = with_rare_targets(kept.targets, own) if kept.rare else kept.targets
+    wanted = PointsWanted(targets, kept.costs, every_score=True)
+    points = undefined_points(wanted, symmetric=None if square else False)
+    if not bins.attempts.defined:
+        return points, {}
+    bins.look_into(kept.scores)
+    bounds = dict(bins.add_points(points))
+    rows = points.thresholds
+    if tally.given is None:
+        rows = rows[bins.known[bins.attempts.bin_of(rows)]]
+        points.add_rows(rows, bins.attempts.false_accepts(rows))
+    bounds |= bins.add_optima(points, with_rows=tally.given is None)
+    if kept.is_all:
+        genuine = bins.attempts.genuine
+        classes = genuine[np.isfinite(genuine)], kept.scores.astype(np.float64)
+        points.d_prime = d_prime(*map(moments_of, classes))
+    return points, bounds
+
+
+class _Bins:
+    """The attempts of a tally in bins, and in which bins the impostor scores are known."""
+
+    def __init__(self, tally: VerificationTally):
+        genuine, kept = tally.genuine.astype(np.float64), tally.kept
+        attempts = Attempts.of_cells(genuine, tally.impostor)
+        held = np.zeros(len(attempts.edges), dtype=bool)
+        if kept is not None:
+            attempts = Attempts(genuine, *kept.divide(attempts.edges, attempts.counts))
+            held = kept.holds(attempts.edges)
+        self.attempts, self._held = attempts, held
+        self.known = held | attempts.single_valued() | (attempts.counts == 0)
+        self.false_rejects = attempts.false_rejects(attempts.edges)
+
+    def look_into(self, scores: np.ndarray) -> None:
+        """Divide bins by the kept scores; other known bins have one value."""
+        attempts = self.attempts
+        scores = scores.astype(np.float64)
+        alone = self.known & ~self._held & (attempts.counts > 0)
+        values, counts = attempts.edges[alone], attempts.counts[alone]
+        places = np.searchsorted(scores, values)
+        weights = np.insert(np.ones(len(scores), dtype=np.int64), places, counts)
+        attempts.look_into(np.insert(scores, places, values), weights)
+
+    def knows(self, wanted: np.ndarray) -> bool:
+        """Whether the scores of all the wanted bins are known."""
+        return bool(self.known[wanted].all())
+
+    def add_points(self, points: VerificationPoints) -> Iterator[tuple[str, Ends]]:
+        """Add the EER, the points at FAR targets, and those without errors of one kind.
+
+        Bounds of those that are not exact are yielded, by name.
+        """
+        attempts = self.attempts
+        if self.knows(attempts.up_to(attempts.crossing_bin())):
+            points.equal_error = attempts.equal_error()
+        else:
+            yield "eer", self.equal_error()
+        found = [self._at_far(x) for x in [0.0, *points.far_target.tolist()]]
+        frr, threshold, low, high, exact = map(np.array, zip(*found, strict=True))
+        points.zero_far, points.zero_far_threshold = float(frr[0]), float(threshold[0])
+        points.frr_at_far, points.threshold_at_far = frr[1:], threshold[1:]
+        if not exact[0]:
+            yield "zero_far", (low[0], high[0])
+        if not exact[1:].all():
+            yield "frr_at_far", (low[1:], high[1:])
+        points.zero_frr_threshold = last = float(attempts.genuine[-1])
+        b = int(attempts.bin_of(last))
+        if self.known[b]:
+            points.zero_frr = int(attempts.false_accepts(last)) / attempts.impostor_attempts
+        else:
+            yield "zero_frr", tuple(attempts.below[b : b + 2] / attempts.impostor_attempts)
+
+    def equal_error(self) -> Ends:
+        """Return bounds of the EER, from the counts at the ends of the bin of the crossing."""
+        attempts = self.attempts
+        genuine, total = attempts.genuine_attempts, attempts.impostor_attempts
+        b = attempts.crossing_bin()
+        fr0 = self.false_rejects[b - 1] if b else genuine
+        fa0, fa1 = attempts.below[b : b + 2] / total
+        return max(fa0, self.false_rejects[b] / genuine), min(fa1, fr0 / genuine)
+
+    def _at_far(self, target: float) -> tuple[float, float, float, float, bool]:
+        """Return FRR and threshold at a FAR target, bounds of FRR, and whether both are exact.
+
+        The threshold may lie in an earlier bin.
+        """
+        attempts = self.attempts
+        b = attempts.bin_past(target)
+        if self.known[b]:
+            frr, threshold = attempts.at_far(target)
+            exact = self.knows(attempts.up_to(b))
+            return frr, threshold if exact else math.nan, frr, frr, exact
+        high, low = self.false_rejects[b - 1 : b + 1] / attempts.genuine_attempts
+        return low if low == high else math.nan, math.nan, low, high, False
+
+    def auc(self) -> Ends:
+        """Return bounds of the AUC, equal where the scores around genuine scores are known."""
+        attempts = self.attempts
+        genuine, below = attempts.genuine, attempts.below
+        b = attempts.bin_of(genuine)
+        before = below[b] - attempts.accepted[attempts.first_value(b)]
+        left, right = (
+            before + attempts.accepted[attempts.values.searchsorted(genuine, side=side)]
+            for side in ("left", "right")
+        )
+        # Twice the impostor scores below each genuine score, ties once: the least and the most.
+        known = self.known[b]
+        least = np.where(known, left + right, 2 * below[b])
+        most = np.where(known, left + right, 2 * below[b + 1])
+        pairs = 2 * attempts.genuine_attempts * attempts.impostor_attempts
+        return (pairs - int(most.sum())) / pairs, (pairs - int(least.sum())) / pairs
+
+    def add_optima(
+        self, points: VerificationPoints, *, with_rows: bool
+    ) -> Iterator[tuple[str, Ends]]:
+        """Add AUC, hull EER, optima and least costs; yield bounds of those that are not exact."""
+        attempts = self.attempts
+        low, high = self.auc()
+        if low == high:
+            points.auc = low
+        else:
+            yield "auc", (low, high)
+        wanted = optimal_bins(attempts, points.costs)
+        if self.knows(wanted):
+            add_optima(points, self._corners(wanted), with_rows=with_rows)
+        else:
+            yield "min_cost", self._least_costs(points.costs)
+
+    def _corners(self, wanted: np.ndarray) -> ErrorCurve:
+        """Return reject-all, and the points at genuine scores in some bins."""
+        attempts = self.attempts
+        genuine = attempts.genuine
+        scores = distinct(genuine[within(genuine, attempts.edges, wanted)])
+        lowest = genuine[0] == -np.inf or attempts.counts[0]
+        return ErrorCurve(
+            np.append(math.nan if lowest else -math.inf, scores),
+            np.append(0, attempts.false_accepts(scores)),
+            np.append(attempts.genuine_attempts, attempts.false_rejects(scores)),
+            attempts.genuine_attempts,
+            attempts.impostor_attempts,
+        )
+
+    def _least_costs(self, costs: np.ndarray) -> Ends:
+        """Return bounds of the least costs: no point is better than the ends of its bin."""
+        far = self.attempts.below / self.attempts.impostor_attempts
+        frr = self.false_rejects / self.attempts.genuine_attempts
+        found = []
+        for p, miss, accept in costs.tolist():
+            reject_all = p * miss * 1.0
+            best = p * miss * frr + (1 - p) * accept * far[:-1]
+            ends = p * miss * frr + (1 - p) * accept * far[1:]
+            found.append([min(reject_all, x.min()) for x in (best, ends)])
+        low, high = np.array(found).reshape(-1, 2).T
+        return low, high
