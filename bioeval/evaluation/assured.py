@@ -143,7 +143,7 @@ class Assured:
             "assured_for": self.valid_for,
             "assured_over": self.over,
         }
-        return {name: value for name, value in values.items()} | curves, attrs
+        return values | curves, attrs
 
     def _sentence(
         self, threshold: float, kind: str, target: float, confidence: float, price: float

@@ -25,16 +25,16 @@ from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import (
-    QuadraticForms,
     confidence_limits,
-    open_limits,
+    rate_limits,
     ratio,
     sample_of,
     subject_weights,
     weight_columns,
 )
-from bioeval.stats.limits import Limits, by_subject, few_people, with_intervals
+from bioeval.stats.limits import Limits, few_people, with_intervals
 from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
+from bioeval.stats.verification import error_columns
 from bioeval.tallies.attack_attempts import AttackAttempts
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.counters import CellCounter, ImpostorBlock
@@ -323,40 +323,28 @@ def with_attack_intervals(
         8 * len(at) * weights.shape[1] * (6 + 3 * len(attacks.names)), "intervals",
         "expected fewer thresholds or replicates",
     )  # fmt: skip
-    forms = QuadraticForms(weights, len(at) + 1)
-    values, who = people.sweep(at, forms)
-    impostors = np.cumsum(forms.totals, axis=0)
-    genuine = by_subject(values, who, at, people.people).astype(np.float64) @ weights
-    genuine = np.cumsum(genuine, axis=0)
+    far, frr, (_, who) = error_columns(people, at, weights)
     accepted = _accepted(parts, attacks, people, weights, at, options)
     of_species = ratio(accepted[:-1], accepted[-1])
     rates = {
-        "far": ratio(impostors[:-1], impostors[-1]),
-        "frr": ratio(genuine[-1] - genuine[:-1], genuine[-1]),
+        "far": far,
+        "frr": frr,
         "iapar_of_species": of_species,
         "iapar_max": np.fmax.reduce(of_species, axis=1),
         "iapar_pooled": ratio(accepted[:-1].sum(axis=1), accepted[-1].sum(axis=0)),
     }
-    rates["riapar"] = rates["iapar_max"] + rates["frr"]
-    rates["riapar_of_species"] = of_species + rates["frr"][:, None]
+    rates["riapar"] = rates["iapar_max"] + frr
+    rates["riapar_of_species"] = of_species + frr[:, None]
     target = parts.attacks.codes.probe[attacks.rows]
     targets = [len(np.unique(target[attacks.species == s])) for s in range(len(attacks.names))]
     trials = {
         "far": people.disjoint_pairs,
         "frr": sample_of(len(np.unique(who))),
+        "iapar_of_species": np.array([sample_of(number) for number in targets]),
         "iapar_max": sample_of(min(targets, default=0)),
         "iapar_pooled": sample_of(len(np.unique(parts.attacks.codes.probe))),
     }
     limits = {name: _limits(drawn, name, trials, options) for name, drawn in rates.items()}
-    for s, number in enumerate(targets):
-        one = limits["iapar_of_species"]
-        for side, bound in enumerate(
-            open_limits(
-                of_species[:, s, 0], one[0][:, s], one[1][:, s], sample_of(number),
-                options.confidence,
-            )
-        ):  # fmt: skip
-            one[side][:, s] = bound
     shown: dict[str, Limits] = {}
     for point, name in zip(("", "_at_eer", "_at_far", "_at_threshold"), points, strict=True):
         if name not in dataset:
@@ -426,12 +414,11 @@ def _accepted(
 
 
 def _limits(
-    drawn: np.ndarray, name: str, trials: dict[str, int], options: IntervalOptions
+    drawn: np.ndarray, name: str, trials: dict[str, Any], options: IntervalOptions
 ) -> Limits:
     """Return the limits of a rate; a sum of two rates has no logit."""
     if name.startswith("riapar") and options.method.endswith("logit"):
         options = replace(options, method=BOOTSTRAPS[0])
-    low, high = confidence_limits(drawn, options)
     if name in trials:
-        low, high = open_limits(drawn[..., 0], low, high, trials[name], options.confidence)
-    return low, high
+        return rate_limits(drawn, trials[name], options)
+    return confidence_limits(drawn, options)

@@ -27,7 +27,7 @@ from bioeval.stats.bootstrap import ROUNDING, sample_of, weight_columns
 from bioeval.stats.identification import identification_replicates, rank_one_decisions
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.query_means import QuerySubjects
-from bioeval.stats.verification import replicates
+from bioeval.stats.verification import exact_points, replicates
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.disjoint_units import ENOUGH, OrderChanges, count_units, layers
 from bioeval.tallies.identification_job import IdentificationJob
@@ -300,11 +300,8 @@ def _drawn(
     weights = weight_columns(first.people, interval)
     drawn = [paired.points(k, weights, a.targets) for k in (0, 1)]
     for system, found in zip((a, b), drawn, strict=True):
-        found["eer"][0] = system.points.equal_error.eer
-        found["frr_at_far"][:, 0] = system.points.frr_at_far
-        found["auc"][0] = system.points.auc
-        for scalar in OPTIMA:
-            found[scalar.name][0] = system.points.optima[scalar.name]
+        for name, value in exact_points(system.points).items():
+            found[name][..., 0] = value
     return drawn, paired, sample_of(paired.genuine_subjects), first.disjoint_pairs
 
 

@@ -235,9 +235,21 @@ def shown_points(number: int) -> list[int]:
     return np.unique(places).tolist()
 
 
+def _rows_at_weights(found: Found, weight: str, rates: Sequence[str]) -> list[list[Any]]:
+    """Return threshold and rates of a system at some weights, or the first rate of several."""
+    first, several = next(iter(found.values())), len(found) > 1
+    rows = []
+    for i in shown_points(first.sizes[weight]):
+        shown = [ds[rates[0]] for ds in found.values()] if several else [first[x] for x in rates]
+        at = [] if several else [float(first["threshold"][i])]
+        cells = [percent(float(rate[i]), unit="") for rate in shown]
+        rows.append([f"{weight} {float(first[weight][i]):g}", *at, *cells])
+    return rows
+
+
 def epc_blocks(found: Found) -> Iterator[Block]:
     """Yield the errors of a system at some weights, or HTER of several side by side."""
-    first, several = next(iter(found.values())), len(found) > 1
+    several = len(found) > 1
     yield Title("Expected performance")
     yield DataHeader(found)
     yield Note(
@@ -245,15 +257,7 @@ def epc_blocks(found: Found) -> Iterator[Block]:
         f"{' of each system' if several else ''}; errors are of the test set"
     )
     yield Sentence()
-    rows = []
-    for i in shown_points(first.sizes["alpha"]):
-        rates = [ds["hter"] for ds in found.values()]
-        cells: list[Any] = []
-        if not several:
-            rates = [first[name] for name in ("hter", "far", "frr")]
-            cells = [float(first["threshold"][i])]
-        cells += [percent(float(rate[i]), unit="") for rate in rates]
-        rows.append([f"alpha {float(first['alpha'][i]):g}", *cells])
+    rows = _rows_at_weights(found, "alpha", ("hter", "far", "frr"))
     if several:
         yield Sentence("HTER, %, on the test set")
         yield Table([" ", *found], rows, said="")
@@ -566,19 +570,13 @@ def epsc_blocks(found: Found) -> Iterator[Block]:
     )
     yield Note(f"far_w = {_WEIGHED}, over the attempts of all species")
     yield Sentence()
-    rows = []
-    for i in shown_points(first.sizes["omega"]):
-        rates = [ds["hter_w"] for ds in found.values()]
-        cells = []
-        if not several:
-            rates = [first[x] for x in ("hter_w", "far_w", "frr", "far", "iapar_pooled")]
-            cells = [threshold_text(float(first["threshold"][i]))]
-        cells += [percent(float(rates_of[i]), unit="") for rates_of in rates]
-        rows.append([f"omega {float(first['omega'][i]):g}", *cells])
+    rates = ("hter_w", "far_w", "frr", "far", "iapar_pooled")
+    rows = _rows_at_weights(found, "omega", rates)
     if several:
         yield Sentence("HTER_w = (far_w + FRR) / 2, %, on the test set")
         yield Table([" ", *found], rows, said="")
     else:
         heads = [" ", "threshold", "HTER_w, %", "far_w, %", "FRR, %", "FAR, %", "IAPAR pooled, %"]
+        rows = [[weight, threshold_text(at), *rest] for weight, at, *rest in rows]
         yield Table(heads, rows, said="")
     yield Warnings(found)

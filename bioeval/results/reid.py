@@ -391,7 +391,8 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
     variables: dict[str, Any] = {
         **{name: (("threshold",), values) for name, values in means.items()},
         "dir": (("threshold", "rank"), rate(identified, valid)),
-        **{name: value for name, value in (summary(tau, means) | scalars).items()},
+        **summary(tau, means),
+        **scalars,
         "cmc": (("rank",), rate(cmc.counts(max_rank), valid)),
         "queries": measures.means["mrep"].counted.sum(),
         "open_queries": absent.sum(),
@@ -534,7 +535,7 @@ def gom_from_curves(
     if "mrp" in means and (at_one := np.flatnonzero(tau == 1.0)).size:
         scalars["mean_ap"] = means["mrp"][at_one[0]]
     variables: dict[str, Any] = {k: (("threshold",), values) for k, values in means.items()}
-    variables |= {k: value for k, value in scalars.items()}
+    variables |= scalars
     coordinates = {"threshold": tau}
     if cmc is not None:
         values = _checked_curve("cmc", cmc)

@@ -302,7 +302,7 @@ def confidence_limits(
 
 
 def rate_limits(
-    values: np.ndarray, trials: int, options: IntervalOptions
+    values: np.ndarray, trials: int | np.ndarray, options: IntervalOptions
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the confidence limits of bootstrapped rates; bounds of rates of exactly 0 or 1."""
     limits = confidence_limits(values, options)
@@ -366,7 +366,11 @@ def _bca(
 
 
 def open_limits(
-    estimate: np.ndarray, low: np.ndarray, high: np.ndarray, trials: int, confidence: float
+    estimate: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    trials: int | np.ndarray,
+    confidence: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Replace the limits of a rate of exactly 0 or 1 by a one-sided bound.
 
@@ -374,14 +378,12 @@ def open_limits(
     The data show only that none of `trials` independent trials (subjects, or disjoint pairs of
     subjects) was an error. Without a trial the limits are NaN.
     """
-    if not trials:
-        return np.full(np.shape(estimate), np.nan), np.full(np.shape(estimate), np.nan)
-    bound = float(zero_error_bound(trials, confidence))
+    bound = zero_error_bound(trials, confidence)
     # Under expected ties a rate is a sum of fractions, and may differ from 1 by rounding.
     none, all_ = estimate <= ROUNDING, estimate >= 1 - ROUNDING
     low = np.where(none, 0.0, np.where(all_, 1 - bound, low))
     high = np.where(none, bound, np.where(all_, 1.0, high))
-    return low, high
+    return np.where(trials, low, np.nan), np.where(trials, high, np.nan)
 
 
 VARIANTS = ("percentile", "bca", "logit")

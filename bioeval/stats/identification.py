@@ -8,7 +8,7 @@ jackknife, with an interval on the logit scale.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -152,8 +152,7 @@ class _Rate:
 
     def up_to(self, rank: int) -> _Rate:
         """Return the rate of hits at `rank` or better."""
-        parts = self.hits.up_to(rank), self.losses.up_to(rank)
-        return _Rate(*parts, self.attempts, self.without, self.trials, self.options)
+        return replace(self, hits=self.hits.up_to(rank), losses=self.losses.up_to(rank))
 
     def at(self, hits: np.ndarray, losses: np.ndarray, count: int) -> tuple[np.ndarray, Limits]:
         """Return the cumulative rate at some places, with its limits.
@@ -252,9 +251,7 @@ class NewPeople:
         """Return the limits of CMS at ranks 1 to `count`."""
         rate = self.genuine
         order = np.lexsort((rate.losses.rank, rate.losses.person))
-        rate = _Rate(
-            rate.hits, rate.losses.by(order), rate.attempts, rate.without, rate.trials, rate.options
-        )
+        rate = replace(rate, losses=rate.losses.by(order))
         low, high = rate.at(rate.hits.rank - 1, rate.losses.rank - 1, count)[1]
         beyond = np.arange(count) >= self.most
         return np.where(beyond, np.nan, low), np.where(beyond, np.nan, high)
