@@ -9,7 +9,7 @@ of the unlisted entries may be retrieved, in any order behind those that are lis
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ from bioeval.results.identification import (
     OpenSetCounts,
     OpenSetPoints,
     impostor_gallery,
+    of_role,
     open_set_thresholds,
     role_of,
 )
@@ -39,7 +40,6 @@ from bioeval.scores.template_fusion import parse_fusion
 from bioeval.scores.top_k import TopKScores
 from bioeval.tallies.identification_job import RANK_UNITS
 from bioeval.tallies.points import allowed_errors
-from bioeval.tallies.reid_counts import MatchLists
 from bioeval.tallies.reid_jobs import unscaled
 from bioeval.tallies.thresholds import to_user
 from bioeval.tallies.tie_policies import TIES, check_max_rank
@@ -228,9 +228,7 @@ class _ListedSearches:
     @property
     def impostors(self) -> np.ndarray:
         """The probes that make an impostor attempt."""
-        usable = self.others > 0
-        chosen = {"unenrolled": ~self.enrolled, "leave-subject-out": self.enrolled}
-        return np.flatnonzero(usable & chosen.get(self.role, usable))
+        return of_role(self.others > 0, self.enrolled, self.role)
 
     @property
     def known_mates(self) -> np.ndarray:
@@ -270,13 +268,15 @@ class _ListedSearches:
         """Return counts and rates over thresholds and ranks, and the user's thresholds."""
         mate, rank = self.mate[self.mated], self.rank[self.mated]
         sure = ~rank.open
+        shape = len(grid), count
+        last, first = (np.searchsorted(grid, x) for x in (mate.high, mate.low))
         detected = (
-            _table(mate.high[sure], rank.low[sure], grid, count),
-            self._possible(mate, rank, grid, count),
+            _table(last[sure], rank.low[sure], shape),
+            self._possible(first, rank, shape),
         )
         identified = (
-            _table(mate.high, rank.high, grid, count).cumsum(axis=1),
-            _table(mate.low, rank.low, grid, count).cumsum(axis=1),
+            _table(last, rank.high, shape).cumsum(axis=1),
+            _table(first, rank.low, shape).cumsum(axis=1),
         )
         others = self.nearest_other[self.impostors].within(grid)
         ends = [self.nearest[self.mated], mate, self.nearest[~self.enrolled]]
@@ -298,10 +298,10 @@ class _ListedSearches:
         return {k: (dims, low, most[k][1]) for k, (dims, low) in least.items()}, shown
 
     @staticmethod
-    def _possible(mate: _Between, rank: _Between, grid: np.ndarray, count: int) -> np.ndarray:
+    def _possible(first: np.ndarray, rank: _Between, shape: tuple[int, int]) -> np.ndarray:
         """Return the attempts that may be detected at each threshold, exactly at each rank."""
-        first = np.searchsorted(grid, mate.low)
-        change = np.zeros((len(grid) + 1, count + 2), dtype=np.int64)
+        rows, count = shape
+        change = np.zeros((rows + 1, count + 2), dtype=np.int64)
         np.add.at(change, (first, np.minimum(rank.low - 1, count)), 1)
         np.add.at(change, (first, np.minimum(rank.high, count + 1)), -1)
         return change.cumsum(axis=0).cumsum(axis=1)[:-1, :count]
@@ -380,10 +380,13 @@ def _first_of_each(entry: np.ndarray) -> np.ndarray:
     return found
 
 
-def _table(distance: np.ndarray, rank: np.ndarray, grid: np.ndarray, count: int) -> np.ndarray:
-    """Return the attempts within each threshold, exactly at each rank."""
-    shape = len(grid) + 1, count + 1
-    flat = np.searchsorted(grid, distance) * shape[1] + np.minimum(rank, shape[1]) - 1
+def _table(place: np.ndarray, rank: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Return the attempts within each threshold, exactly at each rank.
+
+    `place` is that of the first threshold within which each attempt is.
+    """
+    shape = shape[0] + 1, shape[1] + 1
+    flat = place * shape[1] + np.minimum(rank, shape[1]) - 1
     found = np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
     return found.cumsum(axis=0)[:-1, :-1]
 
@@ -558,12 +561,9 @@ class _RetrievedLists:
         flat = row * shape[1] + np.searchsorted(raw, distance[lists.kept])
         within = np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
         self.retrieved = within.cumsum(axis=1)[:, :-1]
-        ranks, starts = lists.ranks[lists.hits], np.concatenate([[0], np.cumsum(lists.listed)])
-        none = np.zeros_like(ranks)
-        matches = (distance[lists.hits] - low) / (high - low)
-        self.matches = MatchLists(starts, matches, none, none, none)
-        self.matches.closer = ranks - self.matches.order
-        self.ranks = ranks
+        distances = (distance[lists.hits] - low) / (high - low)
+        self.matches = replace(lists.matches(), distance=distances)
+        self.ranks = lists.ranks[lists.hits]
         unknown = (self.unlisted_matches + self.others > 0)[:, None]
         self.open = (last[:, None] <= raw) & unknown
 
@@ -592,16 +592,11 @@ class _RetrievedLists:
         listed, lost = np.flatnonzero(self.first > 0), np.flatnonzero(known & (self.first == 0))
         place = np.searchsorted(self.thresholds, self.matches.distance[self.matches.starts[listed]])
         behind = np.searchsorted(self.raw, self.last[lost])
-        total, shape = int(known.sum()), (len(self.raw) + 1, max_rank + 1)
-
-        def counts(place: np.ndarray, rank: np.ndarray) -> np.ndarray:
-            flat = place * shape[1] + np.minimum(rank, shape[1]) - 1
-            found = np.bincount(flat, minlength=shape[0] * shape[1]).reshape(shape)
-            return found.cumsum(axis=0).cumsum(axis=1)[:-1, :-1]
-
+        total, shape = int(known.sum()), (len(self.raw), max_rank)
         first, nearest = self.first[listed], self.listed[lost] + 1
-        least = counts(place, first)
-        most = counts(np.append(place, behind), np.append(first, nearest))
+        least = _table(place, first, shape)
+        most = _table(np.append(place, behind), np.append(first, nearest), shape)
+        least, most = least.cumsum(axis=1), most.cumsum(axis=1)
         curves = [
             MatchCurve(known, np.append(listed, lost), np.append(first, rank), np.ones(total))
             for rank in (nearest + self.others[lost], nearest)
