@@ -24,8 +24,7 @@ from bioeval.evaluation.cross.threshold_study import study_threshold as study_th
 from bioeval.evaluation.data_check import check_data as check_data
 from bioeval.evaluation.error_discard import error_discard as error_discard
 from bioeval.evaluation.evaluate import evaluate as evaluate, summary as summary
-from bioeval.evaluation.expected_performance import epc as epc
-from bioeval.evaluation.expected_spoofability import epsc as epsc
+from bioeval.evaluation.expected_performance import epc as epc, epsc as epsc
 from bioeval.evaluation.explanation.calls import explain as explain, step_by_step as step_by_step
 from bioeval.evaluation.extrapolated_far import extrapolate_far as extrapolate_far
 from bioeval.evaluation.fusion import Fusion as Fusion, fuse as fuse
@@ -56,9 +55,11 @@ from bioeval.evaluation.worst_pairs import worst_pairs as worst_pairs
 from bioeval.evaluation.zoo import zoo as zoo
 from bioeval.mot import check_tracks as check_tracks, tracking as tracking
 from bioeval.protocol import Protocol as Protocol
-from bioeval.results.failures import with_failures as with_failures
-from bioeval.results.galleries import mean_over_galleries as mean_over_galleries
-from bioeval.results.gom import gom_from_curves as gom_from_curves
+from bioeval.results.derived import (
+    mean_over_galleries as mean_over_galleries,
+    with_failures as with_failures,
+)
+from bioeval.results.reid import gom_from_curves as gom_from_curves
 from bioeval.results.top_k import top_k as top_k
 from bioeval.scores.formats import load as load, save as save
 from bioeval.scores.formats.image_names import parse_names as parse_names

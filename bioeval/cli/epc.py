@@ -24,6 +24,6 @@ def command(**options: Any) -> None:
     set. Each system has its own two sets, since a threshold holds for the scores of one system
     only. All files are read as by `bioeval run`; options for reading apply to all of them.
     """
-    from bioeval.evaluation.expected_performance import blocks, epc
+    from bioeval.evaluation.expected_performance import epc, epc_blocks
 
-    evaluate_sets(epc, blocks, "alpha", "hter", options)
+    evaluate_sets(epc, epc_blocks, "alpha", "hter", options)

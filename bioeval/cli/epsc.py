@@ -39,6 +39,6 @@ def command(**options: Any) -> None:
     development set, and the threshold holds for the test set. Both have attack presentations, as
     for `bioeval vulnerability`; each system has its own two sets.
     """
-    from bioeval.evaluation.expected_spoofability import blocks, epsc
+    from bioeval.evaluation.expected_performance import epsc, epsc_blocks
 
-    evaluate_sets(epsc, blocks, "omega", "hter_w", options)
+    evaluate_sets(epsc, epsc_blocks, "omega", "hter_w", options)

@@ -31,6 +31,7 @@ from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress
 from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
 from bioeval.stats.promise import (
     ASSURANCES,
@@ -40,7 +41,6 @@ from bioeval.stats.promise import (
     shares_for_guarantee,
     shares_to_settle,
 )
-from bioeval.stats.resampling import subject_weights
 from bioeval.tallies.by_subject import knows_people
 from bioeval.tallies.thresholds import require_values, to_internal, to_user
 
@@ -143,7 +143,7 @@ class Assured:
             "assured_for": self.valid_for,
             "assured_over": self.over,
         }
-        return {name: value for name, value in values.items()} | curves, attrs
+        return values | curves, attrs
 
     def _sentence(
         self, threshold: float, kind: str, target: float, confidence: float, price: float

@@ -1,4 +1,4 @@
-"""Counts of genuine, impostor and attack attempts, and the points of all three."""
+"""Counts of genuine, impostor and attack attempts, the points of all three, and their intervals."""
 
 from __future__ import annotations
 
@@ -9,15 +9,34 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.memory import require_memory
+from bioeval.base.random import seed_sequence
+from bioeval.base.scalars import Name
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.results.dataset import Variables, rate
 from bioeval.results.verification import grid_of
+from bioeval.scores.attacked import AttackedScores
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
-from bioeval.scores.matrix import Scores
+from bioeval.scores.labels import plain
+from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import Provenance
+from bioeval.stats.bootstrap import (
+    confidence_limits,
+    rate_limits,
+    ratio,
+    sample_of,
+    subject_weights,
+    weight_columns,
+)
+from bioeval.stats.limits import Limits, few_people, with_intervals
+from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
+from bioeval.stats.verification import error_columns
 from bioeval.tallies.attacks import AttackAttempts
+from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.counters import CellCounter, ImpostorBlock
 from bioeval.tallies.counts import CellCounts, VerificationTally
 from bioeval.tallies.point_search import (
@@ -269,3 +288,142 @@ def _cheap(attempts: Attempts, attacks: AttackAttempts, weights: np.ndarray) -> 
     b = attempts.bin_of(scores)
     least, most = (cost + non * attempts.below[x] / attempts.impostor_attempts for x in (b, b + 1))
     return scores[least <= min(tar, most.min(initial=np.inf)) * (1 + 1e-9)]
+
+
+#: Metadata columns of attack rows that are resampled beside their targets.
+ALSO_RESAMPLED = ("instrument", "attacker")
+
+_RATES = ("far", "frr", "iapar_max", "iapar_pooled", "riapar")
+
+
+def with_attack_intervals(
+    dataset: xr.Dataset,
+    found: CountedBonaFide,
+    parts: AttackedScores,
+    attacks: AttackAttempts,
+    names: dict[str, Name],
+    options: IntervalOptions,
+) -> xr.Dataset:
+    """Return a result with limits of its rates at fixed thresholds.
+
+    A person's genuine, impostor and targeted attempts move with the person: an attack weighs its
+    target, times its instrument and its attacker where these are known.
+    """
+    if are_pairs(parts.bona_fide) or are_pairs(parts.attacks) or any(found.tally.missed):
+        raise ProtocolError(
+            f"{Argument('interval')} needs a matrix with labels, without {Argument('detection')}"
+        )
+    if options.method not in BOOTSTRAPS:
+        raise ProtocolError(
+            f"{Argument('interval', options.method)} takes attempts as independent; expected one "
+            f"of {', '.join(BOOTSTRAPS)}"
+        )
+    people = SubjectAttempts(found.job)
+    sign = -1.0 if larger_is_closer(parts.bona_fide.kind) else 1.0
+    points = ("threshold", "eer_threshold", "threshold_at_far", "threshold_used")
+    wanted = np.concatenate([np.ravel(sign * dataset[x].values) for x in points if x in dataset])
+    at = np.unique(wanted[np.isfinite(wanted)]) + 0.0
+    weights = weight_columns(people.people, options)
+    require_memory(
+        8 * len(at) * weights.shape[1] * (6 + 3 * len(attacks.names)), "intervals",
+        "expected fewer thresholds or replicates",
+    )  # fmt: skip
+    far, frr, (_, who) = error_columns(people, at, weights)
+    accepted = _accepted(parts, attacks, people, weights, at, options)
+    of_species = ratio(accepted[:-1], accepted[-1])
+    rates = {
+        "far": far,
+        "frr": frr,
+        "iapar_of_species": of_species,
+        "iapar_max": np.fmax.reduce(of_species, axis=1),
+        "iapar_pooled": ratio(accepted[:-1].sum(axis=1), accepted[-1].sum(axis=0)),
+    }
+    rates["riapar"] = rates["iapar_max"] + frr
+    rates["riapar_of_species"] = of_species + frr[:, None]
+    target = parts.attacks.codes.probe[attacks.rows]
+    targets = [len(np.unique(target[attacks.species == s])) for s in range(len(attacks.names))]
+    trials = {
+        "far": people.disjoint_pairs,
+        "frr": sample_of(len(np.unique(who))),
+        "iapar_of_species": np.array([sample_of(number) for number in targets]),
+        "iapar_max": sample_of(min(targets, default=0)),
+        "iapar_pooled": sample_of(len(np.unique(parts.attacks.codes.probe))),
+    }
+    limits = {name: _limits(drawn, name, trials, options) for name, drawn in rates.items()}
+    shown: dict[str, Limits] = {}
+    for point, name in zip(("", "_at_eer", "_at_far", "_at_threshold"), points, strict=True):
+        if name not in dataset:
+            continue
+        where = sign * dataset[name].values
+        place = np.minimum(np.searchsorted(at, where), max(len(at) - 1, 0))
+        known = np.isfinite(where)
+        for of, (low, high) in limits.items():
+            if f"{of}{point}" in dataset and (point != "_at_eer" or of not in ("far", "frr")):
+                shape = known.reshape(known.shape + (1,) * (low.ndim - 1))
+                ends = (np.where(shape, x[place], np.nan) for x in (low, high))
+                shown[f"{of}{point}"] = tuple(ends)  # type: ignore[assignment]
+    known_names = {
+        f"{name}_{side}": Name(f"{end} end of the interval of {name}")
+        for name in shown
+        for side, end in (("low", "lower"), ("high", "upper"))
+    }
+    remarks = few_people(people.people, options)
+    out = with_intervals(dataset, shown, names | known_names, options, remarks)
+    also = [x for x in ALSO_RESAMPLED if x in parts.attacks.probe_meta]
+    return out.assign_attrs(
+        interval_threshold="thresholds stay in replicates",
+        resampled=", ".join(["subjects", *(f"{x}s" for x in also)]),
+    )
+
+
+def _accepted(
+    parts: AttackedScores,
+    attacks: AttackAttempts,
+    people: SubjectAttempts,
+    weights: np.ndarray,
+    at: np.ndarray,
+    options: IntervalOptions,
+) -> np.ndarray:
+    """Return weighted attempts accepted at thresholds, and all: (t + 1, species, columns)."""
+    from scipy import sparse
+
+    number = {plain(name): i for i, name in enumerate(people.names)}
+    labels = parts.attacks.probe_labels.tolist()
+    target = np.array([number[label] for label in labels], dtype=np.int64)[attacks.rows]
+    columns = [target]
+    factors = [weights.astype(np.float64)]
+    for key, name in enumerate(ALSO_RESAMPLED, 1):
+        if name not in parts.attacks.probe_meta:
+            continue
+        values = [plain(x) for x in parts.attacks.probe_meta[name].tolist()]
+        known = {value: i for i, value in enumerate(dict.fromkeys(values))}
+        columns.append(np.array([known[x] for x in values], dtype=np.int64)[attacks.rows])
+        seed = np.random.SeedSequence(
+            options.seed.entropy, spawn_key=(*options.seed.spawn_key, key)
+        )
+        drawn = np.ones((len(known), weights.shape[1]))
+        drawn[:, 1 : 1 + options.replicates] = subject_weights(
+            len(known), options.replicates, seed_sequence(seed)
+        )
+        factors.append(drawn)
+    units, unit = np.unique(np.stack(columns), axis=1, return_inverse=True)
+    weight = np.ones((units.shape[1], weights.shape[1]))
+    for factor, column in zip(factors, units, strict=True):
+        weight *= factor[column]
+    layer, species = np.searchsorted(at, attacks.distances), len(attacks.names)
+    place = layer * species + attacks.species
+    shape = ((len(at) + 1) * species, units.shape[1])
+    ones = np.ones(len(place))
+    counts = sparse.coo_matrix((ones, (place, unit.reshape(-1))), shape=shape).tocsr()
+    return np.cumsum((counts @ weight).reshape(len(at) + 1, species, -1), axis=0)
+
+
+def _limits(
+    drawn: np.ndarray, name: str, trials: dict[str, Any], options: IntervalOptions
+) -> Limits:
+    """Return the limits of a rate; a sum of two rates has no logit."""
+    if name.startswith("riapar") and options.method.endswith("logit"):
+        options = replace(options, method=BOOTSTRAPS[0])
+    if name in trials:
+        return rate_limits(drawn, trials[name], options)
+    return confidence_limits(drawn, options)

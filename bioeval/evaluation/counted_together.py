@@ -17,9 +17,8 @@ from bioeval.base.version import __version__
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.kernels import index_sets as kernel
 from bioeval.protocol.card import Protocol
-from bioeval.results.assembly import tree_of
-from bioeval.results.dataset import COSTS, RANKS, Scalars, Variables, build, shown_ranks
-from bioeval.results.open_set import IMPOSTORS
+from bioeval.results.dataset import COSTS, RANKS, Scalars, Variables, build, shown_ranks, tree_of
+from bioeval.results.identification import IMPOSTORS
 from bioeval.results.support import equal_error_variables
 from bioeval.results.verification import point_scalars
 from bioeval.scores.blocks import threads_for
@@ -141,7 +140,7 @@ def names_of(node: str) -> Mapping[str, Name]:
 
         return REID
     if node == "gom":
-        from bioeval.results.gom import GOM
+        from bioeval.results.reid import GOM
 
         return GOM
     return {"open_set": OPEN_SET, "closed_set": CLOSED_SET}.get(node, VERIFICATION)

@@ -25,8 +25,7 @@ from bioeval.evaluation.plan import (
 from bioeval.evaluation.task_counts import TaskCounts, datasets_of
 from bioeval.protocol import available, load
 from bioeval.protocol.card import Protocol
-from bioeval.results.assembly import tree_of
-from bioeval.results.dataset import Scalars
+from bioeval.results.dataset import Scalars, tree_of
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress, is_small, threads_for
 from bioeval.scores.matrix import Scores
@@ -258,7 +257,7 @@ def _evaluate_galleries(
     progress: Progress | None,
 ) -> xr.DataTree:
     """Evaluate each gallery separately, and return its results with the mean rates."""
-    from bioeval.results.galleries import mean_over_galleries
+    from bioeval.results.derived import mean_over_galleries
 
     alone = replace(card, galleries=None)
     trees = {k: _evaluate_system(x, alone, options, progress) for k, x in galleries.items()}

@@ -20,7 +20,7 @@ from bioeval.evaluation.cross.options import TIES as TIES_OF_FOLDS, FoldOptions
 from bioeval.evaluation.cross.parts import FoldSide, counted_parts
 from bioeval.results.blocks import Block, Found, Sentence, Table, Terms, Warnings
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate, shown_ranks
-from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS, impostor_role
+from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, impostor_role
 from bioeval.results.words import excluded, percent
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects

@@ -40,10 +40,16 @@ from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.provenance import disjoint_among, disjoint_pairs
 from bioeval.scores.template_columns import probe_column, template_columns
-from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of
-from bioeval.stats.interval_variables import Limits, by_subject, few_people, with_intervals
+from bioeval.stats.bootstrap import (
+    QuadraticForms,
+    confidence_limits,
+    open_limits,
+    ratio,
+    sample_of,
+    weight_columns,
+)
+from bioeval.stats.limits import Limits, by_subject, few_people, with_intervals
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.stats.resampling import QuadraticForms, ratio, weight_columns
 from bioeval.stats.verification import frr_at_far
 from bioeval.tallies.by_subject import (
     EXACT,

@@ -129,7 +129,7 @@ def _dataset(
         **{name: (over, x.astype(np.int64)) for name, x in flags.items()},
         "threshold": float(whole["threshold"][0]),
         **{f"{name}_overall": x for name, x in overall.items()},
-        **{name: x for name, x in inequity(far, frr, alpha).items()},
+        **inequity(far, frr, alpha),
     }
     if "frr_low" in parts[0]:
         for end, other in (("low", "high"), ("high", "low")):

@@ -20,7 +20,7 @@ from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, sampled_identification
 from bioeval.protocol.tasks import ClosedSet, OpenSet
 from bioeval.results.dataset import about_attrs, along, build
-from bioeval.results.open_set import impostor_probes
+from bioeval.results.identification import impostor_probes
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores
@@ -215,7 +215,7 @@ def lists_open_set(
     scores: TopKScores, task: OpenSet, thresholds: Any, far_targets: np.ndarray
 ) -> xr.Dataset:
     """Return open-set identification of top-K lists, with bounds where they end."""
-    from bioeval.results.open_set_lists import open_set_of_lists
+    from bioeval.results.cut_lists import open_set_of_lists
 
     return open_set_of_lists(scores, task, check_thresholds(thresholds), far_targets)
 

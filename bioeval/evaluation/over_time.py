@@ -21,7 +21,7 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Intervals, Sentence, Table, Terms, Warnings
 from bioeval.results.dataset import Variables, about_attrs, along, build
-from bioeval.results.open_set import impostor_probes, impostor_role
+from bioeval.results.identification import impostor_probes, impostor_role
 from bioeval.results.reid import REID
 from bioeval.results.words import excluded, in_one_precision, number, percent
 from bioeval.scores.attacks import leaves_out_attacks
@@ -31,11 +31,15 @@ from bioeval.scores.labels import NOT_ENROLLED
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
 from bioeval.scores.template_fusion import parse_fusion
-from bioeval.stats.bootstrap import confidence_limits
-from bioeval.stats.interval_variables import Limits, few_people, of_one, with_intervals
+from bioeval.stats.bootstrap import (
+    SubjectMeans,
+    confidence_limits,
+    linear_forms,
+    ratio,
+    weight_columns,
+)
+from bioeval.stats.limits import Limits, few_people, of_one, with_intervals
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
-from bioeval.stats.resampling import linear_forms, ratio, weight_columns
-from bioeval.stats.subject_means import SubjectMeans
 from bioeval.tallies.by_time import (
     AttemptsOverTime,
     Counting,

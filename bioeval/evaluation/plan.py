@@ -268,7 +268,7 @@ class Plan:
         points = [rows, *(found.points.rows for found, *_ in finders if found.points is not None)]
         searches = counted.get("open_set")
         if searches is not None and searches.tally.form == "identification":
-            from bioeval.results.open_set import open_set_rows
+            from bioeval.results.identification import open_set_rows
 
             ranked: Any = searches.tally
             points.append(open_set_rows(ranked, searches.options))

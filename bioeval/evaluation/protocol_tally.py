@@ -24,8 +24,8 @@ from bioeval.evaluation.sharing import (
 )
 from bioeval.evaluation.tally_file import read_tally, write_tally
 from bioeval.evaluation.task_counts import TaskCounts, datasets_of, with_notes
-from bioeval.results.assembly import tree_of
-from bioeval.results.open_set import open_set_grid
+from bioeval.results.dataset import tree_of
+from bioeval.results.identification import open_set_grid
 from bioeval.results.verification import grid_of
 from bioeval.scores.provenance import about_of_union
 from bioeval.scores.template_digests import CountedProbes, DigestKey
@@ -154,7 +154,7 @@ def fold_parts(
             continue
         if tally.form in ("reid", "gom"):
             taus = grid if set(parts) == {"gom"} else None
-            from bioeval.results.folded_queries import fold_gom, fold_reid
+            from bioeval.results.folded import fold_gom, fold_reid
 
             folded = (
                 fold_reid(tally, options, ranks)

@@ -13,7 +13,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.variables import picked
 from bioeval.evaluation.reid import apply_convention, gom
 from bioeval.results.dataset import build
-from bioeval.results.gom import GOM
+from bioeval.results.reid import GOM
 from bioeval.scores.attacks import without_attacks
 from bioeval.scores.blocks import as_distances, require_subjects
 from bioeval.scores.matrix import Scores, require_scores

@@ -16,7 +16,7 @@ from bioeval.evaluation.protocol_tally import Tally
 from bioeval.evaluation.reid import gom, reid
 from bioeval.evaluation.verification import verification
 from bioeval.protocol.card import Protocol
-from bioeval.results.assembly import tree_of
+from bioeval.results.dataset import tree_of
 from bioeval.results.threshold_lookup import at_rows, check_places, rates_at, rates_of_tree_at
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader

@@ -36,11 +36,14 @@ from bioeval.results.blocks import (
     Title,
     Warnings,
 )
-from bioeval.results.gom import GOM, GomOptions, gom_dataset, gom_measures
 from bioeval.results.query_means import QueryMeasures
 from bioeval.results.reid import (
+    GOM,
     REID,
+    GomOptions,
     ReidOptions,
+    gom_dataset,
+    gom_measures,
     reid_dataset,
     reid_measures,
     require_matches,
@@ -482,7 +485,7 @@ def lists_gom(
         )
     if load(convention).exclude:
         scores.excluding()
-    from bioeval.results.gom_lists import gom_of_lists
+    from bioeval.results.cut_lists import gom_of_lists
 
     rules, options, grid, scale = _gom_rules(convention, thresholds, normalize, given)
     check_max_rank(options.max_rank, scores.shape[1])

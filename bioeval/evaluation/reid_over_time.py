@@ -8,8 +8,8 @@ import numpy as np
 
 from bioeval.evaluation.reid import Named, plan_gom
 from bioeval.results.dataset import Variables
-from bioeval.results.gom import gom_measures
 from bioeval.results.query_means import QueryMean
+from bioeval.results.reid import gom_measures
 from bioeval.scores.blocks import Progress
 from bioeval.scores.matrix import Scores
 

@@ -50,12 +50,12 @@ class TaskCounts:
         if tally.form != "identification":
             return Scalars.of_dataset(self.dataset(node))
         if node == "open_set":
-            from bioeval.results.open_set import open_set_scalars
+            from bioeval.results.identification import open_set_scalars
 
             curves = ("thresholds", "rows", "max_rank")
             options = {k: v for k, v in self.options.items() if k not in curves}
             return open_set_scalars(tally, **options)
-        from bioeval.results.closed_set import closed_set_counts
+        from bioeval.results.identification import closed_set_counts
 
         return closed_set_counts(tally, **self.options)[0].scalars(tally.about)
 
@@ -69,9 +69,9 @@ class TaskCounts:
 
                 return verification_dataset(tally)
             case "identification", "open_set":
-                from bioeval.results.open_set import open_set_dataset as make
+                from bioeval.results.identification import open_set_dataset as make
             case "identification", _:
-                from bioeval.results.closed_set import closed_set_dataset as make
+                from bioeval.results.identification import closed_set_dataset as make
             case "galleries", "open_set":
                 from bioeval.results.random_galleries import open_set_expected as make
             case "galleries", _:
@@ -83,7 +83,7 @@ class TaskCounts:
             case "folded identification", _:
                 from bioeval.results.folded import folded_closed_set as make
             case "folded queries", _:
-                from bioeval.results.folded_queries import folded_queries
+                from bioeval.results.folded import folded_queries
 
                 return folded_queries(tally)
             case "reid", _:
@@ -91,7 +91,7 @@ class TaskCounts:
 
                 return reid_dataset(tally, ReidOptions(**self.options))
             case _:
-                from bioeval.results.gom import GomOptions, gom_dataset
+                from bioeval.results.reid import GomOptions, gom_dataset
 
                 return gom_dataset(tally, GomOptions(**self.options))
         return make(tally, **self.options)
@@ -117,8 +117,14 @@ class TaskCounts:
         subjects = reader.scores.codes.probe if options.by_subject else None
         options_of_means = replace(options, band="pointwise")  # they have no simultaneous bands
         if tally.form in ("reid", "gom"):
-            from bioeval.results.gom import GOM, GomOptions, gom_measures
-            from bioeval.results.reid import REID, ReidOptions, reid_measures
+            from bioeval.results.reid import (
+                GOM,
+                REID,
+                GomOptions,
+                ReidOptions,
+                gom_measures,
+                reid_measures,
+            )
             from bioeval.stats.query_means import query_mean_intervals
 
             if tally.form == "reid":

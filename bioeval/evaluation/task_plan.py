@@ -49,8 +49,7 @@ class TaskPlanner:
 
     def identification(self, task: OpenSet | ClosedSet, drawn: Drawn | None = None) -> TaskPlan:
         """Return the plan of identification, in `drawn` galleries if given."""
-        from bioeval.results.closed_set import RANK_LIMIT, UNMATED
-        from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS
+        from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, RANK_LIMIT, UNMATED
 
         open_set = isinstance(task, OpenSet)
         require_choice("ties", task.ties, TIES)
@@ -96,8 +95,7 @@ def sampled_identification(
 
     `job` is that of the exact mean, `options` those of its result.
     """
-    from bioeval.results.closed_set import closed_set_dataset
-    from bioeval.results.open_set import open_set_dataset
+    from bioeval.results.identification import closed_set_dataset, open_set_dataset
     from bioeval.results.random_galleries import sampled_dataset
     from bioeval.tallies.random_galleries import SampledJob
 

@@ -11,9 +11,15 @@ import xarray as xr
 from bioeval.base.errors import counted
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET
-from bioeval.results.closed_set import ClosedSetCounts, require_mated
 from bioeval.results.dataset import Variables, rate
-from bioeval.results.open_set import OpenSetAttempts, OpenSetCounts, open_set_result, role_of
+from bioeval.results.identification import (
+    ClosedSetCounts,
+    OpenSetAttempts,
+    OpenSetCounts,
+    open_set_result,
+    require_mated,
+    role_of,
+)
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.drawn_galleries import Drawn
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets

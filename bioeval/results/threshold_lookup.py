@@ -19,7 +19,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import Name
 from bioeval.base.variables import COORDINATES
-from bioeval.results.assembly import tree_of
+from bioeval.results.dataset import tree_of
 from bioeval.tallies.threshold_rules import Rule
 
 #: Rates that grow as the threshold accepts more, and those that fall.

@@ -1,17 +1,29 @@
-"""Intervals by subject, of counts by subject or by pair: the bootstrap, and in closed form."""
+"""Intervals by subject: the bootstrap, and in closed form.
+
+A replicate draws the subjects with replacement, as many as the data have; the weight ``w_a`` of
+subject ``a`` is the number of times it was drawn. A genuine attempt of ``a`` counts ``w_a`` times,
+an impostor attempt between ``a`` and ``b`` counts ``w_a w_b`` times, and comparisons between copies
+of the same subject are left out: the number of impostor attempts of a replicate is a quadratic form
+of its weights. Weights and counts are integers and their sums stay far below 2^53, so that every
+replicate is exact, whatever the order of summation, the number of threads or the platform.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from copy import copy
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
 
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import DataError, require_choice
-from bioeval.base.random import RandomState
+from bioeval.base.random import RandomState, Stream
+from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs, weigh_shares
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.binomial import zero_error_bound
+from bioeval.stats.limits import Limits, by_subject, normal_limits
 from bioeval.stats.options import (
     BOOTSTRAPS,
     CONFIDENCE,
@@ -20,8 +32,161 @@ from bioeval.stats.options import (
     IntervalOptions,
     check_confidence,
 )
-from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
-from bioeval.tallies.by_subject import listed_tables
+from bioeval.tallies.by_subject import PairCounts, listed_tables
+
+if TYPE_CHECKING:
+    from bioeval.stats.limits import SimultaneousBand
+
+# Columns of weights that are weighed at once, at most.
+_TILE = 256
+
+# The columns of a tile are a multiple of what fits into an instruction.
+_LANES = 32
+
+# With fewer than one nonzero cell in this many, a sparse product is faster than a dense one.
+_SPARSE = 24
+
+# Largest number of groups of subjects that are left out in turn, for BCa.
+_GROUPS = 1000
+
+# Values of a temporary array.
+_ROOM = 1 << 22
+
+
+def subject_weights(subjects: int, replicates: int, seed: np.random.SeedSequence) -> np.ndarray:
+    """Return the number of times each subject is drawn, float32 of shape (subjects, replicates).
+
+    Each column sums to the number of subjects. The same seed gives the same weights on every
+    platform.
+    """
+    stream = Stream(seed, 0)
+    out = np.empty((subjects, replicates), dtype=np.float32)
+    step = max(1, _ROOM // max(subjects, 1))
+    for low in range(0, replicates, step):
+        number = min(step, replicates - low)
+        drawn = stream.integers(0, subjects - 1, number * subjects)
+        drawn += np.repeat(np.arange(number, dtype=np.int64) * subjects, subjects)
+        counts = np.bincount(drawn, minlength=number * subjects)
+        out[:, low : low + number] = counts.reshape(number, subjects).T
+    return out
+
+
+def weight_columns(subjects: int, options: IntervalOptions) -> np.ndarray:
+    """Return weights as float32 of shape (subjects, columns).
+
+    The first column is the data themselves. The replicates follow, and for BCa the data without
+    each subject, or without each of a thousand groups of subjects where there are more.
+    """
+    parts = [np.ones((subjects, 1), dtype=np.float32)]
+    if subjects > 1:
+        parts.append(subject_weights(subjects, options.replicates, options.seed))
+        if options.method.endswith("bca"):
+            group = np.arange(subjects) * min(subjects, _GROUPS) // subjects
+            left_out = group[:, None] == np.arange(min(subjects, _GROUPS))
+            parts.append(1 - left_out.astype(np.float32))
+    return np.concatenate(parts, axis=1)
+
+
+class QuadraticForms:
+    """Sums of ``w_a w_b`` over the attempts between ``a`` and ``b``, for each column of weights.
+
+    `weights` are whole numbers, float32 of shape (subjects, columns). `totals`, float64 of shape
+    (layers, columns), has separate counts, such as those between consecutive thresholds.
+    """
+
+    def __init__(self, weights: np.ndarray, layers: int):
+        self.weights, self.layers = weights, layers
+        self._largest = int(weights.max(initial=1))
+        dtype = np.uint8 if self._largest <= np.iinfo(np.uint8).max else np.uint32
+        self._tiles = _tiled(weights.astype(dtype))
+        self._clear()
+
+    def _clear(self) -> None:
+        tiles, _, width = self._tiles.shape
+        self._totals = np.zeros((tiles, self.layers, width))
+        self._sums = np.zeros((tiles, width), dtype=np.uint16)
+
+    @property
+    def totals(self) -> np.ndarray:
+        """The sums of each layer and column."""
+        whole = np.moveaxis(self._totals, 0, 1).reshape(self.layers, -1)
+        return whole[:, : self.weights.shape[1]]
+
+    def fresh(self) -> QuadraticForms:
+        """Return the same forms before anything is added."""
+        found = copy(self)
+        found._clear()
+        return found
+
+    def counts(self) -> np.ndarray:
+        """Return the totals, whole numbers."""
+        return self.totals.astype(np.int64)
+
+    def include_counts(self, found: np.ndarray) -> None:
+        """Add totals of other attempts."""
+        self._totals += _tiled(found)
+
+    def add(self, pairs: PairCounts) -> None:
+        """Add attempts, each between two subjects."""
+        entries = pairs.right, pairs.layer, pairs.count
+        by_layer = tuple(map(np.empty_like, entries))
+        sort_by_layer(pairs.left, pairs.starts, self.layers, entries, by_layer)
+        weigh_pairs(
+            pairs.left, pairs.starts, by_layer, self._tiles, self._largest, self._totals, self._sums
+        )
+
+
+def _tiled(columns: np.ndarray) -> np.ndarray:
+    """Return an array of shape (rows, columns) as tiles of columns, the last padded with 0."""
+    rows, number = columns.shape
+    tiles = max(1, -(-number // _TILE))
+    width = -(-number // (tiles * _LANES)) * _LANES
+    whole = np.zeros((rows, tiles * width), dtype=columns.dtype)
+    whole[:, :number] = columns
+    return np.ascontiguousarray(np.moveaxis(whole.reshape(rows, tiles, width), 1, 0))
+
+
+def weighted_shares(
+    weights: np.ndarray,
+    pairs: tuple[np.ndarray, np.ndarray],
+    layer: np.ndarray,
+    share: np.ndarray,
+    layers: int,
+) -> np.ndarray:
+    """Return the sums of ``share * w_a * w_b`` of each layer, shape (layers, columns).
+
+    `pairs` are the subjects of each share; `weights` are whole numbers of shape (subjects,
+    columns).
+    """
+    dtype = np.uint8 if weights.max(initial=1) <= np.iinfo(np.uint8).max else np.uint32
+    tiles = _tiled(weights.astype(dtype))
+    totals = np.zeros((len(tiles), layers, tiles.shape[2]))
+    left, right, at = (np.ascontiguousarray(x, dtype=np.int64) for x in (*pairs, layer))
+    weigh_shares(left, right, at, np.asarray(share, dtype=np.float64), tiles, totals)
+    return np.moveaxis(totals, 0, 1).reshape(layers, -1)[:, : weights.shape[1]]
+
+
+def linear_forms(counts: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return ``sum_a counts[t, a] w_a`` for every column of weights, shape (layers, columns).
+
+    `counts` has the shape (layers, subjects), `weights` (subjects, columns).
+    """
+    out = np.empty((len(counts), weights.shape[1]))
+    whole = counts.astype(np.float64)
+    # Sums of whole numbers are exact in any order.
+    if np.count_nonzero(whole) * _SPARSE < whole.size and (whole == np.floor(whole)).all():
+        whole = scipy.sparse.csr_array(whole)
+    step = max(1, _ROOM // max(len(weights), 1))
+    for low in range(0, weights.shape[1], step):
+        part = slice(low, low + step)
+        out[:, part] = whole @ weights[:, part].astype(np.float64)
+    return out
+
+
+def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Return ``part / whole``, NaN where `whole` is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.nan)
 
 
 def mansfield_wayman(errors: Any, attempts: Any, confidence: float = CONFIDENCE) -> Interval:
@@ -114,7 +279,7 @@ def confidence_limits(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the lower and upper confidence limits of bootstrapped values, shape (..., columns).
 
-    The columns are those of :func:`bioeval.stats.resampling.weight_columns`; a replicate without an
+    The columns are those of :func:`bioeval.stats.bootstrap.weight_columns`; a replicate without an
     attempt of a class is NaN and is left out. Limits are NaN without replicates, or where the
     estimate is undefined.
     """
@@ -137,7 +302,7 @@ def confidence_limits(
 
 
 def rate_limits(
-    values: np.ndarray, trials: int, options: IntervalOptions
+    values: np.ndarray, trials: int | np.ndarray, options: IntervalOptions
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the confidence limits of bootstrapped rates; bounds of rates of exactly 0 or 1."""
     limits = confidence_limits(values, options)
@@ -201,7 +366,11 @@ def _bca(
 
 
 def open_limits(
-    estimate: np.ndarray, low: np.ndarray, high: np.ndarray, trials: int, confidence: float
+    estimate: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    trials: int | np.ndarray,
+    confidence: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Replace the limits of a rate of exactly 0 or 1 by a one-sided bound.
 
@@ -209,14 +378,12 @@ def open_limits(
     The data show only that none of `trials` independent trials (subjects, or disjoint pairs of
     subjects) was an error. Without a trial the limits are NaN.
     """
-    if not trials:
-        return np.full(np.shape(estimate), np.nan), np.full(np.shape(estimate), np.nan)
-    bound = float(zero_error_bound(trials, confidence))
+    bound = zero_error_bound(trials, confidence)
     # Under expected ties a rate is a sum of fractions, and may differ from 1 by rounding.
     none, all_ = estimate <= ROUNDING, estimate >= 1 - ROUNDING
     low = np.where(none, 0.0, np.where(all_, 1 - bound, low))
     high = np.where(none, bound, np.where(all_, 1.0, high))
-    return low, high
+    return np.where(trials, low, np.nan), np.where(trials, high, np.nan)
 
 
 VARIANTS = ("percentile", "bca", "logit")
@@ -339,3 +506,109 @@ def independent_trials(attempts: np.ndarray) -> int:
 def sample_of(subjects: int) -> int:
     """Return the sample size in subjects: 0 for one subject, since one cannot be resampled."""
     return subjects if subjects > 1 else 0
+
+
+# Values of a temporary array.
+ROOM = 1 << 22
+
+
+class SubjectMeans:
+    """The attempts of each subject; their sums give the means in each replicate."""
+
+    def __init__(self, attempts: np.ndarray, weights: np.ndarray, options: IntervalOptions):
+        self.attempts = attempts  # of each subject
+        self.weights, self.options = weights, options  # weights of subject_columns
+        self.total = linear_forms(attempts[None], weights)[0]  # weighted, of each column
+        self.trials = sample_of(int((attempts > 0).sum()))  # subjects with an attempt
+
+    def values(self, sums: np.ndarray) -> np.ndarray:
+        """Return the means in each column, shape (k, columns), from sums by subject."""
+        return _within_one(ratio(linear_forms(sums, self.weights), self.total))
+
+    def limits(
+        self,
+        layers: np.ndarray,
+        *,
+        cumulative: bool = True,
+        over: np.ndarray | None = None,
+        seen: Callable[[np.ndarray], object] | None = None,
+    ) -> Limits:
+        """Return the confidence limits of means of values between 0 and 1.
+
+        `layers`, of shape (k, subjects), are sums over the attempts of each subject; each mean is
+        of all layers up to its own, unless not `cumulative`, and is divided by its entry of `over`.
+        `seen` is called with the means in each column, in parts of some rows.
+        """
+        over = np.ones(len(layers)) if over is None else over
+        if not self.options.resamples:
+            sums = (np.cumsum(layers, axis=0) if cumulative else layers) / over[:, None]
+            total = self.attempts.sum()
+            mean = sums.sum(axis=1) / total if total else np.full(len(layers), np.nan)
+            both = normal_limits(mean, np.sqrt(ratio_variances(sums, self.attempts)), self.options)
+            return open_limits(mean, *both, self.trials, self.options.confidence)
+        step = max(1, ROOM // self.weights.shape[1])
+        before, found = np.zeros(self.weights.shape[1]), []
+        for low in range(0, len(layers), step):
+            sums = linear_forms(layers[low : low + step], self.weights)
+            if cumulative:
+                sums = before + np.cumsum(sums, 0)
+                before = sums[-1]
+            sums = sums / over[low : low + step, None]
+            values = _within_one(ratio(sums, self.total))
+            if seen is not None:
+                seen(values)
+            found.append(self.drawn_limits(values))
+        low_, high = (np.concatenate(x) for x in zip(*found, strict=True))
+        return low_, high
+
+    def drawn_limits(self, values: np.ndarray) -> Limits:
+        """Return the confidence limits of values between 0 and 1 in each column."""
+        return rate_limits(values, self.trials, self.options)
+
+    def limits_at_ranks(
+        self,
+        person: np.ndarray,
+        rank: np.ndarray,
+        weight: np.ndarray,
+        count: int,
+        *,
+        per_rank: bool = False,
+        band: SimultaneousBand | None = None,
+    ) -> Limits:
+        """Return the limits of the proportion of attempts at ranks up to 1 ... `count`.
+
+        The arrays are of each match: its subject, its rank, and its weight or probability. With
+        `per_rank` each proportion is divided by its rank. The proportions are added to a `band`.
+        """
+        step = max(
+            1, ROOM // max(len(self.attempts), 1)
+        )  # bounds memory; ranks before are one layer
+        lows, highs = [], []
+        for first in range(0, count, step):
+            last = min(first + step, count)
+            layers = by_subject(
+                np.maximum(rank - first, 0).astype(np.float64), person,
+                np.arange(0.0, last - first + 1), len(self.attempts), weight,
+            )[:-1]  # fmt: skip
+            over = np.maximum(np.arange(first, last + 1.0), 1.0) if per_rank else None
+            parts: list[np.ndarray] = []
+            seen = None if band is None else parts.append
+            low, high = self.limits(layers, over=over, seen=seen)
+            if band is not None:
+                band.add(np.concatenate(parts)[1:])
+            lows.append(low[1:])
+            highs.append(high[1:])
+        return np.concatenate(lows), np.concatenate(highs)
+
+
+def subject_columns(people: int, options: IntervalOptions) -> np.ndarray:
+    """Return the columns of weights of a method: the data alone unless it resamples."""
+    if options.resamples:
+        return weight_columns(people, options)
+    return np.ones((people, 1), dtype=np.float32)
+
+
+def _within_one(values: np.ndarray) -> np.ndarray:
+    """Return means clipped at 1: fractional weights of expected ties may exceed it by rounding."""
+    values = np.minimum(values, 1.0)
+    return np.where(np.abs(values - 1) < 1e-12, 1.0, values)

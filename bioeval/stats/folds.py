@@ -12,10 +12,16 @@ import numpy as np
 from bioeval.base.arguments import require_number, require_numbers
 from bioeval.base.scalars import RATES_OF
 from bioeval.scores.provenance import disjoint_pairs
-from bioeval.stats.bootstrap import rate_limits, sample_of
-from bioeval.stats.interval_variables import by_subject, few_people
+from bioeval.stats.bootstrap import (
+    QuadraticForms,
+    linear_forms,
+    rate_limits,
+    ratio,
+    sample_of,
+    weight_columns,
+)
+from bioeval.stats.limits import by_subject, few_people
 from bioeval.stats.options import IntervalOptions, check_confidence
-from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
 from bioeval.tallies.by_subject import PairCounts, SubjectAttempts
 
 

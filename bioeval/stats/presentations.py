@@ -10,9 +10,13 @@ from scipy.sparse import coo_array
 
 from bioeval.base.errors import Argument, DataError
 from bioeval.scores.species import BONA_FIDE
-from bioeval.stats.bootstrap import confidence_limits, open_limits, rate_limits, sample_of
+from bioeval.stats.bootstrap import (
+    rate_limits,
+    ratio,
+    sample_of,
+    weight_columns,
+)
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.resampling import ratio, weight_columns
 from bioeval.tallies.attacks import Presentations
 
 # Thresholds whose replicates are computed at once.
@@ -33,25 +37,15 @@ def presentation_limits(
         )
     classes = (*range(len(data.species)), BONA_FIDE)
     weighed = [_Weighed.of(data, units, options, i) for i in classes]
-    trials = [sample_of(x.units) for x in weighed]
+    trials = np.array([sample_of(x.units) for x in weighed])
     number = np.stack([x.number for x in weighed])[:, None]
     found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
     for part in np.array_split(places, -(-len(places) // _AT_ONCE)):
         accepted = np.stack([x.accepted(part) for x in weighed])
         for rate, values in data.rates_of(accepted, number).items():
-            if rate == "apcer_of_species":
-                limits = confidence_limits(values, options)
-                each = [
-                    open_limits(
-                        values[:, i, 0], limits[0][:, i], limits[1][:, i], n, options.confidence
-                    )
-                    for i, n in enumerate(trials[:-1])
-                ]
-                limits = np.stack([x for x, _ in each], 1), np.stack([x for _, x in each], 1)
-            else:
-                few = trials[-1] if rate == "bpcer" else min(trials[:-1])
-                limits = rate_limits(values, few, options)
-            found.setdefault(rate, []).append(limits)
+            few = trials[-1] if rate == "bpcer" else trials[:-1].min()
+            few = trials[:-1] if rate == "apcer_of_species" else few
+            found.setdefault(rate, []).append(rate_limits(values, few, options))
     return {
         rate: (np.concatenate([x for x, _ in parts]), np.concatenate([x for _, x in parts]))
         for rate, parts in found.items()

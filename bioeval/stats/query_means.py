@@ -10,7 +10,8 @@ import xarray as xr
 
 from bioeval.base.scalars import Name
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
-from bioeval.stats.interval_variables import (
+from bioeval.stats.bootstrap import SubjectMeans, subject_columns
+from bioeval.stats.limits import (
     Limits,
     assumed_independent,
     few_people,
@@ -19,7 +20,6 @@ from bioeval.stats.interval_variables import (
     with_intervals,
 )
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.subject_means import SubjectMeans, subject_columns
 
 #: The largest value over the thresholds, which is chosen anew in each replicate.
 _LARGEST = {"mrep": "max_mrep", "mvp": "max_mvp", "f1": "max_f1"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,14 +13,18 @@ from bioeval.base.progress import stage
 from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.base.variables import VERIFICATION
 from bioeval.stats.bootstrap import (
+    QuadraticForms,
     confidence_limits,
+    linear_forms,
     open_limits,
     rate_limits,
+    ratio,
     ratio_variances,
     sample_of,
     variance,
+    weight_columns,
 )
-from bioeval.stats.interval_variables import (
+from bioeval.stats.limits import (
     Limits,
     assumed_independent,
     by_subject,
@@ -30,9 +34,9 @@ from bioeval.stats.interval_variables import (
     with_intervals,
 )
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.resampling import QuadraticForms, linear_forms, ratio, weight_columns
 from bioeval.tallies.by_subject import PairCounts, SubjectAttempts
 from bioeval.tallies.counts import VerificationTally
+from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.thresholds import to_internal
 
 if TYPE_CHECKING:
@@ -106,8 +110,7 @@ def _independent(
 class Replicates:
     """Verification rates of the data and of each replicate, one column each."""
 
-    thresholds: np.ndarray  # increasing distances
-    far: np.ndarray  # (t, columns), at these thresholds
+    far: np.ndarray  # (t, columns), at increasing distances
     frr: np.ndarray  # (grid, columns), at the thresholds of the result
     subjects: int  # independent trials: subjects with genuine attempts
     pairs: int  # and disjoint pairs of subjects
@@ -132,38 +135,34 @@ def replicates(
     assert points is not None
     thresholds, exact = attempts.thresholds(tally, _wanted(tally))
     weights = weight_columns(attempts.people, options)
-    forms = QuadraticForms(weights, len(thresholds) + 1)
-    values, people = attempts.sweep(thresholds, forms)
-    accepted = np.cumsum(forms.totals, axis=0)
-    far = ratio(accepted[:-1], accepted[-1])
-    at_grid, all_genuine = _accepted(values, people, grid, weights)
-    at_thresholds, _ = _accepted(values, people, thresholds, weights)
-    frr = ratio(all_genuine - at_thresholds, all_genuine)
+    far, frr, (values, people) = error_columns(attempts, thresholds, weights)
     found = Replicates(
-        thresholds, far, ratio(all_genuine - at_grid, all_genuine),
-        sample_of(len(np.unique(people))),
+        far, _frr_columns(values, people, grid, weights), sample_of(len(np.unique(people))),
         attempts.disjoint_pairs, attempts.people,
     )  # fmt: skip
-    chosen = {
-        "eer": (equal_error(far, frr), points.equal_error.eer),
-        "frr_at_far": (
-            np.stack([frr_at_far(far, frr, float(x), exact) for x in points.far_target])
-            if len(points.far_target)
-            else np.empty((0, far.shape[1])),
-            points.frr_at_far,
-        ),
-    }
+    chosen = {"eer": equal_error(far, frr), "frr_at_far": np.empty((0, far.shape[1]))}
+    if len(points.far_target):
+        at_far = [frr_at_far(far, frr, float(x), exact) for x in points.far_target]
+        chosen["frr_at_far"] = np.stack(at_far)
     if points.every_score:
-        chosen["auc"] = area(far, frr), points.auc
         corners = _with_ends(far, frr)
-        chosen |= {
-            x.name: (x.over_points(*corners), points.optima.get(x.name, np.nan)) for x in OPTIMA
-        }
-    for name, (value, itself) in chosen.items():  # an undefined point is so in every replicate
-        moved = np.asarray(itself)[..., None] - value[..., :1]
+        chosen |= {"auc": area(far, frr), **{x.name: x.over_points(*corners) for x in OPTIMA}}
+    itself = exact_points(points)
+    for name, value in chosen.items():  # an undefined point is so in every replicate
+        moved = np.asarray(itself[name])[..., None] - value[..., :1]
         found.values[name] = np.clip(value + moved, *COMPARED[name].bounds)
-        found.values[name][..., 0] = itself
+        found.values[name][..., 0] = itself[name]
     return found
+
+
+def exact_points(points: VerificationPoints) -> dict[str, Any]:
+    """Return the operating points of the data themselves that have replicates."""
+    return {
+        "eer": points.equal_error.eer,
+        "frr_at_far": points.frr_at_far,
+        "auc": points.auc,
+        **{x.name: points.optima.get(x.name, np.nan) for x in OPTIMA},
+    }
 
 
 def _wanted(tally: VerificationTally) -> np.ndarray:
@@ -175,14 +174,24 @@ def _wanted(tally: VerificationTally) -> np.ndarray:
     return np.concatenate([*chosen, given if len(given) <= 64 else []])
 
 
-def _accepted(
+def error_columns(
+    attempts: SubjectAttempts, thresholds: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Return FAR and FRR at increasing distances in each column, and the genuine attempts."""
+    forms = QuadraticForms(weights, len(thresholds) + 1)
+    genuine = attempts.sweep(thresholds, forms)
+    accepted = np.cumsum(forms.totals, axis=0)
+    far = ratio(accepted[:-1], accepted[-1])
+    return far, _frr_columns(*genuine, thresholds, weights), genuine
+
+
+def _frr_columns(
     values: np.ndarray, people: np.ndarray, thresholds: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the genuine attempts accepted at each threshold, and their total, by column."""
+) -> np.ndarray:
+    """Return FRR at each threshold, by column."""
     counts = by_subject(values, people, thresholds, len(weights))
-    layers = linear_forms(counts, weights)
-    accepted = np.cumsum(layers, axis=0)
-    return accepted[:-1], accepted[-1]
+    accepted = np.cumsum(linear_forms(counts, weights), axis=0)
+    return ratio(accepted[-1] - accepted[:-1], accepted[-1])
 
 
 def _with_ends(far: np.ndarray, frr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -269,7 +278,7 @@ def _widen_to_band(
     options: IntervalOptions,
 ) -> dict[str, np.ndarray]:
     """Widen the limits of both curves to simultaneous bands; return which points are in them."""
-    from bioeval.stats.bands import SimultaneousBand
+    from bioeval.stats.limits import SimultaneousBand
 
     genuine, impostor = (int(dataset[f"{x}_attempts"]) for x in ("genuine", "impostor"))
     of_frr, of_far = SimultaneousBand(genuine, options), SimultaneousBand(impostor, options)

@@ -24,10 +24,9 @@ from bioeval.tallies.points import (
     EqualError,
     VerificationPoints,
     allowed_errors,
-    cheapest,
-    costs_of_attempts,
     d_prime,
     hull_equal_errors,
+    min_costs,
     moment_scale,
     moments_of,
     moments_of_rows,
@@ -423,28 +422,17 @@ class _Points:
         size = np.diff(starts)
         far, frr = (x / np.repeat(n, size) for x, n in ((fa, impostor), (fr, genuine)))
         shape = number, len(self.wanted.costs)
-        least_cost, at_least = (np.full(shape, np.nan) for _ in range(2))
+        least_cost = np.full(shape, np.nan)
         self.more |= {"eer_hull": hull_equal_errors(far, frr, starts), "min_cost": least_cost}
-        self.more["min_cost_threshold"] = at_least
+        self.more["min_cost_threshold"] = np.full(shape, np.nan)
         if not len(some):
             return
         attempts = list(zip(genuine[some].tolist(), impostor[some].tolist(), strict=True))
-        for i, (p, miss, accept) in enumerate(self.wanted.costs):
-            known = {x: costs_of_attempts((p, miss, accept), *x) for x in set(attempts)}
-            weights = [known[x] for x in attempts]
-            each = np.array([[float(x) for x in pair] for pair in weights])
-            per_accept, per_reject = (np.repeat(x, size[some]) for x in each.T)
-            cost = per_accept * fa + per_reject * fr
-            least = np.minimum.reduceat(cost, starts[some])
-            near = cost <= np.repeat(least * (1 + 1e-12), size[some])
-            best = np.flatnonzero(near)[np.searchsorted(np.flatnonzero(near), starts[some])]
-            for k in np.flatnonzero(np.add.reduceat(near, starts[some], dtype=np.int64) > 1):
-                part = slice(starts[some[k]], starts[some[k] + 1])
-                best[k] = part.start + cheapest(fa[part], fr[part], *weights[k])
-            least_cost[some, i] = p * miss * frr[best] + (1 - p) * accept * far[best]
-            at = np.full(number, -2, dtype=np.int64)
-            at[some] = place[best]
-            at_least[:, i] = self.thresholds(at)
+        ends = np.append(starts[some], starts[-1])  # without attempts there are no points
+        least_cost[some], best = min_costs(fa, fr, ends, attempts, self.wanted.costs)
+        at = np.full(shape, -2, dtype=np.int64)
+        at[some] = place[best]
+        self.more["min_cost_threshold"] = self.thresholds(at)
 
     def d_prime(self, rows: Sequence[Rows]) -> np.ndarray:
         """Return d' of each selection, from the rows of its impostor scores."""

@@ -21,7 +21,6 @@ from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counts import KeptScores, VerificationTally
 from bioeval.tallies.point_search import add_optima, require_same, undefined_points
 from bioeval.tallies.points import (
-    ErrorCurve,
     VerificationPoints,
     d_prime,
     moments_of,
@@ -195,23 +194,10 @@ class _Bins:
             yield "auc", (low, high)
         wanted = optimal_bins(attempts, points.costs)
         if self.knows(wanted):
-            add_optima(points, self._corners(wanted), with_rows=with_rows)
+            genuine = attempts.genuine[within(attempts.genuine, attempts.edges, wanted)]
+            add_optima(points, attempts.curve(distinct(genuine)), with_rows=with_rows)
         else:
             yield "min_cost", self._least_costs(points.costs)
-
-    def _corners(self, wanted: np.ndarray) -> ErrorCurve:
-        """Return reject-all, and the points at genuine scores in some bins."""
-        attempts = self.attempts
-        genuine = attempts.genuine
-        scores = distinct(genuine[within(genuine, attempts.edges, wanted)])
-        lowest = genuine[0] == -np.inf or attempts.counts[0]
-        return ErrorCurve(
-            np.append(math.nan if lowest else -math.inf, scores),
-            np.append(0, attempts.false_accepts(scores)),
-            np.append(attempts.genuine_attempts, attempts.false_rejects(scores)),
-            attempts.genuine_attempts,
-            attempts.impostor_attempts,
-        )
 
     def _least_costs(self, costs: np.ndarray) -> Ends:
         """Return bounds of the least costs: no point is better than the ends of its bin."""

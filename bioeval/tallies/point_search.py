@@ -2,12 +2,12 @@
 
 Genuine scores and impostor counts in cells say in which few cells each point lies. The impostor
 scores of these alone are needed; a sweep may have kept them on the way, and whatever it does not
-hold is looked for by second passes, where the counts say.
+hold is looked for by second passes, where the counts say. Without the scores, a point is exact
+where the kept scores hold it, which is checked; any other point has bounds.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -220,15 +220,11 @@ class PointFinder:
         if not attempts.defined:
             return points
         found = self._found(np.flatnonzero(self._needed & ~self._attempts.single_valued()))
-        near = self._look_into(found)
-        _add_points(points, near)
-        if self._with_rows:
-            add_rows(points, near, wanted.rows)
+        _add_points(points, self._look_into(found), wanted, self._with_rows)
         if wanted.every_score:
             assert self._pairs is not None and self._moments is not None
             corners = self._corners(found)
-            _add_every_score(points, attempts.genuine, corners, self._pairs, self._moments)
-            add_optima(points, corners, with_rows=self._with_rows)
+            _add_every_score(points, corners, self._with_rows, attempts, self._pairs, self._moments)
         return points
 
     def attempts(self) -> Attempts:
@@ -355,14 +351,7 @@ class PointFinder:
             here = np.isin(bins, some)
             lows = self._interval(bins[here])[0]
             fa[here] += _places(kept, scores[here]) - _places(kept, lows)
-        lowest = attempts.genuine[0] == -np.inf or self._cells.negative_infinite
-        return ErrorCurve(
-            np.append(math.nan if lowest else -math.inf, scores),
-            np.append(0, fa),
-            np.append(attempts.genuine_attempts, attempts.false_rejects(scores)),
-            attempts.genuine_attempts,
-            attempts.impostor_attempts,
-        )
+        return attempts.curve(scores, fa)
 
 
 @dataclass
@@ -389,7 +378,22 @@ class FewScores:
     def points(self) -> VerificationPoints:
         """Return the points."""
         with computed_by(None):
-            return _points_of_few(self.tally, list(self.sweep()), self.wanted, self.symmetric)
+            blocks, wanted = list(self.sweep()), self.wanted
+            points = undefined_points(wanted, self.symmetric)
+            attempts = _listed(self.tally, blocks)
+            if attempts.defined:
+                with_rows = wants_rows(self.tally, wanted)
+                _add_points(points, attempts, wanted, with_rows)
+                if wanted.every_score:
+                    ends = self.tally.impostor.grid.finite_ends
+                    second_pass = SecondPass((), None, ends, moments=True)
+                    for block in blocks:
+                        second_pass.add(*block)
+                    moments = second_pass.moments()
+                    assert moments is not None
+                    corners, pairs = attempts.corners(), attempts.pairs()
+                    _add_every_score(points, corners, with_rows, attempts, pairs, moments)
+            return points
 
 
 Finder = FewScores | PointFinder
@@ -400,31 +404,6 @@ def _listed(tally: VerificationTally, blocks: list[ImpostorBlock]) -> Attempts:
     scores = np.concatenate([np.empty(0, dtype=np.float16), *map(impostor_scores, blocks)])
     require_same(len(scores), tally.impostor.total)
     return Attempts.listed(tally.genuine, scores, *tally.missed)
-
-
-def _points_of_few(
-    tally: VerificationTally,
-    blocks: list[ImpostorBlock],
-    wanted: PointsWanted,
-    symmetric: bool | None,
-) -> VerificationPoints:
-    points = undefined_points(wanted, symmetric)
-    attempts = _listed(tally, blocks)
-    if attempts.defined:
-        with_rows = wants_rows(tally, wanted)
-        _add_points(points, attempts)
-        if with_rows:
-            add_rows(points, attempts, wanted.rows)
-        if wanted.every_score:
-            second_pass = SecondPass((), None, tally.impostor.grid.finite_ends, moments=True)
-            for block in blocks:
-                second_pass.add(*block)
-            moments = second_pass.moments()
-            assert moments is not None
-            corners = attempts.corners()
-            _add_every_score(points, attempts.genuine, corners, attempts.pairs(), moments)
-            add_optima(points, corners, with_rows=with_rows)
-    return points
 
 
 def undefined_points(wanted: PointsWanted, symmetric: bool | None) -> VerificationPoints:
@@ -441,60 +420,56 @@ def undefined_points(wanted: PointsWanted, symmetric: bool | None) -> Verificati
     )
 
 
-def _add_points(points: VerificationPoints, attempts: Attempts) -> None:
+def _add_points(
+    points: VerificationPoints, attempts: Attempts, wanted: PointsWanted, with_rows: bool
+) -> None:
     """Add the EER, the points at FAR targets, and those without errors of one kind."""
     points.equal_error = attempts.equal_error()
     for i, target in enumerate(points.far_target.tolist()):
         points.frr_at_far[i], points.threshold_at_far[i] = attempts.at_far(target)
     points.zero_far, points.zero_far_threshold = attempts.at_far(0.0)
-    if attempts.missed or not len(attempts.genuine):
-        return  # no threshold accepts all
-    points.zero_frr_threshold = float(attempts.genuine[-1])
-    accepted = attempts.false_accepts(points.zero_frr_threshold)
-    points.zero_frr = int(accepted) / attempts.impostor_attempts
+    if not attempts.missed and len(attempts.genuine):  # else no threshold accepts all
+        points.zero_frr_threshold = float(attempts.genuine[-1])
+        accepted = attempts.false_accepts(points.zero_frr_threshold)
+        points.zero_frr = int(accepted) / attempts.impostor_attempts
+    if with_rows:  # in bins with known scores
+        rows = np.append(points.thresholds, np.empty(0) if wanted.rows is None else wanted.rows)
+        points.add_rows(rows, attempts.false_accepts(rows))
 
 
 def _add_every_score(
     points: VerificationPoints,
-    genuine: np.ndarray,
     corners: ErrorCurve,
+    with_rows: bool,
+    attempts: Attempts,
     pairs: int,
     moments: Moments,
 ) -> None:
-    """Add AUC and d' (they need every score)."""
+    """Add what needs every score: AUC, d', and what is best over all points."""
+    genuine = attempts.genuine
     points.d_prime = d_prime(moments_of(genuine[np.isfinite(genuine)]), moments)
     points.auc = pairs / (2 * corners.genuine * corners.impostor)
+    add_optima(points, corners, with_rows=with_rows)
 
 
 def add_optima(points: VerificationPoints, corners: ErrorCurve, *, with_rows: bool) -> None:
     """Add hull, optima and least costs, with rows at their thresholds if wanted."""
-    points.optima = optima_of(corners)
+    for x in OPTIMA:
+        place = x.place_of_best(corners.fars, corners.frrs)
+        points.optima[x.name] = float(x.over_points(corners.fars, corners.frrs))
+        points.optima[x.threshold] = float(corners.threshold[place])
     points.eer_hull = hull_equal_error(corners.fars, corners.frrs)
-    points.min_cost, points.min_cost_threshold = min_costs(corners, points.costs)
+    attempts, ends = [(corners.genuine, corners.impostor)], np.array([0, len(corners.fa)])
+    least, places = min_costs(corners.fa, corners.fr, ends, attempts, points.costs)
+    points.min_cost, points.min_cost_threshold = least[0], corners.threshold[places[0]]
     if with_rows:
         best = np.isin(corners.threshold, points.min_cost_threshold)
         points.add_rows(corners.threshold[best], corners.fa[best])
 
 
-def optima_of(corners: ErrorCurve) -> dict[str, float]:
-    """Return the best values over operating points and their thresholds, by name."""
-    found: dict[str, float] = {}
-    for x in OPTIMA:
-        place = x.place_of_best(corners.fars, corners.frrs)
-        found[x.name] = float(x.over_points(corners.fars, corners.frrs))
-        found[x.threshold] = float(corners.threshold[place])
-    return found
-
-
 def wants_rows(tally: VerificationTally, wanted: PointsWanted) -> bool:
     """Whether the rows of the result include its points; not if thresholds are given."""
     return tally.given is None or wanted.rows is not None
-
-
-def add_rows(points: VerificationPoints, attempts: Attempts, more: np.ndarray | None) -> None:
-    """Add rows at the points and at more thresholds, all in bins with known scores."""
-    rows = np.append(points.thresholds, np.empty(0) if more is None else more)
-    points.add_rows(rows, attempts.false_accepts(rows))
 
 
 class _Division(SecondPass):

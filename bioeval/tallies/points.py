@@ -274,18 +274,37 @@ def cheapest(fa: np.ndarray, fr: np.ndarray, per_accept: Fraction, per_reject: F
     return int(near[exact.index(min(exact))])
 
 
-def min_costs(corners: ErrorCurve, costs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least costs ``p c_miss FRR + (1 - p) c_fa FAR``, and the strictest thresholds.
+def min_costs(
+    fa: np.ndarray,
+    fr: np.ndarray,
+    starts: np.ndarray,
+    attempts: Sequence[tuple[int, int]],
+    costs: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least costs ``p c_miss FRR + (1 - p) c_fa FAR``, and the strictest points.
 
-    The rows of `costs` are (p, c_miss, c_fa), p the proportion of genuine attempts expected in use.
+    Of several ROCs, the points of each from one start to the next, with its genuine and impostor
+    attempts. The rows of `costs` are (p, c_miss, c_fa), p the proportion of genuine attempts
+    expected in use. Both results have the shape (ROCs, costs).
     """
-    best = np.empty(len(costs), dtype=np.int64)
-    least = np.empty(len(costs))
+    first, size = starts[:-1], np.diff(starts)
+    genuine, impostor = np.array(attempts).T
+    best = np.empty((len(size), len(costs)), dtype=np.int64)
+    least = np.empty(best.shape)
     for i, (p, miss, accept) in enumerate(costs):
-        each = costs_of_attempts((p, miss, accept), corners.genuine, corners.impostor)
-        best[i] = at = cheapest(corners.fa, corners.fr, *each)
-        least[i] = p * miss * corners.frrs[at] + (1 - p) * accept * corners.fars[at]
-    return least, corners.threshold[best]
+        known = {x: costs_of_attempts((p, miss, accept), *x) for x in set(attempts)}
+        weights = [known[x] for x in attempts]
+        each = np.array([[float(x) for x in pair] for pair in weights])
+        per_accept, per_reject = (np.repeat(x, size) for x in each.T)
+        cost = per_accept * fa + per_reject * fr
+        near = cost <= np.repeat(np.minimum.reduceat(cost, first) * (1 + 1e-12), size)
+        at = np.flatnonzero(near)[np.searchsorted(np.flatnonzero(near), first)]
+        for k in np.flatnonzero(np.add.reduceat(near, first, dtype=np.int64) > 1):
+            part = slice(starts[k], starts[k + 1])
+            at[k] = part.start + cheapest(fa[part], fr[part], *weights[k])
+        best[:, i] = at
+        least[:, i] = p * miss * (fr[at] / genuine) + (1 - p) * accept * (fa[at] / impostor)
+    return least, best
 
 
 class Moments(NamedTuple):

@@ -260,15 +260,24 @@ class Attempts:
 
     # -- points
 
-    def _curve(self, threshold: np.ndarray, reject_all: bool) -> ErrorCurve:
-        """Return the operating points in increasing order of score, with reject-all if it is one.
+    @property
+    def reject_all(self) -> float:
+        """The threshold that rejects everything: -inf; NaN where some score has that very value."""
+        counted = self.edges[0] == -np.inf and self.counts[0] > 0
+        lowest = counted or -np.inf in (*self.genuine[:1], *self.values[:1])
+        return math.nan if lowest else -math.inf
 
-        Its threshold is -inf; NaN where some score has that very value.
+    def curve(
+        self, threshold: np.ndarray, fa: np.ndarray | None = None, *, reject_all: bool = True
+    ) -> ErrorCurve:
+        """Return the operating points at increasing scores, after reject-all if it is one.
+
+        The false accepts are counted where they are not given.
         """
-        fa, fr = self.false_accepts(threshold), self.false_rejects(threshold)
+        fa = self.false_accepts(threshold) if fa is None else fa
+        fr = self.false_rejects(threshold)
         if reject_all:
-            lowest = -np.inf in (*threshold[:1], *self.values[:1])
-            threshold = np.concatenate([[np.nan if lowest else -np.inf], threshold])
+            threshold = np.append(self.reject_all, threshold)
             fa, fr = np.append(0, fa), np.append(self.genuine_attempts, fr)
         return ErrorCurve(threshold, fa, fr, self.genuine_attempts, self.impostor_attempts)
 
@@ -289,7 +298,7 @@ class Attempts:
         first = self.genuine.searchsorted(near[0], side="right") if i else 0
         last = self.genuine.searchsorted(near[-1] if i < stop else self.edges[b], side="right")
         points = distinct(np.sort(np.concatenate([near, self.genuine[first:last]])))
-        return equal_error(self._curve(points, i == 0))
+        return equal_error(self.curve(points, reject_all=i == 0))
 
     def corners(self, wanted: np.ndarray | None = None) -> ErrorCurve:
         """Return reject-all and the points at genuine scores: only they can have the least cost.
@@ -297,7 +306,8 @@ class Attempts:
         Those in `wanted` bins, or in all; they were looked into.
         """
         of_bins = slice(None) if wanted is None else within(self.genuine, self.edges, wanted)
-        return self._curve(distinct(self.genuine[of_bins]), wanted is None or bool(wanted[0]))
+        first = wanted is None or bool(wanted[0])
+        return self.curve(distinct(self.genuine[of_bins]), reject_all=first)
 
     def pairs(self) -> int:
         """Return twice the pairs with the genuine score below, ties once; all bins known."""
@@ -333,11 +343,7 @@ class Attempts:
         needed = attempts - allowed_errors(target, attempts)
         if needed > len(self.genuine):
             return None
-        if needed:
-            return float(self.genuine[needed - 1])
-        negative = self.edges[0] == -np.inf and self.counts[0] > 0
-        lowest = negative or -np.inf in (*self.genuine[:1], *self.values[:1])
-        return math.nan if lowest else -math.inf
+        return float(self.genuine[needed - 1]) if needed else self.reject_all
 
 
 def _increasing(scores: np.ndarray) -> np.ndarray:

@@ -11,8 +11,8 @@ import pytest
 import bioeval as be
 from bioeval.evaluation.pairs_of_people import PairShares
 from bioeval.stats import promise
+from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.resampling import subject_weights
 
 SINGLE = {"templates": "single", "fusion": "min"}
 STUDY = {"folds": 3, "repeats": 1, "replicates": 200}

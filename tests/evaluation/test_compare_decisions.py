@@ -8,9 +8,9 @@ import scipy
 
 import bioeval as be
 from bioeval.base.random import seed_sequence
+from bioeval.evaluation.compare import holm
 from bioeval.scores.blocks import BlockReader
-from bioeval.stats.differences import holm
-from bioeval.stats.resampling import subject_weights
+from bioeval.stats.bootstrap import subject_weights
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.paired import PairedAttempts
 from bioeval.tallies.verification_job import VerificationJob

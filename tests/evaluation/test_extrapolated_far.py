@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 import bioeval as be
+from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.resampling import subject_weights
 
 
 def drawn(

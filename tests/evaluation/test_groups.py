@@ -18,8 +18,8 @@ import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.evaluation import groups as module
 from bioeval.results.groups import inequity
+from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.resampling import subject_weights
 
 TARGETS = (0.5, 0.25, 0.0)
 

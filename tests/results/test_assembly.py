@@ -9,8 +9,8 @@ import pytest
 import xarray as xr
 
 import bioeval as be
-from bioeval.results import assembly
-from bioeval.results.assembly import dataset_of, tree_of
+from bioeval.results import dataset as assembly
+from bioeval.results.dataset import dataset_of, tree_of
 
 
 def variable(*dims: str, values: object, **attrs: str) -> xr.Variable:

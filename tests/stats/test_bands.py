@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import bioeval as be
+from bioeval.stats.bootstrap import weight_columns
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.resampling import weight_columns
 
 NORMAL = NormalDist()
 BOOT = {"interval": "subject-bootstrap", "replicates": 200}

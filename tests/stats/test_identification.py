@@ -18,17 +18,15 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval import stats
 from bioeval.base.random import seed_sequence
-from bioeval.results.closed_set import closed_set_dataset
-from bioeval.results.open_set import open_set_dataset
+from bioeval.results.identification import closed_set_dataset, open_set_dataset
 from bioeval.scores.blocks import BlockReader
-from bioeval.stats.bootstrap import open_limits
+from bioeval.stats.bootstrap import open_limits, subject_weights
 from bioeval.stats.identification import (
     closed_set_intervals,
     identification_replicates,
     open_set_intervals,
 )
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.resampling import subject_weights
 from bioeval.tallies.identification_job import IdentificationJob
 from bioeval.tallies.sweep import run_jobs
 
@@ -258,7 +256,7 @@ def test_the_gallery_stays():
 def test_many_ranks_are_taken_in_parts(scores, monkeypatch):
     scores = scores.select(np.arange(120) % 3 == 0, np.arange(120) % 3 > 0)
     whole = be.closed_set(scores, interval="subject-bootstrap", replicates=100)
-    monkeypatch.setattr("bioeval.stats.subject_means.ROOM", 40 * 7)
+    monkeypatch.setattr("bioeval.stats.bootstrap.ROOM", 40 * 7)
     parts = be.closed_set(scores, interval="subject-bootstrap", replicates=100)
     np.testing.assert_array_equal(whole.cms_low, parts.cms_low)
     np.testing.assert_array_equal(whole.cms_high, parts.cms_high)

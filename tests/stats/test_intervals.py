@@ -14,8 +14,8 @@ import bioeval as be
 from bioeval import stats
 from bioeval.base.random import seed_sequence
 from bioeval.scores.blocks import BlockReader
+from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.resampling import subject_weights
 from bioeval.stats.verification import replicates
 from bioeval.tallies import by_subject
 from bioeval.tallies.by_subject import SubjectAttempts
@@ -192,7 +192,7 @@ def test_a_tile_larger_than_its_room_is_counted_in_parts(monkeypatch):
     scores = be.simulate(9, 3, random_state=1)
     whole = drawn_by(scores, few(), [3.0])
     monkeypatch.setattr("bioeval.tallies.by_subject._ROOM", 1)
-    monkeypatch.setattr("bioeval.stats.resampling._TILE", 7)
+    monkeypatch.setattr("bioeval.stats.bootstrap._TILE", 7)
     parts = drawn_by(scores, few(), [3.0])
     np.testing.assert_array_equal(whole.far, parts.far)
 

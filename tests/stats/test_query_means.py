@@ -18,12 +18,19 @@ from bioeval import stats
 from bioeval.base.random import seed_sequence
 from bioeval.cli import main
 from bioeval.protocol.reid import convention_of
-from bioeval.results.gom import GOM, GomOptions, gom_dataset, gom_measures
-from bioeval.results.reid import REID, ReidOptions, reid_dataset, reid_measures
-from bioeval.stats.bootstrap import open_limits
+from bioeval.results.reid import (
+    GOM,
+    REID,
+    GomOptions,
+    ReidOptions,
+    gom_dataset,
+    gom_measures,
+    reid_dataset,
+    reid_measures,
+)
+from bioeval.stats.bootstrap import open_limits, subject_weights
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
-from bioeval.stats.resampling import subject_weights
 from bioeval.tallies.reid_jobs import GomJob, RetrievalJob
 
 REPLICATES = 7

@@ -14,9 +14,15 @@ import bioeval as be
 from bioeval import stats
 from bioeval.base.random import seed_sequence
 from bioeval.scores.provenance import disjoint_pairs
-from bioeval.stats.bootstrap import confidence_limits, open_limits, quantiles, variance
+from bioeval.stats.bootstrap import (
+    QuadraticForms,
+    confidence_limits,
+    open_limits,
+    quantiles,
+    subject_weights,
+    variance,
+)
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.resampling import QuadraticForms, subject_weights
 from bioeval.tallies.by_subject import PairCounts, listed_tables
 
 # ------------------------------------------------------------------ independent attempts
@@ -392,7 +398,7 @@ def test_options_that_cannot_be_are_refused():
 
 
 def test_of_many_people_groups_are_left_out(monkeypatch):
-    monkeypatch.setattr("bioeval.stats.resampling._GROUPS", 4)
+    monkeypatch.setattr("bioeval.stats.bootstrap._GROUPS", 4)
     rng = np.random.default_rng(1)
     errors, attempts = rng.binomial(10, 0.2, 10), np.full(10, 10)
     found = stats.subject_bootstrap(errors, attempts, variant="bca", random_state=2)

@@ -11,7 +11,7 @@ from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice, subject
 from bioeval.evaluation.cross.assured_folds import Assurance
 from bioeval.partition import ClaimSampler, Experiment
-from bioeval.results.open_set import IMPOSTORS, role_of
+from bioeval.results.identification import IMPOSTORS, role_of
 from bioeval.scores.attacked import AttackedScores
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion

@@ -16,7 +16,7 @@ from bioeval.base.errors import DataError
 from bioeval.evaluation.counted_together import is_plain
 from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.partition import DrawnClaims
-from bioeval.results.open_set import OpenSetPoints, impostor_probes, of_role, role_of
+from bioeval.results.identification import OpenSetPoints, impostor_probes, of_role, role_of
 from bioeval.scores.blocks import Block, BlockReader, threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance

@@ -29,7 +29,7 @@ from bioeval.evaluation.cross.splits import (
 from bioeval.evaluation.cross.variables import REPEATED
 from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.results.open_set import detected_at, open_set_dataset
+from bioeval.results.identification import detected_at, open_set_dataset
 from bioeval.results.verification import grid_of
 from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress

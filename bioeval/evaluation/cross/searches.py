@@ -12,13 +12,12 @@ from bioeval.evaluation.cross.parts import Searched
 from bioeval.evaluation.cross.results import Fold
 from bioeval.evaluation.cross.splits import SplitPlan, plan_of
 from bioeval.evaluation.pairs_of_people import AttainableThresholds
-from bioeval.results.open_set import impostor_probes
+from bioeval.results.identification import impostor_probes
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.stats.bootstrap import SubjectMeans, subject_weights, weight_columns
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.promise import PeopleMeans
-from bioeval.stats.resampling import subject_weights, weight_columns
-from bioeval.stats.subject_means import SubjectMeans
 from bioeval.tallies.identification_job import IdentificationJob, rank_weights
 from bioeval.tallies.judged import Judged, judge_listed
 from bioeval.tallies.sweep import run_jobs

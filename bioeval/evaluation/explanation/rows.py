@@ -39,7 +39,7 @@ from bioeval.results.explanation import (
     TaskExplanation,
     amount_text,
 )
-from bioeval.results.open_set import open_set_scalars, role_of
+from bioeval.results.identification import open_set_scalars, role_of
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.identification_job import IdentificationJob

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.results.words import p_value
-from bioeval.stats.interval_variables import STEMS
+from bioeval.stats.limits import STEMS
 from bioeval.tallies.points import per_cent
 from bioeval.views.page import words
 from bioeval.views.page.figures import Images

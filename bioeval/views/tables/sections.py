@@ -30,7 +30,7 @@ from bioeval.base.scalars import (
 )
 from bioeval.results.words import threshold_text
 from bioeval.scores.template_fusion import parse_fusion
-from bioeval.stats.interval_variables import STEMS
+from bioeval.stats.limits import STEMS
 from bioeval.tallies.points import per_cent
 from bioeval.views.tables import layout as numbers
 from bioeval.views.tables.layout import Classes, Row, SampleSize, TableSection, with_shared_decimals

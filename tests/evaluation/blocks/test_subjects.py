@@ -16,9 +16,9 @@ from bioeval.base.random import Stream, seed_sequence
 from bioeval.evaluation.blocks.engine import BlockEngine
 from bioeval.evaluation.groups import _ByGroup
 from bioeval.scores.blocks import BlockReader
+from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.folds import PooledRates
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.resampling import subject_weights
 from bioeval.tallies import subject_sums
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.paired import unpaired_attempts

@@ -10,8 +10,8 @@ import pytest
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.resampling import subject_weights
 
 SHORT = {"task": "open_set", "folds": 3, "repeats": 1, "replicates": 200}
 
