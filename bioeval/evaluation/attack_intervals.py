@@ -14,7 +14,7 @@ from bioeval.base.memory import require_memory
 from bioeval.base.random import seed_sequence
 from bioeval.base.scalars import Name
 from bioeval.evaluation.attack_points import CountedBonaFide
-from bioeval.scores.attacked import AttackedScores
+from bioeval.scores.attacks import AttackedScores
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import are_pairs
 from bioeval.stats.bootstrap import confidence_limits, open_limits, sample_of

@@ -16,10 +16,10 @@ from bioeval.base.variables import VERIFICATION, picked
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.words import percent, thresholds_in_one_precision
-from bioeval.scores.attacks import leaves_out_attacks
+from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.point_search import refine
 from bioeval.tallies.second_pass import PointsWanted

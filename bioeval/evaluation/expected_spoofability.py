@@ -28,11 +28,11 @@ from bioeval.evaluation.expected_performance import (
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.words import percent, threshold_text
-from bioeval.scores.attacked import parted
-from bioeval.scores.attacks import ATTACK
+from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.attacks import parted
 from bioeval.scores.blocks import Progress, threads_for
+from bioeval.scores.labels import ATTACK
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.attack_attempts import AttackAttempts, attack_attempts
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.second_pass_work import take_second_passes

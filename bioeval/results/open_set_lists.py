@@ -26,8 +26,8 @@ from bioeval.results.open_set import (
     role_of,
 )
 from bioeval.results.support import equal_error_variables, support_warnings
+from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.provenance import describe
-from bioeval.scores.template_fusion import parse_fusion
 from bioeval.scores.top_k import TopKScores
 from bioeval.tallies.identification_job import RANK_UNITS
 from bioeval.tallies.points import allowed_errors

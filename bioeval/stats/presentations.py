@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from bioeval.base.errors import Argument, DataError
-from bioeval.scores.species import BONA_FIDE
+from bioeval.scores.attacks import BONA_FIDE
 from bioeval.stats.bootstrap import confidence_limits, open_limits, rate_limits, sample_of
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.resampling import ratio, weight_columns

@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.scores.arrays import IGNORE
-from bioeval.scores.attacked import AttackedScores
+from bioeval.scores.attacks import AttackedScores
 from bioeval.scores.blocks import Block, as_distances, as_row
 from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores, are_pairs

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from bioeval.kernels.label_medians import label_medians
-from bioeval.scores.aliases import writable_alias
-from bioeval.scores.arrays import IGNORE
+from bioeval.scores.arrays import IGNORE, writable_alias
 from bioeval.scores.blocks import Block, BlockReader, as_distances
 from bioeval.scores.matrix import Scores
 

@@ -13,7 +13,7 @@ import numpy as np
 from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError
 from bioeval.base.kinds import larger_is_closer
-from bioeval.scores.species import BONA_FIDE, coded_species
+from bioeval.scores.attacks import BONA_FIDE, coded_species
 from bioeval.tallies.points import EqualError, ErrorCurve, equal_error, per_cent
 from bioeval.tallies.threshold_rules import is_number, rate_in
 

@@ -19,8 +19,7 @@ from bioeval.base.errors import DataError
 from bioeval.kernels.argument_groups import ListedGallery, Mates, Queries
 from bioeval.kernels.mate_ranks import rank_mates
 from bioeval.protocol.reid import Convention, cameras_of
-from bioeval.scores.aliases import writable_alias
-from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
+from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
 from bioeval.scores.blocks import BlockReader, as_distances, require_subjects
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores

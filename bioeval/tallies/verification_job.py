@@ -13,12 +13,11 @@ import numpy as np
 
 from bioeval.base.errors import Argument, DataError, nearest_name, require_choice
 from bioeval.base.progress import report
-from bioeval.scores.arrays import GENUINE, IMPOSTOR
+from bioeval.scores.arrays import GENUINE, IMPOSTOR, parse_fusion
 from bioeval.scores.blocks import Block, BlockReader, as_row, require_subjects
 from bioeval.scores.labels import as_labels, plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import disjoint_among
-from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counters import (
     CellCounter,
     ImpostorBlock,

@@ -11,7 +11,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import KINDS, VALUED
-from bioeval.scores.coded_sides import CodedSides
+from bioeval.scores.columns import CodedSides
 from bioeval.scores.embeddings import METRICS, EmbeddingSource, as_embeddings
 from bioeval.scores.formats.archive import Arrays
 from bioeval.scores.formats.files import content, decoded_lines, existing_file

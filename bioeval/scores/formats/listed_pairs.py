@@ -13,7 +13,7 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.memory import require_memory
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
-from bioeval.scores.coded_sides import CodedSides
+from bioeval.scores.columns import PIECE, CodedSides, release
 from bioeval.scores.formats.array_reader import scores_in_order
 from bioeval.scores.formats.media_lists import read_media
 from bioeval.scores.formats.named_templates import are_subjects, both_sides, templates_of
@@ -22,7 +22,6 @@ from bioeval.scores.formats.pair_layouts import PairLayout, misspelt
 from bioeval.scores.formats.spellings import is_attack, no_species
 from bioeval.scores.formats.text_columns import MOST_NAMES, Columns, TextColumn
 from bioeval.scores.formats.trials import JoinedTrials, has_three_classes, join, truth_of
-from bioeval.scores.growing_column import PIECE, release
 from bioeval.scores.listed_templates import ListRules, places, subject_pattern
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores

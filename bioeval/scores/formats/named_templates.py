@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from bioeval.scores.coded_sides import CodedSides
+from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, release
 from bioeval.scores.formats.pair_layouts import PairLayout
 from bioeval.scores.formats.text_columns import Columns, TextColumn
-from bioeval.scores.growing_column import PIECE, GrowingColumn, release
 
 Two = tuple[TextColumn, TextColumn]
 

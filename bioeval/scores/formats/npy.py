@@ -15,7 +15,12 @@ import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import KINDS
-from bioeval.scores.embeddings import EmbeddingSource, as_embeddings, describe_metric
+from bioeval.scores.embeddings import (
+    EmbeddingSource,
+    as_embeddings,
+    average_embeddings,
+    describe_metric,
+)
 from bioeval.scores.formats.archive import open_array, write_npy
 from bioeval.scores.formats.array_reader import scores_in_order
 from bioeval.scores.formats.csv import write_labels
@@ -37,7 +42,6 @@ from bioeval.scores.formats.trials import in_order, refuse_same, truth_in_order
 from bioeval.scores.labelled_matrix import NAN_POLICIES
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.scores.template_averages import average_embeddings
 from bioeval.scores.top_k import TopKScores
 
 

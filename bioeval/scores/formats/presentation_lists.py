@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import DataError, nearest_name
+from bioeval.scores.attacks import is_bona_fide
 from bioeval.scores.formats.files import decode, existing_file, guarded
 from bioeval.scores.formats.options import say
 from bioeval.scores.formats.spellings import (
@@ -22,7 +23,6 @@ from bioeval.scores.formats.spellings import (
     no_species,
 )
 from bioeval.scores.formats.text_shape import Shape, open_text, shape_of
-from bioeval.scores.species import is_bona_fide
 
 #: Class words of bona fide presentations, zero-effort impostors among them, and of attacks.
 _BONA_FIDE = ("bonafide", "bona fide", "target", "nontarget", "genuine", "impostor", "live", "real")

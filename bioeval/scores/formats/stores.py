@@ -43,8 +43,7 @@ from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.formats.reid_arrays import reid_layout
 from bioeval.scores.formats.remote import library, without_secrets
 from bioeval.scores.matrix import Scores
-from bioeval.scores.spooled import FileCheck
-from bioeval.scores.stored import StoredRows
+from bioeval.scores.stored import FileCheck, StoredRows
 
 #: Names of dimensions of probes (0) and of gallery templates (1).
 _SIDES = dict.fromkeys(("probe", "probes", "query", "queries"), 0) | dict.fromkeys(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.scores.columns import GrowingColumn
 from bioeval.scores.formats.arrow_tables import ArrowTable, Distinct
 from bioeval.scores.formats.files import content, guarded
 from bioeval.scores.formats.format import Format, Found, Written
@@ -33,7 +34,6 @@ from bioeval.scores.formats.wide_tables import (
     wide_scores,
     write_wide_arrow,
 )
-from bioeval.scores.growing_column import GrowingColumn
 from bioeval.scores.labels import Labelled, columns_of, labels_of_table, missing_values
 from bioeval.scores.matrix import Scores
 from bioeval.scores.stored import StoredRows

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.scores.columns import PIECE, GrowingColumn
 from bioeval.scores.formats.text_shape import open_text
-from bioeval.scores.growing_column import PIECE, GrowingColumn
 
 #: Distinct names of a side that are held where nothing but the checks of a list needs them.
 MOST_NAMES = 1 << 20

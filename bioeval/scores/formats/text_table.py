@@ -14,10 +14,10 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.memory import physical_memory
+from bioeval.scores.columns import GrowingColumn
 from bioeval.scores.formats.files import decode, guarded
 from bioeval.scores.formats.text_columns import MOST_NAMES, Columns, TextColumn
 from bioeval.scores.formats.text_shape import Shape, open_text
-from bioeval.scores.growing_column import GrowingColumn
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import DataError, counted
+from bioeval.scores.columns import PIECE, release
 from bioeval.scores.formats.files import content, existing_file
 from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, find_layout, trial_layout
@@ -15,7 +16,6 @@ from bioeval.scores.formats.spellings import IMPOSTORS, TRUTH, is_number
 from bioeval.scores.formats.text_columns import Columns, TextColumn
 from bioeval.scores.formats.text_shape import Shape, shape_of
 from bioeval.scores.formats.text_table import read_columns
-from bioeval.scores.growing_column import PIECE, release
 
 _EXAMPLES = 3
 _SAMPLE = 1000  # lines of scores, to find the trials' columns with their names

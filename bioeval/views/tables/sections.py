@@ -10,7 +10,7 @@ import xarray as xr
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
-from bioeval.scores.template_fusion import parse_fusion
+from bioeval.scores.arrays import parse_fusion
 from bioeval.views.tables.layout import TableSection, with_shared_decimals
 from bioeval.views.tables.rows import (
     closed_set_rows,
