@@ -20,7 +20,7 @@ from bioeval.results.explanation import GENUINE, IMPOSTOR, LEFT_OUT, Count, Entr
 from bioeval.scores import arrays
 from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.formats.image_lists import NAME_COLUMNS
+from bioeval.scores.formats.label_files import NAME_COLUMNS
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.tie_policies import place_weights

@@ -140,3 +140,17 @@ def text_losses(columns: Sequence[np.ndarray], what: str) -> list[str]:
         for column in columns
     )
     return [] if all(kept) else [f"{what} become text"]
+
+
+def is_square(scores: Scores) -> bool:
+    """Whether both sides have the same templates in the same order, with equal metadata."""
+    if not np.array_equal(scores.probe_ids, scores.gallery_ids):
+        return False
+    rows, columns = scores.probe_meta, scores.gallery_meta
+    same = all(_equal_columns(rows[name], columns[name]) for name in rows if name in columns)
+    return same and set(rows) == set(columns)
+
+
+def _equal_columns(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two columns are equal, missing values included."""
+    return np.array_equal(a, b, equal_nan=a.dtype.kind in "fM" and b.dtype.kind in "fM")

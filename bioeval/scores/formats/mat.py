@@ -18,14 +18,12 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.formats import mat as mat5
 from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, require_text
-from bioeval.scores.formats.array_reader import read_arrays
 from bioeval.scores.formats.files import HDF5, guarded, replacing
 from bioeval.scores.formats.format import Format, Found
-from bioeval.scores.formats.npz import write_arrays
+from bioeval.scores.formats.named_arrays import reid_layout
+from bioeval.scores.formats.npz import read_arrays, write_arrays
 from bioeval.scores.formats.options import ARRAYS, ReadOptions
-from bioeval.scores.formats.reid_arrays import reid_layout
 from bioeval.scores.matrix import Scores
 
 #: Classes of a MATLAB array, by number.
@@ -310,19 +308,19 @@ class _Mat5:
 
     def __init__(self, path: Path):
         self.path = path
-        self.variables = mat5.variables(path)
+        self.variables = variables(path)
         self.headers = {name: _header(found) for name, found in self.variables.items()}
 
     def read(self, key: str) -> np.ndarray:
-        return mat5.read(self.path, self.variables[key])
+        return read(self.path, self.variables[key])
 
 
-def _header(variable: mat5.Variable) -> Header:
+def _header(variable: Variable) -> Header:
     if variable.kind == "char":
         return _text(variable.shape)
     if variable.is_logical:
         return Header(variable.shape, np.dtype(bool))
-    plain = None if variable.is_complex else mat5.NUMERIC.get(variable.kind)
+    plain = None if variable.is_complex else NUMERIC.get(variable.kind)
     return Header(variable.shape, np.dtype(plain or object))
 
 
@@ -372,13 +370,11 @@ class Mat73:
         item = file[name]
         kind = _class_of(item)
         if not isinstance(item, h5py.Dataset):
-            self._refuse(
-                name, mat5.refusal("sparse" if "MATLAB_sparse" in item.attrs else "struct")
-            )
+            self._refuse(name, refusal("sparse" if "MATLAB_sparse" in item.attrs else "struct"))
         elif item.is_virtual or item.external:
             self._refuse(name, "is stored in another file; bioeval reads one file only")
         elif kind in ("cell", "function_handle", "string") or item.dtype.kind not in "biufSU":
-            self._refuse(name, mat5.refusal(kind or "struct"), item.shape[::-1])
+            self._refuse(name, refusal(kind or "struct"), item.shape[::-1])
         elif item.attrs.get("MATLAB_empty", 0):
             self.headers[name] = Header((0, 0), item.dtype)
         else:
@@ -405,7 +401,7 @@ class Mat73:
         if kind:
             array = array.T
         if kind == "char":
-            return mat5.char_rows(array)
+            return char_rows(array)
         return array.astype(bool) if kind == "logical" else array
 
     @contextmanager

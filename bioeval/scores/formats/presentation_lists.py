@@ -22,7 +22,7 @@ from bioeval.scores.formats.spellings import (
     is_number,
     no_species,
 )
-from bioeval.scores.formats.text_shape import Shape, open_text, shape_of
+from bioeval.scores.formats.text_table import Shape, open_text, shape_of
 
 #: Class words of bona fide presentations, zero-effort impostors among them, and of attacks.
 _BONA_FIDE = ("bonafide", "bona fide", "target", "nontarget", "genuine", "impostor", "live", "real")

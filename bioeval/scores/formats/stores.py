@@ -21,7 +21,6 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.memory import require_memory
 from bioeval.scores.formats.archive import Arrays, Header, require_text
-from bioeval.scores.formats.array_reader import read_arrays
 from bioeval.scores.formats.files import (
     HDF5,
     NETCDF,
@@ -29,19 +28,20 @@ from bioeval.scores.formats.files import (
     content,
     guarded,
     is_zarr,
+    library,
     naming_writes,
     optional,
     part_of,
     replacing,
     text_array,
+    without_secrets,
 )
 from bioeval.scores.formats.format import Format, Found, keeps_everything
 from bioeval.scores.formats.mat import Mat73
+from bioeval.scores.formats.named_arrays import reid_layout
 from bioeval.scores.formats.npy import read_bare
-from bioeval.scores.formats.npz import write_arrays
+from bioeval.scores.formats.npz import read_arrays, write_arrays
 from bioeval.scores.formats.options import ARRAYS, ReadOptions
-from bioeval.scores.formats.reid_arrays import reid_layout
-from bioeval.scores.formats.remote import library, without_secrets
 from bioeval.scores.matrix import Scores
 from bioeval.scores.stored import FileCheck, StoredRows
 

@@ -43,7 +43,7 @@ def test_a_list_of_one_group_of_rows(tmp_path, monkeypatch):
     """A long Parquet file: its columns are kept in temporary files, and counted in pieces."""
     arrow, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
     from bioeval.scores import columns, pairs
-    from bioeval.scores.formats import arrow_tables
+    from bioeval.scores.formats import tables
 
     rng = np.random.default_rng(3)
     n = 5000
@@ -59,7 +59,7 @@ def test_a_list_of_one_group_of_rows(tmp_path, monkeypatch):
     monkeypatch.setattr(columns, "MOST_BYTES", 100)
     for module in (columns, pairs):
         monkeypatch.setattr(module, "PIECE", 700)
-    monkeypatch.setattr(arrow_tables, "_PIECE", 300)
+    monkeypatch.setattr(tables, "_BATCH_ROWS", 300)
     found = be.load(tmp_path / "x.parquet")
     assert isinstance(found.values.base, np.memmap) or isinstance(found.values, np.memmap)
     assert found.values.tolist() == table["similarity"].tolist()
