@@ -17,9 +17,8 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.formats.files import existing_file, guarded, replacing
-from bioeval.scores.formats.format import Format, Found
+from bioeval.scores.formats.format import Format, Found, ReadOptions, say
 from bioeval.scores.formats.npy import matrix_labels
-from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
 from bioeval.scores.top_k import TopKScores

@@ -15,9 +15,8 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted
 from bioeval.scores.formats.files import decoded_lines, shipments, text_array
-from bioeval.scores.formats.format import Format
+from bioeval.scores.formats.format import Format, ReadOptions, say
 from bioeval.scores.formats.label_files import xml_elements
-from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.matrix import Scores
 
 _ADDRESS = "biometricscores.nist.gov"

@@ -31,8 +31,8 @@ from bioeval.scores.formats.files import (
     read_bounded,
     text_array,
 )
+from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.image_names import NAMES_OF, PATTERNS, looks_like, parse_names
-from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.labels import LABEL_COLUMNS
 
 #: The most columns, or arrays of metadata: more are a matrix, or damage.

@@ -14,7 +14,7 @@ from bioeval.base.errors import DataError
 from bioeval.base.memory import require_memory
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, release
-from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, misspelt
 from bioeval.scores.formats.spellings import is_attack, no_species
 from bioeval.scores.formats.text_table import MOST_NAMES, Columns, TextColumn

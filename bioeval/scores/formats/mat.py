@@ -20,10 +20,9 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, require_text
 from bioeval.scores.formats.files import HDF5, guarded, replacing
-from bioeval.scores.formats.format import Format, Found
+from bioeval.scores.formats.format import ARRAYS, Format, Found, ReadOptions
 from bioeval.scores.formats.named_arrays import reid_layout
 from bioeval.scores.formats.npz import read_arrays, write_arrays
-from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.matrix import Scores
 
 #: Classes of a MATLAB array, by number.

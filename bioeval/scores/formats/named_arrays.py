@@ -34,8 +34,8 @@ import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
 from bioeval.scores.formats.archive import Arrays
+from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.label_files import MOST_COLUMNS, Labels, labels_of_names, read_side
-from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.labelled_matrix import NAN_POLICIES
 
 SCHEMA = 2

@@ -36,9 +36,8 @@ from bioeval.scores.formats.files import (
     read_bounded,
     replacing,
 )
-from bioeval.scores.formats.format import Format, is_square, text_losses
+from bioeval.scores.formats.format import Format, ReadOptions, is_square, say, text_losses
 from bioeval.scores.formats.label_files import Labels, read_side, write_labels
-from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.trials import (
     MediaList,
     in_order,

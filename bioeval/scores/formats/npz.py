@@ -19,7 +19,14 @@ from bioeval.scores.columns import CodedSides
 from bioeval.scores.embeddings import METRICS, EmbeddingSource, as_embeddings
 from bioeval.scores.formats.archive import Archive, ArchiveWriter, Arrays
 from bioeval.scores.formats.files import replacing
-from bioeval.scores.formats.format import Format, is_square, keeps_everything
+from bioeval.scores.formats.format import (
+    ARRAYS,
+    Format,
+    ReadOptions,
+    is_square,
+    keeps_everything,
+    say,
+)
 from bioeval.scores.formats.label_files import read_side
 from bioeval.scores.formats.named_arrays import (
     IMAGE_NUMBER,
@@ -32,7 +39,6 @@ from bioeval.scores.formats.named_arrays import (
     nothing_found,
     reid_layout,
 )
-from bioeval.scores.formats.options import ARRAYS, ReadOptions, say
 from bioeval.scores.formats.top_k import from_zero
 from bioeval.scores.formats.trials import (
     FoundPairs,

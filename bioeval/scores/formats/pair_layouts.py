@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bioeval.base.errors import DataError, nearest_name
-from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.spellings import (
     COLUMN_NAMES,
     SCORE_NAMES,

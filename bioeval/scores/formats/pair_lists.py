@@ -14,10 +14,17 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.scores.arrays import GENUINE, IGNORE
 from bioeval.scores.formats.files import existing_file, optional, replacing, text_to_write
-from bioeval.scores.formats.format import Format, Found, Written, metadata_losses, text_losses
+from bioeval.scores.formats.format import (
+    Format,
+    Found,
+    ReadOptions,
+    Written,
+    metadata_losses,
+    say,
+    text_losses,
+)
 from bioeval.scores.formats.label_files import check_cells, matrix_advice
 from bioeval.scores.formats.listed_pairs import how_read, pairs_of_columns, templates_of_two
-from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import (
     PairLayout,
     find_layout,

@@ -12,7 +12,7 @@ import numpy as np
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.scores.attacks import is_bona_fide
 from bioeval.scores.formats.files import decode, existing_file, guarded
-from bioeval.scores.formats.options import say
+from bioeval.scores.formats.format import say
 from bioeval.scores.formats.spellings import (
     SCORE_NAMES,
     SPECIES_NAMES,

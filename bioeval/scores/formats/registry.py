@@ -23,9 +23,8 @@ from bioeval.scores.formats.files import (
     is_address,
     is_store,
 )
-from bioeval.scores.formats.format import Format, Found
+from bioeval.scores.formats.format import Format, Found, ReadOptions
 from bioeval.scores.formats.label_files import matrix_advice
-from bioeval.scores.formats.options import ReadOptions
 from bioeval.scores.formats.text_table import shape_of
 from bioeval.scores.formats.trials import lists_lfw_pairs, lists_templates
 from bioeval.scores.matrix import Scores

@@ -36,12 +36,11 @@ from bioeval.scores.formats.files import (
     text_array,
     without_secrets,
 )
-from bioeval.scores.formats.format import Format, Found, keeps_everything
+from bioeval.scores.formats.format import ARRAYS, Format, Found, ReadOptions, keeps_everything
 from bioeval.scores.formats.mat import Mat73
 from bioeval.scores.formats.named_arrays import reid_layout
 from bioeval.scores.formats.npy import read_bare
 from bioeval.scores.formats.npz import read_arrays, write_arrays
-from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.matrix import Scores
 from bioeval.scores.stored import FileCheck, StoredRows
 

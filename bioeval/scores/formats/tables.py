@@ -19,9 +19,8 @@ from bioeval.base.errors import DataError
 from bioeval.base.progress import report
 from bioeval.scores.columns import GrowingColumn
 from bioeval.scores.formats.files import content, guarded, optional
-from bioeval.scores.formats.format import Format, Found, Written
+from bioeval.scores.formats.format import Format, Found, ReadOptions, Written
 from bioeval.scores.formats.listed_pairs import how_read, pairs_of_columns
-from bioeval.scores.formats.options import ReadOptions
 from bioeval.scores.formats.pair_layouts import PairLayout, unknown_layout, with_header
 from bioeval.scores.formats.pair_lists import FORMAT as TEXT, pair_losses, write_arrow, write_json
 from bioeval.scores.formats.spellings import COLUMN_NAMES, SCORE_NAMES, folded

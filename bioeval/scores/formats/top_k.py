@@ -12,9 +12,8 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.files import MOST_TEXT, decoded_lines
-from bioeval.scores.formats.format import Format, Found
+from bioeval.scores.formats.format import Format, Found, ReadOptions, say
 from bioeval.scores.formats.label_files import matrix_advice, read_side
-from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.top_k import TopKScores
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from bioeval.base.errors import DataError, counted
 from bioeval.scores.columns import PIECE, release
 from bioeval.scores.formats.files import content, decoded_lines, existing_file
-from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, find_layout, trial_layout
 from bioeval.scores.formats.spellings import IMPOSTORS, TRUTH, is_number
 from bioeval.scores.formats.text_table import Columns, Shape, TextColumn, read_columns, shape_of

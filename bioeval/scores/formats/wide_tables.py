@@ -14,10 +14,9 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.files import optional, replacing, text_to_write
-from bioeval.scores.formats.format import is_square, metadata_losses, text_losses
+from bioeval.scores.formats.format import ReadOptions, is_square, metadata_losses, say, text_losses
 from bioeval.scores.formats.label_files import check_cells
 from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by, sessions_of, subject_in
-from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.spellings import COLUMN_NAMES, SCORE_NAMES, folded
 from bioeval.scores.formats.text_table import MOST_COLUMNS
 from bioeval.scores.formats.trials import read_media
