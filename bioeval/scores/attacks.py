@@ -103,13 +103,12 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
     DataError
         If no bona fide presentation is left.
     """
-    meta = attack_meta(scores)
-    sides = (meta, {} if are_pairs(scores) else scores.gallery_meta)
-    if name not in meta and name not in sides[1]:
+    meta, pairs = attack_meta(scores), are_pairs(scores)
+    others = {} if pairs else scores.gallery_meta
+    if name not in meta and name not in others:
         return scores
-    rows, columns = (
-        filled(side, name, length) for side, length in zip(sides, _lengths(scores), strict=True)
-    )
+    rows = filled(meta, name, scores.shape[0])
+    columns = filled(others, name, 0 if pairs else scores.shape[1])
     if not rows.any() and not columns.any():
         return scores
     for attacks, side in ((rows, "row"), (columns, "gallery template")):
@@ -123,7 +122,7 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
         gallery=np.flatnonzero(~columns) if columns.any() else None,
     )
     view.attacks_left_out = int(rows.sum()) + (
-        0 if are_pairs(scores) or scores.probe_ids is scores.gallery_ids else int(columns.sum())
+        0 if pairs or scores.probe_ids is scores.gallery_ids else int(columns.sum())
     )
     view.attacked = scores
     view.remarks = (
@@ -132,10 +131,6 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
         "be.vulnerability (bioeval vulnerability) evaluates them",
     )
     return view
-
-
-def _lengths(scores: Scores) -> tuple[int, int]:
-    return scores.shape[0], 0 if are_pairs(scores) else scores.shape[1]
 
 
 @dataclass(frozen=True, eq=False)

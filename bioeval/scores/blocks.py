@@ -38,7 +38,6 @@ from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.provenance import Provenance, describe
 
 if TYPE_CHECKING:
-    from bioeval.scores.enrolment_times import EnrolmentTimes
     from bioeval.scores.labelled_matrix import LabelledMatrix
 
 
@@ -60,11 +59,6 @@ _CELL, _SHARE = 8, 0.65
 
 # A file that is mapped is given back to the system in parts of this size where no limit is stated.
 MAPPED = 1 << 30
-
-
-def counted_size(dtype: np.dtype) -> int:
-    """Return the bytes of a score while it is counted."""
-    return 4 if dtype.itemsize <= 2 or dtype == np.float32 else 8
 
 
 def fixed_bytes(scores: LabelledMatrix) -> int:
@@ -95,7 +89,7 @@ def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
     copies = _COMPUTED if scores.streams else 1
     if rows_of(scores.base) == "container":
         copies = _DASK if scores.base.is_graph else _STORED
-    return n * (copies * own + 3 * counted_size(scores.dtype) + _CELL)
+    return n * (copies * own + 3 * distance_dtype(scores.dtype).itemsize + _CELL)
 
 
 def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -> int:
@@ -302,6 +296,21 @@ class Gallery:
         position[ids] = np.arange(len(ids))
         self.self_position = position[scores.probe_ids]
 
+    def block(self, low: int, values: np.ndarray, mask: np.ndarray | None = None) -> Block:
+        """Return distances of the rows from `low` on, ready to be counted."""
+        rows = slice(low, low + len(values))
+        return Block(
+            low=low,
+            values=values,
+            columns=self.columns,
+            starts=self.starts,
+            own=self.own[rows],
+            mate_start=self.mate_start[rows],
+            mate_stop=self.mate_stop[rows],
+            self_position=self.self_position[rows],
+            mask=mask,
+        )
+
     def group_of(self, subject: np.ndarray) -> np.ndarray:
         """Return the group of each subject code, -1 where it is not enrolled."""
         return np.where(subject >= 0, self._group[subject], -1)
@@ -346,13 +355,12 @@ class BlockReader:
         """Add findings about failure codes to the provenance; computed distances have none."""
         if self.scores.streams:
             return
-        if are_pairs(self.scores):
-            found = notes_of_pairs(self.scores)
-        else:
-            found = self.watch.notes()
-        self.failure_codes = found
-        notes = dict.fromkeys([*self.about.notes, *found])
+        self.failure_codes = self._warnings()
+        notes = dict.fromkeys([*self.about.notes, *self.failure_codes])
         self.about = replace(self.about, notes=tuple(notes))
+
+    def _warnings(self) -> list[str]:
+        return notes_of_pairs(self.scores) if are_pairs(self.scores) else self.watch.notes()
 
     def rows_per_block(self) -> int:
         """Return the number of rows that are read together."""
@@ -446,17 +454,7 @@ class BlockReader:
             values = values.astype(np.float64, copy=False)
         values = writable_alias(values)
         self.look(low, values)
-        return Block(
-            low=low,
-            values=values,
-            columns=gallery.columns,
-            starts=gallery.starts,
-            own=gallery.own[low:high],
-            mate_start=gallery.mate_start[low:high],
-            mate_stop=gallery.mate_stop[low:high],
-            self_position=position,
-            mask=mask,
-        )
+        return gallery.block(low, values, mask)
 
     @cached_property
     def _excluding(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -477,19 +475,16 @@ class BlockReader:
         """Which probes are of a subject who is enrolled at the time of the probe."""
         return self.scores.enrolled_probes()
 
-    @cached_property
-    def _times(self) -> EnrolmentTimes | None:
-        return self.scores.enrolment_times
-
     def _excluded_cells(self, low: int, high: int) -> Any:
         """Return the cells of a block that `exclude` leaves out, as an index; None for none."""
         if not self.scores.exclude:
             return None
         same = self.same_cells(slice(low, high))
-        if self._times is None:
+        times = self.scores.enrolment_times
+        if times is None:
             return same
         columns = slice(None) if self.gallery.order is None else self.gallery.order
-        outside = self._times.not_enrolled(np.arange(low, high)[:, None], columns)
+        outside = times.not_enrolled(np.arange(low, high)[:, None], columns)
         outside[same] = True
         return outside
 

@@ -13,7 +13,7 @@ import csv
 import io
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -203,17 +203,10 @@ def read_labels(path: str | Path, meta: Mapping[str, str] | None = None) -> Labe
         for name, cells in table.columns.items()
         if name != key
     }
-    for name, column in (meta or {}).items():
-        if column not in columns:
-            raise DataError(
-                f"{table.path}: no column {column!r} (named by {name}={column}); the others are "
-                f"{', '.join(map(repr, columns)) or 'none'}.{nearest_name(column, columns)}"
-            )
-    renamed = {column: name for name, column in (meta or {}).items()}
-    columns = {renamed.get(column, column): values for column, values in columns.items()}
     label = text_array(table.columns[key], f"{table.path}: {key}")
     chosen = key if len(table.columns) > 1 and key != LABEL_COLUMNS[0] else ""
-    return Labels(table.path, label, columns, has_header, chosen)
+    labels = Labels(table.path, label, columns, has_header, chosen)
+    return _renamed(labels, meta, "no column", "the others are", "none")
 
 
 def check_cells(values: np.ndarray, what: str, named: Path) -> None:
@@ -358,45 +351,24 @@ def _csv_names(path: Path) -> tuple[list[str], dict[str, np.ndarray]]:
     return table.columns[key], others
 
 
-def _renamed(labels: Labels, meta: Mapping[str, str] | None) -> Labels:
+def _renamed(
+    labels: Labels,
+    meta: Mapping[str, str] | None,
+    lacks: str = "these names have no",
+    have: str = "they have",
+    nothing: str = "nothing but labels",
+) -> Labels:
     """Return labels whose metadata columns are renamed by `meta`."""
     for name, column in (meta or {}).items():
         if column not in labels.meta:
             raise DataError(
-                f"{labels.path}: these names have no {column!r} (named by {name}={column}); they "
-                f"have {', '.join(map(repr, labels.meta)) or 'nothing but labels'}."
+                f"{labels.path}: {lacks} {column!r} (named by {name}={column}); {have} "
+                f"{', '.join(map(repr, labels.meta)) or nothing}."
                 f"{nearest_name(column, labels.meta)}"
             )
     renamed = {column: name for name, column in (meta or {}).items()}
     columns = {renamed.get(name, name): values for name, values in labels.meta.items()}
-    return Labels(labels.path, labels.label, columns, labels.has_header)
-
-
-def read_tracks(path: str | Path) -> dict[str, int]:
-    """Read a track list of AI City: on each line, the names of the images of one track.
-
-    Returns
-    -------
-    dict of str to int
-        The track of each image, numbered from 1 as the lines are.
-
-    Raises
-    ------
-    DataError
-        If an image is in two tracks.
-    """
-    path = existing_file(path, "a track list")
-    found: dict[str, int] = {}
-    for number, line in enumerate(decoded_lines(path), 1):
-        for name in line.split():
-            if name in found:
-                raise DataError(
-                    f"{path}: line {number}: {name!r} is in track {found[name]} as well"
-                )
-            found[name] = number
-    if not found:
-        raise DataError(f"{path}: holds no names; expected the images of a track on each line")
-    return found
+    return replace(labels, meta=columns)
 
 
 # ---------------------------------------------------------------- label XML

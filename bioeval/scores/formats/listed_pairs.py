@@ -447,7 +447,8 @@ def _known(table: Columns, layout: PairLayout, options: ReadOptions) -> _Pairs:
         genuine = truth_of(table.text[layout.genuine], table, layout.names[layout.genuine])
     subjects, reading = _subjects(table, layout, options)
     if joined is not None:
-        return _Pairs(table, layout, joined.rows, joined.genuine, subjects, joined.notes, reading)
+        rows, genuine, notes = joined
+        return _Pairs(table, layout, rows, genuine, subjects, notes, reading)
     if genuine is None:
         if subjects is None:
             both = _all_names(table, layout)

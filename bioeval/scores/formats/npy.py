@@ -175,10 +175,10 @@ def pairs_of_matrix(path: Path, values: np.ndarray, options: ReadOptions) -> Pai
     if who is None:
         _refuse_itself(pairs.a, pairs.b, options)
         values = values[pairs.a, pairs.b]
-        found = Scores.from_pairs(values, pairs.genuine, name=path.stem, **how)
+        found = Scores.from_pairs(values, pairs.same, name=path.stem, **how)
     else:
         scores = Scores(values, np.array(who), name=path.stem, **how)
-        found = scores.at_pairs(pairs.a, pairs.b, pairs.genuine)
+        found = scores.at_pairs(pairs.a, pairs.b, pairs.same)
     found.reading = notes
     return found
 
@@ -213,7 +213,7 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
     if who is not None:
         owner = np.array(who, dtype=object)
         subjects = np.column_stack([owner[pairs.a], owner[pairs.b]])
-    genuine = pairs.genuine
+    genuine = pairs.same
     if genuine is None and subjects is not None:
         genuine = subjects[:, 0] == subjects[:, 1]
     found = Scores.from_pairs(
@@ -318,6 +318,14 @@ def _require_kind(path: Path, options: ReadOptions) -> str:
     return options.kind
 
 
+def _second(path: Path, what: str) -> tuple[Path, np.ndarray]:
+    """Return another .npy file and its array."""
+    place = existing_file(path, what)
+    if content(place) != "npy":
+        raise DataError(f"{place}: is {content(place)}; expected {what}")
+    return place, open_array(place)
+
+
 def _vector(path: Path, values: np.ndarray) -> np.ndarray:
     if values.size != max(values.shape, default=0):
         raise DataError(f"{path}: has shape {values.shape}; expected one score an attempt")
@@ -327,11 +335,8 @@ def _vector(path: Path, values: np.ndarray) -> np.ndarray:
 def _read_two(path: Path, values: np.ndarray, options: ReadOptions) -> PairScores:
     """Read genuine scores, and impostor scores in a file of their own."""
     options.allow("genuine scores in a .npy file", ("impostor", "kind", "nan"))
-    what = "a .npy file of impostor scores"
-    other = existing_file(options.impostor or path, what)
-    if content(other) != "npy":
-        raise DataError(f"{other}: is {content(other)}; expected {what}")
-    genuine, impostor = _vector(path, values), _vector(other, open_array(other))
+    other, theirs = _second(options.impostor or path, "a .npy file of impostor scores")
+    genuine, impostor = _vector(path, values), _vector(other, theirs)
     kind = _require_kind(path, options)
     refuse_same(path, genuine, other, impostor)
     flags = np.repeat([True, False], [len(genuine), len(impostor)])
@@ -405,10 +410,8 @@ def _read_embeddings(path: Path, values: Any, options: ReadOptions) -> Scores:
     if other is None:
         labels = embedding_labels(path, "labels", options, len(left))
         return Scores.from_embeddings(left, labels.label, probe_meta=labels.meta, **how)
-    other = existing_file(other, "a .npy file of embeddings")
-    if content(other) != "npy":
-        raise DataError(f"{other}: is {content(other)}; expected a .npy file of embeddings")
-    right = as_embeddings(_checked(other, open_array(other)), str(other))
+    other, array = _second(other, "a .npy file of embeddings")
+    right = as_embeddings(_checked(other, array), str(other))
     if left.shape[1] != right.shape[1]:
         raise DataError(
             f"{path}: has {left.shape[1]} features a row and {other} {right.shape[1]}; expected "

@@ -57,7 +57,9 @@ def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
     """Read scores, lists or embeddings, as the file holds them or the options name them."""
     check_schema(file)
     named = NamedArrays(file, options)
-    if options.indices_key is not None or _holds_lists_alone(file, options):
+    keyed = options.scores_key or options.embeddings_key
+    lists = "indices" in file and not (keyed or "scores" in file or "embeddings" in file)
+    if options.indices_key is not None or lists:
         return _read_lists(named)
     named.refuse("anything but a top-K list", "first_index")
     if options.embeddings_key is not None and options.scores_key is not None:
@@ -133,12 +135,6 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
 
 
 # ---------------------------------------------------------------- top-K lists
-
-
-def _holds_lists_alone(file: Arrays, options: ReadOptions) -> bool:
-    named = options.scores_key or options.embeddings_key
-    others = ("scores", "embeddings")
-    return "indices" in file and not named and not any(x in file for x in others)
 
 
 def _read_lists(named: NamedArrays) -> TopKScores:
@@ -313,7 +309,7 @@ def _pairs_to_evaluate(
         array = file.read(key)
         where = f"{file.path}: {key!r}"
         a, b, same = _read_pairs(array, where, sides.m, sides.n, itself=sides.square)
-        return FoundPairs(a, b, same, _folds_of_pairs(array), 0)
+        return FoundPairs(a, b, same, _folds_of_pairs(array))
     if not sides.square:
         raise DataError(
             f"{file.path}: {say('pairs')} needs the same templates on both sides, but this file "

@@ -81,7 +81,10 @@ def read_presentations(path: str | Path, scores_key: str | None = None) -> Prese
     values = np.array([_number(place, number, cells[score]) for number, cells in lines])
     columns = [[cells[i] for _, cells in lines] for i in range(shape.columns)]
     attack = _species(place, shape, names, columns, score, [number for number, _ in lines])
-    known = [_column(names, columns, x) for x in (_SUBJECT_NAMES, _INSTRUMENT_NAMES)]
+    known = [
+        next((columns[names.index(x)] for x in wanted if x in names), None)
+        for wanted in (_SUBJECT_NAMES, _INSTRUMENT_NAMES)
+    ]
     kind = SCORE_NAMES.get(names[score]) if names else None
     return PresentationList(values, attack, kind or "", *known)
 
@@ -114,12 +117,6 @@ def _number(path: Path, line: int, cell: str) -> float:
             "detection gave no response"
         )
     return float(cell)
-
-
-def _column(
-    names: Sequence[str], columns: Sequence[list[str]], wanted: Sequence[str]
-) -> list[str] | None:
-    return next((columns[names.index(x)] for x in wanted if x in names), None)
 
 
 def _score(

@@ -116,16 +116,15 @@ class ArrowTable:
                 self._source.seek(0)
                 self._file = self._arrow.ipc.open_stream(self._source)
             groups = 0 if self._is_stream else self._file.num_record_batches
-            read = iter(self._next, None) if self._is_stream else map(self._batch, range(groups))
+            read = map(self._batch, range(groups))
+            if self._is_stream:
+                read = iter(lambda: self._batch(None), None)
         for number, batch in enumerate(read, 1):
             if not self._parquet:
                 batch.validate(full=True)
                 self._rows = max(self._rows, batch.num_rows * groups // number)
             for low in range(0, batch.num_rows, piece):
                 yield batch.slice(low, piece)
-
-    def _next(self) -> Any:
-        return self._batch(None)
 
     def _batch(self, number: int | None) -> Any:
         try:
@@ -609,10 +608,6 @@ def _begins_with_json(found: Found) -> bool:
         return False
 
 
-def _wide_losses(scores: Scores) -> list[str]:
-    return wide_losses(scores, ("float32", "float64"))
-
-
 #: What `content` calls tables of Arrow.
 _ARROW = ("a Parquet file", "an Arrow (Feather) file", "an Arrow stream")
 
@@ -632,7 +627,13 @@ FORMATS = (
         read=_read_arrow,
         options=TEXT.options,
         written="a list of pairs, also as .feather; a matrix as .wide.parquet",
-        otherwise=(Written(WIDE_ARROW, write_wide_arrow, _wide_losses),),
+        otherwise=(
+            Written(
+                WIDE_ARROW,
+                write_wide_arrow,
+                lambda scores: wide_losses(scores, ("float32", "float64")),
+            ),
+        ),
         write=write_arrow,
         losses=pair_losses,
     ),

@@ -80,19 +80,16 @@ def open_text(path: Path) -> IO[bytes]:
     existing_file(path)
     found = content(path)
     place = open(path, "rb")  # noqa: SIM115 - closed with what is returned
-    if found in COMPRESSED:
-        return io.BufferedReader(_Watched(_decompressed(place, path, found), path, place), _BUFFER)
-    if found != "text":
+    file: IO[bytes] = place
+    if found == "a zstandard file":
+        arrow = optional(COMPRESSED[found], path, found)
+        file = arrow.CompressedInputStream(arrow.PythonFile(place), "zstd")
+    elif found in COMPRESSED:
+        file = optional(COMPRESSED[found], path, found).open(place, "rb")
+    elif found != "text":
         place.close()
         raise DataError(f"{path}: is {found}; expected text")
-    return io.BufferedReader(_Watched(place, path, place), _BUFFER)
-
-
-def _decompressed(place: IO[bytes], path: Path, found: str) -> IO[bytes]:
-    module = optional(COMPRESSED[found], path, found)
-    if found == "a zstandard file":
-        return module.CompressedInputStream(module.PythonFile(place), "zstd")
-    return module.open(place, "rb")
+    return io.BufferedReader(_Watched(file, path, place), _BUFFER)
 
 
 @dataclass(frozen=True)

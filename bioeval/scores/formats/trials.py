@@ -24,23 +24,9 @@ _EXAMPLES = 3
 _SAMPLE = 1000  # lines of scores, to find the trials' columns with their names
 
 
-@dataclass(frozen=True)
-class JoinedTrials:
-    """Trials looked up for scores.
-
-    Attributes
-    ----------
-    rows : int64 array
-        The lines of scores that have a trial, in their order.
-    genuine : bool array
-        Whether the attempt of each of these is genuine.
-    notes : list of str
-        What was left out.
-    """
-
-    rows: np.ndarray
-    genuine: np.ndarray
-    notes: list[str]
+#: The lines of scores that have a trial, in their order; whether the attempt of each of these is
+#: genuine; and notes on what was left out.
+JoinedTrials = tuple[np.ndarray, np.ndarray, list[str]]
 
 
 def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
@@ -161,7 +147,7 @@ def _match(
     if not listed:
         genuine = place >= 0
         note = f"the {len(lines):,} pairs of {trials.path.name} are genuine, all others impostors"
-        return JoinedTrials(np.arange(len(wanted)), genuine, [note, *notes])
+        return np.arange(len(wanted)), genuine, [note, *notes]
     skip = options.missing_pairs == "skip"
     advice = f"; to leave them out say {say('missing_pairs', 'skip')}"
     lacking = np.zeros(len(known), dtype=bool)
@@ -175,7 +161,7 @@ def _match(
         else:
             _refuse(missing, file, f"has {what}", advice)
     rows = np.flatnonzero(place >= 0)
-    return JoinedTrials(rows, flags[lines][place[rows]], notes)
+    return rows, flags[lines][place[rows]], notes
 
 
 def _numbers(
@@ -347,16 +333,7 @@ def _media_columns(shape: Shape) -> tuple[dict[str, int], bool]:
     )
 
 
-@dataclass(frozen=True)
-class TemplatePairs:
-    """Pairs of templates by their place in a list, and their classes (None: not stated)."""
-
-    a: np.ndarray
-    b: np.ndarray
-    genuine: np.ndarray | None
-
-
-def read_template_pairs(listed: MediaList, options: ReadOptions) -> TemplatePairs:
+def read_template_pairs(listed: MediaList, options: ReadOptions) -> FoundPairs:
     """Read the pairs of templates in `trials`: two names on each line, and perhaps 1 or 0."""
     assert options.trials is not None
     shape = shape_of(options.trials)
@@ -375,7 +352,7 @@ def read_template_pairs(listed: MediaList, options: ReadOptions) -> TemplatePair
             f"{options.trials}: does not mark genuine pairs, and {listed.path} has no subjects; "
             f"expected 1 or 0 after the two templates, or {say('labels')} with subject_id"
         )
-    return TemplatePairs(a, b, genuine)
+    return FoundPairs(a, b, genuine)
 
 
 def _places(table: Columns, side: int, listed: MediaList) -> np.ndarray:
@@ -491,8 +468,8 @@ class FoundPairs:
     a: np.ndarray
     b: np.ndarray
     same: np.ndarray | None
-    fold: np.ndarray | None
-    missing: int
+    fold: np.ndarray | None = None
+    missing: int = 0
 
 
 def find_pairs(

@@ -102,24 +102,12 @@ class AttackRows:
         sd = (1 - s) * spread[self.attacker, None] + s * spread[self.target, None]
         made = (1 - s) * centres[self.attacker] + s * centres[self.target] + sd * noise
         made = made.astype(np.float32)
-        square = population.layout == "all-against-all"
-        probe = np.ones(len(population.labels), bool) if square else ~population.enrolled
-        embeddings = np.concatenate([population.embeddings[probe], made])
-        labels = np.concatenate([population.labels[probe], self.target + 1])
-        own = {name: column[probe] for name, column in population.meta.items()}
-        gallery = population.enrolled
-        apart = (
-            {}
-            if square
-            else {
-                "gallery": population.embeddings[gallery],
-                "gallery_labels": population.labels[gallery],
-                "gallery_meta": {k: column[gallery] for k, column in population.meta.items()},
-            }
-        )
-        meta = self.meta(own, int(probe.sum()))
-        return Scores.from_embeddings(
-            embeddings, labels, metric=metric, probe_meta=meta, name="simulated", **apart
+        embeddings, labels, own = population.probes
+        return population.compared(
+            np.concatenate([embeddings, made]),
+            np.concatenate([labels, self.target + 1]),
+            self.meta(own, len(labels)),
+            metric,
         )
 
     def of_scores(self, scores: Scores, truth: GaussianScores) -> Scores:
