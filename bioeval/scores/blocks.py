@@ -454,7 +454,7 @@ class BlockReader:
             values = values.astype(np.float64, copy=False)
         values = writable_alias(values)
         self.look(low, values)
-        return gallery.block(low, values, mask)
+        return Gallery.block(gallery, low, values, mask)
 
     @cached_property
     def _excluding(self) -> list[tuple[np.ndarray, np.ndarray]]:
