@@ -16,7 +16,7 @@ from typing import Any
 from card_reference import reference
 
 from bioeval.scores.formats import registry
-from bioeval.scores.formats.options import ARRAYS, FLAGS
+from bioeval.scores.formats.format import ARRAYS, FLAGS
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

@@ -53,7 +53,7 @@ def command(
     from bioeval.base.errors import DataError, renamed
     from bioeval.cli.progress import Stages
     from bioeval.scores.formats import load, losses, save
-    from bioeval.scores.formats.options import ARRAYS
+    from bioeval.scores.formats.format import ARRAYS
 
     place = Path(out)
     form = format_to_write(place)

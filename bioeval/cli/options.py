@@ -765,7 +765,7 @@ def _require_mates(scores: Scores, file: Path) -> None:
     if scores.layout != "all-against-all" or not scores.labelled:
         return
     if len(set(scores.codes.gallery.tolist())) == scores.shape[1]:
-        from bioeval.scores.formats.options import ReadOptions
+        from bioeval.scores.formats.format import ReadOptions
         from bioeval.scores.formats.registry import recognise
         from bioeval.scores.listed_templates import EXAMPLE_PATTERN, subject_pattern
 

@@ -27,8 +27,8 @@ from bioeval.evaluation.pairs_of_people import PairShares
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Title
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import threshold_text, threshold_to_install
-from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.bootstrap import subject_weights

@@ -19,7 +19,7 @@ from bioeval.base.scalars import Name
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.results.dataset import Variables, rate
 from bioeval.results.verification import grid_of
-from bioeval.scores.attacked import AttackedScores
+from bioeval.scores.attacks import AttackedScores
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs

@@ -30,8 +30,8 @@ from bioeval.results.blocks import (
 )
 from bioeval.results.dataset import Variables, about_attrs, along, build, rate
 from bioeval.results.words import excluded_by_system, number
-from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_columns import probe_column
 from bioeval.tallies.calibration_counts import LOG2, CalibrationCounts, count_for_calibration

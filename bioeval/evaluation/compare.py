@@ -40,8 +40,8 @@ from bioeval.protocol.reid import camera_warnings, cameras_of, convention_of
 from bioeval.results.dataset import along, build
 from bioeval.results.support import KIND_DOUBT, kind_doubt
 from bioeval.results.words import margin_in_words
-from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, as_row
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.top_k import TopKScores
 from bioeval.stats.binomial import zero_error_bound

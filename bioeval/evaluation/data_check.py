@@ -21,8 +21,8 @@ from bioeval.kernels.data_scan import IMPOSTOR
 from bioeval.protocol.card import Protocol
 from bioeval.results.findings import DataCheck, Finding
 from bioeval.results.support import KIND_DOUBT
-from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.data_scan import scan
 from bioeval.tallies.points import check_far_targets

@@ -26,8 +26,8 @@ from bioeval.evaluation.task_counts import TaskCounts, datasets_of
 from bioeval.protocol import available, load
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, tree_of
-from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress, is_small, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions

@@ -23,11 +23,12 @@ from bioeval.evaluation.attack_points import CountedBonaFide, count_bona_fide
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, along, build, rate
 from bioeval.results.words import percent, threshold_text, thresholds_in_one_precision
-from bioeval.scores.attacked import parted
-from bioeval.scores.attacks import ATTACK, leaves_out_attacks
+from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.attacks import parted
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.labels import ATTACK
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.attacks import AttackAttempts, attack_attempts
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.point_search import refine, take_second_passes

@@ -18,8 +18,8 @@ from bioeval.base.scalars import Name
 from bioeval.evaluation.assured import require_named_people
 from bioeval.evaluation.pairs_of_people import PairShares
 from bioeval.results.dataset import about_attrs, build
-from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.bootstrap import quantiles
 from bioeval.stats.options import REPLICATES, IntervalOptions

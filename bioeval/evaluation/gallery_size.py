@@ -22,10 +22,10 @@ from bioeval.results.blocks import Block, Found, Sentence, Table, Terms, Warning
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate, shown_ranks
 from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, impostor_role
 from bioeval.results.words import excluded, percent
-from bioeval.scores.attacks import leaves_out_attacks
+from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.drawn_galleries import require_room
 from bioeval.tallies.gallery_sizes import ENROLLED, MODEL, UNENROLLED, SizeJob, Sizes, SizeTally
 from bioeval.tallies.identification_job import TIES, check_max_rank

@@ -32,10 +32,10 @@ from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, role_of
 from bioeval.results.random_galleries import expected_accepts, expected_ranks
 from bioeval.results.support import equal_error_variables
 from bioeval.results.words import excluded, percent, threshold_text
-from bioeval.scores.attacks import leaves_out_attacks
+from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.drawn_galleries import Drawn, parse_drawn, refuse_interval
 from bioeval.tallies.identification_job import TIES, check_max_rank
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent

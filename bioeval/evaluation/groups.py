@@ -34,8 +34,8 @@ from bioeval.results.blocks import (
 )
 from bioeval.results.groups import GROUPS, INEQUITY, Grouping, groups_dataset, inequity
 from bioeval.results.words import number, percent, threshold_text
-from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.provenance import disjoint_among, disjoint_pairs

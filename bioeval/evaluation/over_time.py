@@ -24,13 +24,13 @@ from bioeval.results.dataset import Variables, about_attrs, along, build
 from bioeval.results.identification import impostor_probes, impostor_role
 from bioeval.results.reid import REID
 from bioeval.results.words import excluded, in_one_precision, number, percent
-from bioeval.scores.attacks import leaves_out_attacks
+from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.blocks import Progress, require_subjects
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.enrolment_times import times_of
 from bioeval.scores.labels import NOT_ENROLLED
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
-from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.bootstrap import (
     SubjectMeans,
     confidence_limits,

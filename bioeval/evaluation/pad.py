@@ -24,7 +24,7 @@ from bioeval.results.words import (
     threshold_text,
     thresholds_in_one_precision,
 )
-from bioeval.scores.species import BONA_FIDE
+from bioeval.scores.attacks import BONA_FIDE
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.attacks import DetectionRule, Potential, Presentations, presentations_of
 from bioeval.tallies.points import per_cent

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted
-from bioeval.scores.coded_sides import CodedSides
+from bioeval.scores.columns import CodedSides
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores

@@ -19,10 +19,10 @@ from bioeval.base.version import __version__
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import build
-from bioeval.scores.attacks import leaves_out_attacks
+from bioeval.scores.blocks import estimated_bytes
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.embeddings import METRICS, MOST_COLUMNS
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.scores.working_memory import estimated_bytes
 
 PLANNED_RUN = {
     "comparisons": Name("comparisons, those of a template with itself too", "comparisons"),

@@ -21,8 +21,8 @@ from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.evaluation.verification import verification
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import Variables, along, build
-from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, require_subjects
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.stats.binomial import RULE_OF_3, rule_of_30
 from bioeval.stats.options import CONFIDENCE

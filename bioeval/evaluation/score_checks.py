@@ -25,8 +25,8 @@ from bioeval.evaluation.verification import verification
 from bioeval.kernels.data_scan import FAILED, FARTHEST, NEAREST
 from bioeval.results.findings import SEVERITIES, Finding, listed
 from bioeval.results.support import judge_kind
+from bioeval.scores.arrays import lattice_step
 from bioeval.scores.failure_codes import REMEDY, EndValue, end_values
-from bioeval.scores.lattice import lattice_step
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
 from bioeval.tallies.data_scan import SHOWN, DataScan

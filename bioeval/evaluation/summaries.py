@@ -22,7 +22,7 @@ from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.scores.arrays import as_index
-from bioeval.scores.attacks import leaves_out_attacks
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.tallies.index_sets import (
     IndexSet,

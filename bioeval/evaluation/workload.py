@@ -20,7 +20,7 @@ from bioeval.results.blocks import Block, Found, Sentence, Table
 from bioeval.results.dataset import Variables, along, build
 from bioeval.results.threshold_lookup import other_targets, threshold_of
 from bioeval.results.words import excluded
-from bioeval.scores.attacks import leaves_out_attacks
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.stats.options import CONFIDENCE
 from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
 

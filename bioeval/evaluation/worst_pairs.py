@@ -15,10 +15,10 @@ from bioeval.evaluation.plan import compared_scores, resolve_card
 from bioeval.evaluation.reid import apply_convention
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import about_attrs, build
-from bioeval.scores.attacks import leaves_out_attacks
+from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.data_scan import block_medians
 from bioeval.tallies.second_pass import SecondPass
 from bioeval.tallies.thresholds import require_values

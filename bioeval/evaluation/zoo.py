@@ -34,10 +34,10 @@ from bioeval.results.blocks import (
 from bioeval.results.dataset import Variables
 from bioeval.results.words import excluded, number, p_value, percent, threshold_text
 from bioeval.results.zoo import Quantile, zoo_dataset
-from bioeval.scores.attacks import leaves_out_attacks
+from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.subject_sums import SubjectTally, count_by_subject
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import require_values

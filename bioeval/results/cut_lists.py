@@ -35,8 +35,8 @@ from bioeval.results.query_means import MatchCurve, QueryMean, RetrievedSets, cu
 from bioeval.results.reid import GOM, GomOptions, missing_warnings, summary
 from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.results.top_k import junk_codes, listed_matches
+from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.provenance import describe
-from bioeval.scores.template_fusion import parse_fusion
 from bioeval.scores.top_k import TopKScores
 from bioeval.tallies.identification_job import RANK_UNITS, TIES, check_max_rank
 from bioeval.tallies.points import allowed_errors

@@ -10,7 +10,7 @@ import xarray as xr
 
 from bioeval.base.kinds import larger_is_closer
 from bioeval.results.dataset import about_attrs
-from bioeval.scores.lattice import lattice_step
+from bioeval.scores.arrays import lattice_step
 from bioeval.tallies.counts import VerificationTally
 
 # Least and largest number of bins between the smallest and the largest score of a class.

@@ -1,18 +1,23 @@
-"""Checks of scores, masks and indices, and reading blocks of rows."""
+"""Checks of scores, masks, indices and fusion; blocks of rows; scores in equal steps."""
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import DataError, cut
+from bioeval.base.errors import Argument, DataError, cut, require_choice
 
 IGNORE, IMPOSTOR, GENUINE = 0, 1, 2
 
 #: Libraries whose arrays are read in blocks of rows.
 LIBRARIES = ("zarr", "h5py", "dask")
+
+
+#: Rules that fuse the scores of a subject's templates.
+FUSIONS = ("min", "mean", "max", "median", "kth:K")
 
 
 def as_array(values: Any, what: str) -> np.ndarray:
@@ -162,3 +167,56 @@ def read_block(
         wanted, back = np.unique(rows[low:high], return_inverse=True)
         block = np.asarray(base[wanted])[back.reshape(-1)]
     return block if columns is None else np.take(block, columns, axis=1)
+
+
+def writable_alias(array: np.ndarray) -> np.ndarray:
+    """Return an array over the same memory that numba takes for writable.
+
+    Read-only arrays (memory maps) would make it compile every kernel once more. The kernels write
+    to none of them.
+    """
+    if array.flags.writeable:
+        return array.view(np.ndarray)
+    memory = (ctypes.c_byte * array.nbytes).from_address(array.ctypes.data)
+    memory.owner = array  # type: ignore[attr-defined]  # which is kept with the alias
+    return np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)
+
+
+# At least one in so many steps is a score: all floats of a narrow type are in steps, too.
+_SPARSE_STEPS = 8
+
+# Differences are whole steps within this part of one.
+_STEP_ROUNDING = 1e-3
+
+
+def lattice_step(values: np.ndarray, least: int, power: int = 1) -> float:
+    """Return the step of at least `least` increasing scores; 0 where there is none.
+
+    With `power` 2 of the squares of positive scores, such as Euclidean distances of codes.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        gaps = np.diff(values**power)
+        step = float(gaps.min(initial=np.inf))
+        if len(values) < least or not 0 < step < np.inf:
+            return 0.0
+        steps = gaps / step
+        if not steps.sum() <= _SPARSE_STEPS * len(values):
+            return 0.0
+        whole = np.rint(steps)
+        if not (abs(steps - whole) <= _STEP_ROUNDING).all():
+            return 0.0
+        # The mean step is free of the rounding of one.
+        return float((values[-1] ** power - values[0] ** power) / whole.sum())
+
+
+def parse_fusion(fusion: str) -> tuple[str, int]:
+    """Return the method and the order of a fusion: ``"kth:2"`` is ``("kth", 2)``."""
+    if isinstance(fusion, str) and fusion.startswith("kth:"):
+        order = fusion[4:]
+        if order.isdecimal() and 1 <= int(order) < 2**31:
+            return "kth", int(order)
+        raise DataError(
+            f"{Argument('fusion')} is {fusion!r}; expected kth:K, K a whole number >= 1"
+        )
+    require_choice("fusion", fusion, FUSIONS)
+    return fusion, 0

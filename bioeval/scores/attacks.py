@@ -1,23 +1,67 @@
-"""Attack presentations among scores: their species, and scores without them."""
+"""Attack presentations among scores: their species, scores without them, and both parts."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping
-from typing import Any, ParamSpec, TypeVar, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from bioeval.base.arguments import require_text
-from bioeval.base.errors import Argument, DataError, counted, nearest_name
-from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.species import species_of
+from bioeval.base.arguments import require_array, require_text
+from bioeval.base.errors import Argument, DataError, counted, nearest_name, subject
+from bioeval.scores.blocks import require_subjects
+from bioeval.scores.labels import ATTACK, missing_values, plain
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.scores.pairs import PairScores
 
-#: The metadata column that every study reads.
-ATTACK = "attack"
+#: The code of a bona fide presentation.
+BONA_FIDE = -1
 
-P = ParamSpec("P")
-R = TypeVar("R")
+# Spellings of bona fide, in lower case.
+_BONA_FIDE = ("", "bona fide", "bonafide", "bona-fide", "bona_fide")
+
+
+def is_bona_fide(cell: str) -> bool:
+    """Whether a cell of a column of species says that a presentation is bona fide."""
+    return cell.strip().casefold() in _BONA_FIDE
+
+
+def species_of(attack: Any, what: str = "attack") -> np.ndarray:
+    """Return the attack instrument species of presentations, as text; empty for bona fide.
+
+    Raise :class:`DataError` for species whose names differ in case or spaces alone.
+    """
+    given = require_array(what, attack)
+    if given.ndim != 1:
+        raise DataError(f"{subject(what)} has shape {given.shape}; expected (n,), a name for each")
+    missing = missing_values(given)
+    values = given[~missing].tolist()
+    written: dict[Any, str] = {}
+    for value in dict.fromkeys(values):
+        name = str(plain(value))
+        written[value] = "" if is_bona_fide(name) else name
+    folded: dict[str, str] = {}
+    for name in written.values():
+        other = folded.setdefault(name.strip().casefold(), name)
+        if other != name:
+            number = (sum(written[value] == x for value in values) for x in (other, name))
+            first, second = (f"{n:,}" for n in number)
+            raise DataError(
+                f"{subject(what)} has the species {other!r} ({first}) and {name!r} ({second}), "
+                "different in case or spaces alone; write both in one way"
+            )
+    found = np.full(len(given), "", dtype=object)
+    found[~missing] = [written[value] for value in values]
+    return found.astype(str)
+
+
+def coded_species(attack: Any, what: str = "attack") -> tuple[list[str], np.ndarray]:
+    """Return the sorted species of presentations, and the code of each, -1 for bona fide."""
+    species = species_of(attack, what)
+    names = np.unique(species[species != ""])
+    codes = np.where(species == "", BONA_FIDE, np.searchsorted(names, species))
+    return names.tolist(), codes.astype(np.int64)
 
 
 def column_of(scores: Scores, name: str, what: str = "scores") -> np.ndarray:
@@ -59,13 +103,12 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
     DataError
         If no bona fide presentation is left.
     """
-    meta = attack_meta(scores)
-    sides = (meta, {} if are_pairs(scores) else scores.gallery_meta)
-    if name not in meta and name not in sides[1]:
+    meta, pairs = attack_meta(scores), are_pairs(scores)
+    others = {} if pairs else scores.gallery_meta
+    if name not in meta and name not in others:
         return scores
-    rows, columns = (
-        filled(side, name, length) for side, length in zip(sides, _lengths(scores), strict=True)
-    )
+    rows = filled(meta, name, scores.shape[0])
+    columns = filled(others, name, 0 if pairs else scores.shape[1])
     if not rows.any() and not columns.any():
         return scores
     for attacks, side in ((rows, "row"), (columns, "gallery template")):
@@ -79,7 +122,7 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
         gallery=np.flatnonzero(~columns) if columns.any() else None,
     )
     view.attacks_left_out = int(rows.sum()) + (
-        0 if are_pairs(scores) or scores.probe_ids is scores.gallery_ids else int(columns.sum())
+        0 if pairs or scores.probe_ids is scores.gallery_ids else int(columns.sum())
     )
     view.attacked = scores
     view.remarks = (
@@ -90,31 +133,156 @@ def without_attacks(scores: Scores, name: str = ATTACK) -> Scores:
     return view
 
 
-def _lengths(scores: Scores) -> tuple[int, int]:
-    return scores.shape[0], 0 if are_pairs(scores) else scores.shape[1]
+@dataclass(frozen=True, eq=False)
+class AttackedScores:
+    """Bona fide scores, attack rows with their species, and the places of both in the rows."""
+
+    bona_fide: Scores
+    attacks: Scores
+    species: np.ndarray
+    bona_fide_rows: np.ndarray
+    attack_rows: np.ndarray
+    notes: tuple[str, ...] = ()
 
 
-def leaves_out_attacks(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function evaluate scores without their attack presentations.
+def parted(scores: Scores, attacks: Scores | None, attack: str) -> AttackedScores:
+    """Return bona fide presentations and attacks, checked."""
+    notes: tuple[str, ...] = ()
+    if attacks is None:
+        _require_labels(scores)
+        species = column_of(scores, attack)
+        rows = np.flatnonzero(species != "")
+        if not len(rows):
+            raise DataError(
+                f"there is no attack presentation: column {attack!r} of the probes is empty or "
+                f"bona fide in all {counted(len(species), 'rows')}; expected the species of each "
+                f"attack there, or {Argument('attacks')}"
+            )
+        if len(rows) == len(species):
+            raise DataError(
+                f"all {counted(len(rows), 'rows')} are attack presentations by column {attack!r}; "
+                "expected bona fide presentations, too: their cells are empty or 'bona fide'"
+            )
+        bona_fide = without_attacks(scores, attack)
+        columns = None if are_pairs(scores) else _kept_columns(scores, attack)
+        given, species = scores.select(probes=rows, gallery=columns), species[rows]
+        bona = np.setdiff1d(np.arange(scores.shape[0]), rows)
+    else:
+        require_scores(attacks, "attacks")
+        _require_labels(scores)
+        if attack in attack_meta(scores):
+            raise DataError(
+                f"there are {Argument('attacks')} and a column {attack!r} of the scores; expected "
+                "one of both: drop the column, or give one matrix"
+            )
+        _require_same_gallery(scores, attacks)
+        attacks, notes = _with_species(attacks)
+        species = column_of(attacks, attack, "attacks")
+        if (species == "").any():
+            raise DataError(
+                f"{counted(int((species == '').sum()), 'rows')} of {Argument('attacks')} are bona "
+                f"fide by column {attack!r}, the first is row {int(np.argmax(species == ''))}; "
+                "expected the attack instrument species of each"
+            )
+        columns = None if are_pairs(scores) else _kept_columns(scores, attack)
+        bona_fide = without_attacks(scores, attack)
+        given = attacks if columns is None else attacks.select(gallery=columns)
+        bona, rows = np.arange(scores.shape[0]), np.arange(attacks.shape[0])
+    if bona_fide is not scores:
+        bona_fide.remarks, bona_fide.attacks_left_out = scores.remarks, 0
+    _require_targets(given, rows)
+    return AttackedScores(bona_fide, given, species, bona, rows, notes)
 
-    Where its argument `attack` names their column, it evaluates them itself.
+
+def _with_species(attacks: Scores) -> tuple[Scores, tuple[str, ...]]:
+    """Return the attacks of a list without species, as bob writes them: those that are not genuine.
+
+    The species is the name of the real subject, without a leading ``attack/``, if no pair claims
+    that subject; otherwise it is ``spoof``.
     """
+    if not isinstance(attacks, PairScores) or attacks.attack is not None:
+        return attacks, ()
+    rows = np.flatnonzero(~attacks.genuine)
+    if not len(rows):
+        raise DataError(
+            f"all {counted(len(attacks.genuine), 'pairs')} of {Argument('attacks')} are genuine; "
+            "expected attacks, as spoof, or with the species of each in a column 'attack'"
+        )
+    genuine, found = len(attacks.genuine) - len(rows), attacks.select(probes=rows)
+    assert isinstance(found, PairScores)
+    found.attack = np.full(len(rows), "spoof", dtype=object)
+    if found.pair_subjects is not None:
+        claimed, real = found.pair_subjects.T.tolist()
+        people = set(claimed)
+        names = ["" if x in people else str(x).removeprefix("attack/") for x in real]
+        found.attack = np.array([x if x not in ("", "attack") else "spoof" for x in names])
+    if not genuine:
+        return found, ()
+    return found, (
+        f"{counted(genuine, 'genuine pairs')} of the attacks' list left out: those of the other "
+        "list count",
+    )
 
-    @functools.wraps(function)
-    def called(*args: P.args, **options: P.kwargs) -> R:
-        if options.get("attack") is not None:
-            return function(*args, **options)
-        given = tuple(map(_plain, args)), {name: _plain(x) for name, x in options.items()}
-        return function(*cast(Any, given[0]), **cast(Any, given[1]))
 
-    return called
+def _require_labels(scores: Scores) -> None:
+    """Raise unless a matrix has labels; attack rows name their targets by them."""
+    if not are_pairs(scores):
+        require_subjects(scores, "a vulnerability")
 
 
-def _plain(given: Any) -> Any:
-    """Return what was given without attack presentations: scores, or several by name."""
-    if isinstance(given, Scores):
-        return without_attacks(given)
-    if isinstance(given, dict):  # systems by name; results are mappings, too
-        parts = {name: _plain(x) for name, x in given.items()}
-        return parts if any(parts[name] is not x for name, x in given.items()) else given
-    return given
+def _kept_columns(scores: Scores, attack: str) -> np.ndarray | None:
+    """Return the gallery templates that are no attack presentations; None for all."""
+    attacks = filled(scores.gallery_meta, attack, scores.shape[1])
+    alone = attacks & ~np.isin(scores.gallery_ids, scores.probe_ids)
+    if alone.any():
+        raise DataError(
+            f"{counted(int(alone.sum()), 'gallery templates')} are attack presentations by column "
+            f"{attack!r}, the first is column {int(np.argmax(alone))}; expected bona fide "
+            "templates in the gallery"
+        )
+    return np.flatnonzero(~attacks) if attacks.any() else None
+
+
+def _require_same_gallery(scores: Scores, attacks: Scores) -> None:
+    """Raise :class:`DataError` unless attacks have the kind and the gallery of the scores."""
+    if scores.kind != attacks.kind:
+        raise DataError(
+            f"{Argument('attacks')} holds {attacks.kind} scores, and the bona fide presentations "
+            f"{scores.kind} scores; expected one kind"
+        )
+    if are_pairs(scores) or are_pairs(attacks):
+        return
+    require_subjects(attacks, "a vulnerability")
+    if attacks.probe_ids is attacks.gallery_ids:
+        raise DataError(
+            f"{Argument('attacks')} is all-against-all: attack presentations cannot be the "
+            "gallery. Give the gallery labels of the scores"
+        )
+    mine, theirs = scores.gallery_labels, attacks.gallery_labels
+    if len(mine) != len(theirs):
+        raise DataError(
+            f"{Argument('attacks')} has {counted(len(theirs), 'gallery templates')} and the scores "
+            f"have {len(mine):,}; expected the same gallery"
+        )
+    other = np.array([a != b for a, b in zip(mine.tolist(), theirs.tolist(), strict=True)])
+    if other.any():
+        j = int(np.argmax(other))
+        raise DataError(
+            f"{counted(int(other.sum()), 'gallery labels')} of {Argument('attacks')} differ from "
+            f"those of the scores, the first is column {j}: {plain(theirs[j])!r} instead of "
+            f"{plain(mine[j])!r}; expected the same gallery"
+        )
+
+
+def _require_targets(attacks: Scores, rows: np.ndarray) -> None:
+    """Raise :class:`DataError` where the target of an attack row is not enrolled."""
+    if are_pairs(attacks):
+        return
+    missing = ~np.isin(attacks.codes.probe, attacks.codes.gallery)
+    if missing.any():
+        i = int(np.argmax(missing))
+        raise DataError(
+            f"{counted(int(missing.sum()), 'attack rows')} target subjects who are not "
+            f"enrolled (first: row {int(rows[i])}, target {plain(attacks.probe_labels[i])!r}); "
+            "expected the label of the target, with templates in the gallery"
+        )

@@ -3,11 +3,18 @@
 A block is C-contiguous, in float32 or float64 (whichever holds the values exactly), in distances,
 NaN where there is no attempt, with the gallery's subjects side by side. Where the matrix
 already is all that, a block is a view of it and nothing is copied.
+
+A memory limit of the scores holds for what a process takes beyond the interpreter with its
+libraries and compiled kernels. What does not depend on the rows read together is estimated from the
+numbers of templates and genuine scores; a quarter of the limit is for impostor scores around the
+operating points.
 """
 
 from __future__ import annotations
 
 import math
+import mmap
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from copy import copy
@@ -21,20 +28,139 @@ import numpy as np
 from bioeval.base.engine import refuse_engine
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.memory import memory_limited
+from bioeval.base.memory import in_words, memory_limited
 from bioeval.base.progress import reporter
 from bioeval.kernels.argument_groups import RawRows
-from bioeval.scores.aliases import writable_alias
-from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
+from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, parse_fusion, rows_of, writable_alias
 from bioeval.scores.failure_codes import FailureCodeWatch, notes_of_pairs
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.provenance import Provenance, describe
-from bioeval.scores.template_fusion import parse_fusion
-from bioeval.scores.working_memory import give_back, room_for_tiles, rows_within
 
 if TYPE_CHECKING:
-    from bioeval.scores.enrolment_times import EnrolmentTimes
+    from bioeval.scores.labelled_matrix import LabelledMatrix
+
+
+# Bytes of tables and results; of a template: labels, codes, metadata and the facts of its ranks; of
+# a genuine score: its place, and the score itself, also sorted.
+_TABLES, _TEMPLATE, _GENUINE = 12 << 20, 400, 64
+
+# Copies of the rows of a container: those counted, those that follow, and what inflating takes; and
+# of rows that are computed from embeddings.
+_STORED, _COMPUTED = 5, 6
+
+# A dask array is made of many chunks that are computed at the same time, and then joined; and what
+# its graph takes.
+_DASK, _GRAPH = 12, 32 << 20
+
+# Bytes of a cell beside its score: what of it is NaN, left out or constant; and the part of the
+# limit for all but collected scores, with some room for what a library takes for itself.
+_CELL, _SHARE = 8, 0.65
+
+# A file that is mapped is given back to the system in parts of this size where no limit is stated.
+MAPPED = 1 << 30
+
+
+def fixed_bytes(scores: LabelledMatrix) -> int:
+    """Return about how many bytes are needed however few rows are read together."""
+    m, n = scores.shape
+    genuine = 0
+    if scores.labelled:
+        size = np.bincount(scores.codes.gallery, minlength=len(scores.codes.values))
+        own = scores.codes.probe
+        genuine = int(size[own[own >= 0]].sum())
+    held = 0 if scores._mask is None else getattr(scores._mask, "nbytes", 0)
+    if rows_of(scores.base) == "container":
+        held += scores.base.held_bytes + _GRAPH * scores.base.is_graph
+    return estimated_bytes(m, n, genuine) + held
+
+
+def estimated_bytes(probes: int, gallery: int, genuine: int) -> int:
+    """Return about how many bytes templates and genuine comparisons take."""
+    sampled = 32 * max(8 * gallery, 1 << 16)
+    return _TABLES + _TEMPLATE * (probes + gallery) + _GENUINE * genuine + sampled
+
+
+def row_bytes(scores: LabelledMatrix, *, in_place: bool = False) -> int:
+    """Return about how many bytes a row takes while it is read and counted."""
+    n, own = scores.shape[1], scores.dtype.itemsize
+    if in_place:
+        return n * own
+    copies = _COMPUTED if scores.streams else 1
+    if rows_of(scores.base) == "container":
+        copies = _DASK if scores.base.is_graph else _STORED
+    return n * (copies * own + 3 * distance_dtype(scores.dtype).itemsize + _CELL)
+
+
+def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -> int:
+    """Return how many rows may be read together under the limit of the scores.
+
+    With `in_place` they are those of a mapped file, which are counted where they are.
+
+    Raises
+    ------
+    DataError
+        If not even a chunk of rows fits; it says how much would do.
+    """
+    if not scores.limited:
+        return sys.maxsize
+    chunk = min(chunk, scores.shape[0])
+    fixed, each = fixed_bytes(scores), row_bytes(scores, in_place=in_place)
+    rows = int(_SHARE * scores.memory_limit - fixed) // each
+    if rows >= chunk:
+        return rows // chunk * chunk
+    least = (fixed + each * chunk) / _SHARE
+    why = f"chunks of {chunk:,} rows are read whole" if chunk > 1 else "a row is read whole"
+    less = "; chunks of fewer rows would need less" if chunk > 1 else ""
+    held = scores.base.held_bytes if rows_of(scores.base) == "container" else 0
+    if held > each * chunk:
+        less = (
+            f"; {in_words(held)} are for the file, with many columns in many groups of rows: "
+            "fewer groups need less, and HDF5 much less"
+        )
+    raise DataError(
+        f"{Argument('memory_limit')} is {in_words(scores.memory_limit)}, too little for "
+        f"{scores.shape[0]:,} x {scores.shape[1]:,} {scores.dtype.name} scores ({why}): "
+        f"expected at least {in_words(least)}{less}"
+    )
+
+
+def room_for_tiles(scores: LabelledMatrix) -> int:
+    """Return how many bytes of distances of embeddings may be kept for rows that follow."""
+    if not scores.limited:
+        return scores.memory_limit // 4
+    most = min(1024 * row_bytes(scores), int(_SHARE * scores.memory_limit))
+    return max(0, int(_SHARE * scores.memory_limit) - fixed_bytes(scores) - most)
+
+
+def is_mapped(scores: LabelledMatrix) -> bool:
+    """Whether the scores are a mapped file so large that its pages are to be released."""
+    return _pages(scores) is not None
+
+
+def give_back(scores: LabelledMatrix) -> None:
+    """Release the pages of a mapped file; they count as memory of the process.
+
+    They stay in the system's cache of files as long as there is room, and are mapped again where
+    they are read again.
+    """
+    pages = _pages(scores)
+    if pages is not None:
+        pages.madvise(mmap.MADV_DONTNEED)
+
+
+def _pages(scores: LabelledMatrix) -> mmap.mmap | None:
+    array: Any = getattr(scores.base, "_values", scores.base)
+    limit = scores.memory_limit if scores.limited else MAPPED
+    while isinstance(array, np.ndarray):
+        if isinstance(array, np.memmap):
+            found = getattr(array, "_mmap", None)
+            shared = array.mode in ("r", "r+", "w+")  # private changes would be lost
+            large = shared and isinstance(found, mmap.mmap) and len(found) > limit // 4
+            return found if large and hasattr(mmap, "MADV_DONTNEED") else None
+        array = array.base
+    return None
+
 
 Progress = Callable[[int, int], None]
 
@@ -170,6 +296,21 @@ class Gallery:
         position[ids] = np.arange(len(ids))
         self.self_position = position[scores.probe_ids]
 
+    def block(self, low: int, values: np.ndarray, mask: np.ndarray | None = None) -> Block:
+        """Return distances of the rows from `low` on, ready to be counted."""
+        rows = slice(low, low + len(values))
+        return Block(
+            low=low,
+            values=values,
+            columns=self.columns,
+            starts=self.starts,
+            own=self.own[rows],
+            mate_start=self.mate_start[rows],
+            mate_stop=self.mate_stop[rows],
+            self_position=self.self_position[rows],
+            mask=mask,
+        )
+
     def group_of(self, subject: np.ndarray) -> np.ndarray:
         """Return the group of each subject code, -1 where it is not enrolled."""
         return np.where(subject >= 0, self._group[subject], -1)
@@ -214,13 +355,12 @@ class BlockReader:
         """Add findings about failure codes to the provenance; computed distances have none."""
         if self.scores.streams:
             return
-        if are_pairs(self.scores):
-            found = notes_of_pairs(self.scores)
-        else:
-            found = self.watch.notes()
-        self.failure_codes = found
-        notes = dict.fromkeys([*self.about.notes, *found])
+        self.failure_codes = self._warnings()
+        notes = dict.fromkeys([*self.about.notes, *self.failure_codes])
         self.about = replace(self.about, notes=tuple(notes))
+
+    def _warnings(self) -> list[str]:
+        return notes_of_pairs(self.scores) if are_pairs(self.scores) else self.watch.notes()
 
     def rows_per_block(self) -> int:
         """Return the number of rows that are read together."""
@@ -314,17 +454,7 @@ class BlockReader:
             values = values.astype(np.float64, copy=False)
         values = writable_alias(values)
         self.look(low, values)
-        return Block(
-            low=low,
-            values=values,
-            columns=gallery.columns,
-            starts=gallery.starts,
-            own=gallery.own[low:high],
-            mate_start=gallery.mate_start[low:high],
-            mate_stop=gallery.mate_stop[low:high],
-            self_position=position,
-            mask=mask,
-        )
+        return Gallery.block(gallery, low, values, mask)
 
     @cached_property
     def _excluding(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -345,19 +475,16 @@ class BlockReader:
         """Which probes are of a subject who is enrolled at the time of the probe."""
         return self.scores.enrolled_probes()
 
-    @cached_property
-    def _times(self) -> EnrolmentTimes | None:
-        return self.scores.enrolment_times
-
     def _excluded_cells(self, low: int, high: int) -> Any:
         """Return the cells of a block that `exclude` leaves out, as an index; None for none."""
         if not self.scores.exclude:
             return None
         same = self.same_cells(slice(low, high))
-        if self._times is None:
+        times = self.scores.enrolment_times
+        if times is None:
             return same
         columns = slice(None) if self.gallery.order is None else self.gallery.order
-        outside = self._times.not_enrolled(np.arange(low, high)[:, None], columns)
+        outside = times.not_enrolled(np.arange(low, high)[:, None], columns)
         outside[same] = True
         return outside
 

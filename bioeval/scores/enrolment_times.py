@@ -173,9 +173,13 @@ class EnrolmentTimes:
 
     def sizes(self) -> np.ndarray:
         """Return the number of templates enrolled at the time of each probe."""
-        sizes = np.searchsorted(np.sort(self.enrolled), self.seen, side="right")
-        sizes -= np.searchsorted(np.sort(self.withdrawn), self.seen, side="right")
-        return np.where(self.known, sizes, len(self.enrolled))
+        return self._at_once(self.enrolled, self.withdrawn, len(self.enrolled))
+
+    def _at_once(self, start: np.ndarray, stop: np.ndarray, unknown: int) -> np.ndarray:
+        """Return how many spans each probe is within; `unknown` where its time is not known."""
+        sizes = np.searchsorted(np.sort(start), self.seen, side="right")
+        sizes -= np.searchsorted(np.sort(stop), self.seen, side="right")
+        return np.where(self.known, sizes, unknown)
 
     def subject_sizes(self, subject: np.ndarray) -> np.ndarray:
         """Return the number of subjects enrolled at the time of each probe, by code."""
@@ -187,11 +191,8 @@ class EnrolmentTimes:
         step = int(self.withdrawn.max()) + 3
         reached = np.maximum.accumulate(who * step + stop)
         new = np.append(True, who[1:] * step + start[1:] > reached[:-1])
-        starts = np.sort(start[new])
-        stops = np.sort((reached - who * step)[np.append(new[1:], True)])
-        sizes = np.searchsorted(starts, self.seen, side="right")
-        sizes -= np.searchsorted(stops, self.seen, side="right")
-        return np.where(self.known, sizes, len(np.unique(subject)))
+        stops = (reached - who * step)[np.append(new[1:], True)]
+        return self._at_once(start[new], stops, len(np.unique(subject)))
 
     def note(self) -> str:
         """Return the sizes of the galleries in words."""

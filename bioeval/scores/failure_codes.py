@@ -251,7 +251,7 @@ def notes_of_pairs(scores: PairScores) -> list[str]:
     """Return warnings about pairs."""
     step = -(-scores.shape[0] // SAMPLE_VALUES)
     sample, genuine = scores.values[::step].astype(np.float64), scores.genuine[::step]
-    from bioeval.scores.growing_column import release
+    from bioeval.scores.columns import release
 
     release(scores.values)
     known = np.isfinite(sample)

@@ -38,7 +38,7 @@ from bioeval.scores.labels import NOT_ENROLLED, Codes, as_labels, as_meta, diges
 
 if TYPE_CHECKING:
     from bioeval.scores.enrolment_times import EnrolmentTimes
-    from bioeval.scores.spooled import FileCheck
+    from bioeval.scores.stored import FileCheck
 
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30

@@ -20,6 +20,9 @@ from bioeval.base.errors import DataError
 #: What `exclude` names: comparisons with templates that are not enrolled when the probe is seen.
 NOT_ENROLLED = "not-enrolled"
 
+#: The metadata column of attack instrument species that every study reads.
+ATTACK = "attack"
+
 #: Names under which the column of identities is recognised, the first that is there wins.
 LABEL_COLUMNS = ("label", "subject", "identity", "person", "pid", "id", "subject_id")
 

@@ -17,8 +17,7 @@ import numpy as np
 from bioeval.base.arguments import require_flag, require_list
 from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.kinds import larger_is_closer
-from bioeval.scores.coded_sides import CodedSides
-from bioeval.scores.growing_column import PIECE, GrowingColumn, release
+from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, release
 
 #: Lines of a list that are left out unless they are to be kept.
 KEEP = ("self", "repeated")

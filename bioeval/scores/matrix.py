@@ -326,7 +326,7 @@ def _averaged(
     values: np.ndarray, labels: np.ndarray, meta: Any, names: tuple[str, ...], side: str
 ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Return the templates averaged from embeddings, with their labels and metadata."""
-    from bioeval.scores.template_averages import average_embeddings
+    from bioeval.scores.embeddings import average_embeddings
 
     columns = {"": labels, **as_meta(meta, len(values), f"{side}_meta")}
     found, shared = average_embeddings(values, columns, names, side)

@@ -14,9 +14,8 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, require_choi
 from bioeval.base.kinds import KINDS
 from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_index
-from bioeval.scores.coded_sides import CodedSides
+from bioeval.scores.columns import PIECE, CodedSides, release, taken
 from bioeval.scores.description import lines_of_pairs
-from bioeval.scores.growing_column import PIECE, release, taken
 from bioeval.scores.labelled_matrix import NAN_POLICIES
 from bioeval.scores.labels import Codes, as_labels, digest
 from bioeval.scores.listed_templates import (

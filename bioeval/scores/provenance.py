@@ -215,7 +215,7 @@ def mates_among(left: np.ndarray, right: np.ndarray, people: int) -> np.ndarray:
     people : int
     """
     key = np.empty(0, dtype=np.int64)
-    from bioeval.scores.growing_column import PIECE
+    from bioeval.scores.columns import PIECE
 
     for begin in range(0, len(left), PIECE):
         a, b = left[begin : begin + PIECE], right[begin : begin + PIECE]

@@ -74,24 +74,20 @@ class DigestKey:
 
     def digests(self, what: str, texts: Iterable[str]) -> np.ndarray:
         """Return 64 bits for each text; `what` separates equal texts of different meaning."""
-        start = hashlib.blake2b(key=self.secret, digest_size=8)
-        start.update(f"{what}\0".encode("utf-8", "surrogatepass"))
-
-        def digest(text: str) -> bytes:
-            require_text(what, text)
-            one = start.copy()
-            one.update(text.encode("utf-8", "surrogatepass"))
-            return one.digest()
-
-        return np.frombuffer(b"".join(map(digest, texts)), dtype="<u8").astype(np.uint64)
+        words = (require_text(what, text).encode("utf-8", "surrogatepass") for text in texts)
+        return self._of_bytes(what, words)
 
     def of_numbers(self, what: str, numbers: np.ndarray) -> np.ndarray:
         """Return 64 bits for each number of 64 bits; without the key they hide it."""
-        start = hashlib.blake2b(f"{what}\0".encode(), key=self.secret, digest_size=8)
-        raw, found = numbers.astype("<u8").tobytes(), []
-        for place in range(0, len(raw), 8):
+        raw = numbers.astype("<u8").tobytes()
+        return self._of_bytes(what, (raw[place : place + 8] for place in range(0, len(raw), 8)))
+
+    def _of_bytes(self, what: str, pieces: Iterable[bytes]) -> np.ndarray:
+        about, found = f"{what}\0".encode("utf-8", "surrogatepass"), []
+        start = hashlib.blake2b(about, key=self.secret, digest_size=8)
+        for piece in pieces:
             one = start.copy()
-            one.update(raw[place : place + 8])
+            one.update(piece)
             found.append(one.digest())
         return np.frombuffer(b"".join(found), dtype="<u8").astype(np.uint64)
 

@@ -51,32 +51,18 @@ class TransactionReader(BlockReader):
             if self._fusion != "min":
                 fused = _least(fused, part.fused(self._fusion).values, number, high - low)
         assert values is not None  # a transaction has a probe
-        gallery = self.gallery
-        block = Block(
-            low=low,
-            values=values,
-            columns=gallery.columns,
-            starts=gallery.starts,
-            own=gallery.own[low:high],
-            mate_start=gallery.mate_start[low:high],
-            mate_stop=gallery.mate_stop[low:high],
-            self_position=gallery.self_position[low:high],
-        )
+        block = self.gallery.block(low, values)
         if fused is not None:
             block._fused[self._fusion] = block.of_groups(fused, np.zeros((1, 1), dtype=np.int64))
         return block
 
-    def note_failure_codes(self) -> None:
-        """Add findings about failure codes to the provenance, by the rows of the scores."""
-        if self._probes.scores.streams:
-            return
+    def _warnings(self) -> list[str]:
+        """Return findings about failure codes, by the rows of the scores."""
         watch = copy(self._probes.watch)
         back = np.argsort(self._order)
         watch.scores, watch.sampled = self._compared, self._order[watch.sampled]
         watch.value, watch.count = watch.value[back], watch.count[back]
-        self.failure_codes = watch.notes()
-        notes = dict.fromkeys([*self.about.notes, *self.failure_codes])
-        self.about = replace(self.about, notes=tuple(notes))
+        return watch.notes()
 
 
 class _Reordered(BlockReader):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from bioeval.base.errors import Argument, DataError
-from bioeval.scores.species import BONA_FIDE
+from bioeval.scores.attacks import BONA_FIDE
 from bioeval.stats.bootstrap import (
     rate_limits,
     ratio,

@@ -14,11 +14,10 @@ from bioeval.base.arguments import require_numbers
 from bioeval.base.errors import Argument, DataError, counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.arrays import IGNORE
-from bioeval.scores.attacked import AttackedScores
+from bioeval.scores.attacks import BONA_FIDE, AttackedScores, coded_species
 from bioeval.scores.blocks import Block, as_distances, as_row
 from bioeval.scores.labels import missing_values
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.species import BONA_FIDE, coded_species
 from bioeval.tallies.points import EqualError, ErrorCurve, equal_error, per_cent
 from bioeval.tallies.threshold_rules import is_number, rate_in
 

@@ -22,7 +22,7 @@ import numpy as np
 from bioeval.base.engine import engine
 from bioeval.kernels import folds as kernel
 from bioeval.kernels.folds import FoldRows
-from bioeval.scores.aliases import writable_alias
+from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import CellGrid, cell_exponent, cell_of, rounded_down

@@ -11,8 +11,7 @@ from bioeval.base.progress import reporter, stage
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.kernels.data_scan import KINDS, scan_rows
 from bioeval.kernels.label_medians import label_medians
-from bioeval.scores.aliases import writable_alias
-from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
+from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
 from bioeval.scores.blocks import Block, BlockReader, Progress, as_distances, threads_for
 from bioeval.scores.failure_codes import FailureCodeWatch
 from bioeval.scores.matrix import Scores

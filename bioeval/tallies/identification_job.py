@@ -12,9 +12,9 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.kernels import ranks as kernel
 from bioeval.kernels.argument_groups import RankFacts
+from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.blocks import Block, BlockReader, require_subjects
 from bioeval.scores.matrix import are_pairs
-from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.parts import (
     empty_facts,

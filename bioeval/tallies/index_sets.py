@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.kernels import count as count_kernel, index_sets as kernel
-from bioeval.scores.aliases import writable_alias
+from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import as_distances
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.cells import CellGrid

@@ -20,8 +20,7 @@ from bioeval.base.errors import Argument, DataError
 from bioeval.kernels import reid as kernel
 from bioeval.kernels.reid import ListedGallery, Mates, Queries, rank_mates
 from bioeval.protocol.reid import Convention, cameras_of
-from bioeval.scores.aliases import writable_alias
-from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
+from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
 from bioeval.scores.blocks import BlockReader, Progress, as_distances, require_subjects, threads_for
 from bioeval.scores.labels import Codes
 from bioeval.scores.matrix import Scores

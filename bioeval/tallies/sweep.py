@@ -31,18 +31,19 @@ from bioeval.kernels.argument_groups import (
     VerificationTables,
 )
 from bioeval.kernels.sweep import sweep_rows
-from bioeval.scores.aliases import writable_alias
-from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
+from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
 from bioeval.scores.blocks import (
     Block,
     BlockReader,
     Progress,
     distance_dtype,
+    give_back,
+    is_mapped,
     is_small,
+    rows_within,
     threads_for,
 )
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.working_memory import give_back, is_mapped, rows_within
 from bioeval.tallies.cells import CELLS, CellGrid, rounded_down
 from bioeval.tallies.counters import HistogramWithThresholds
 from bioeval.tallies.counts import CellCounts

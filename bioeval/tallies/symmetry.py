@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bioeval.scores.blocks import give_back, is_mapped
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.working_memory import give_back, is_mapped
 
 if TYPE_CHECKING:
     from bioeval.scores.pairs import PairScores

@@ -13,11 +13,10 @@ import numpy as np
 
 from bioeval.base.errors import require_choice
 from bioeval.base.progress import report
-from bioeval.scores.arrays import GENUINE, IMPOSTOR
+from bioeval.scores.arrays import GENUINE, IMPOSTOR, parse_fusion
 from bioeval.scores.blocks import Block, BlockReader, as_row, require_subjects
 from bioeval.scores.matrix import are_pairs
 from bioeval.scores.provenance import disjoint_among
-from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.counters import (
     CellCounter,
     ImpostorBlock,

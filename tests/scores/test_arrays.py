@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.scores.aliases import writable_alias
+from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import BlockReader
 
 

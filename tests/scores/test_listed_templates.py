@@ -9,7 +9,7 @@ import pytest
 from naive_lists import attempts, in_both_orders
 
 import bioeval as be
-from bioeval.scores import growing_column, listed_templates
+from bioeval.scores import columns, listed_templates
 
 
 def drawn(seed):
@@ -41,9 +41,9 @@ RULES = [{}, {"keep": "self"}, {"keep": ("self", "repeated")}, {"keep": "repeate
 def test_the_attempts_are_those_of_the_definition(monkeypatch, rules, small):
     if small:
         monkeypatch.setattr(listed_templates, "_SORTED", 4)
-        for module in (listed_templates, growing_column):
+        for module in (listed_templates, columns):
             monkeypatch.setattr(module, "PIECE", 3)
-        monkeypatch.setattr(growing_column, "MOST_BYTES", 40)
+        monkeypatch.setattr(columns, "MOST_BYTES", 40)
     seen = set()
     for seed in range(70):
         templates, scores, genuine = drawn(seed)

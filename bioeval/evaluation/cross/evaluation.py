@@ -44,8 +44,8 @@ from bioeval.evaluation.log_odds import transforms_scores
 from bioeval.partition import Experiment
 from bioeval.partition.base import Splitter
 from bioeval.partition.shuffle_splits import TrainValidationTest
-from bioeval.scores.attacks import leaves_out_attacks
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.folds import PooledRates
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence

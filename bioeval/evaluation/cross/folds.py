@@ -19,7 +19,7 @@ from bioeval.evaluation.cross.splits import PairSides, Split, SplitPlan, SplitSi
 from bioeval.evaluation.ticker import ticker
 from bioeval.partition import ClaimSampler
 from bioeval.results.dataset import rate
-from bioeval.scores.attacked import AttackedScores, parted
+from bioeval.scores.attacks import AttackedScores, parted
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores

@@ -12,9 +12,9 @@ from bioeval.base.errors import Argument, DataError, ProtocolError, require_choi
 from bioeval.evaluation.cross.assured_folds import Assurance
 from bioeval.partition import ClaimSampler, Experiment
 from bioeval.results.identification import IMPOSTORS, role_of
-from bioeval.scores.attacked import AttackedScores
+from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.attacks import AttackedScores
 from bioeval.scores.matrix import Scores
-from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import BOOTSTRAPS
 from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.verification_job import TEMPLATES

@@ -31,10 +31,10 @@ from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.identification import detected_at, open_set_dataset
 from bioeval.results.verification import grid_of
-from bioeval.scores.attacks import leaves_out_attacks
+from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress
+from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.scores.template_fusion import parse_fusion
 from bioeval.stats.options import check_confidence
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.identification_job import IdentificationJob, check_max_rank

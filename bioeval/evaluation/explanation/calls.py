@@ -13,8 +13,9 @@ from bioeval.evaluation.explanation.entries import template_names
 from bioeval.evaluation.explanation.rows import RowExplainer
 from bioeval.protocol.card import Protocol
 from bioeval.results.explanation import Count, RowExplanation, StepByStep, total
-from bioeval.scores.attacks import ATTACK, filled, without_attacks
-from bioeval.scores.formats.image_lists import NAME_COLUMNS
+from bioeval.scores.attacks import filled, without_attacks
+from bioeval.scores.formats.label_files import NAME_COLUMNS
+from bioeval.scores.labels import ATTACK
 from bioeval.scores.matrix import Scores, are_pairs
 
 if TYPE_CHECKING:

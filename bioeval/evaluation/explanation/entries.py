@@ -18,11 +18,11 @@ from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.results.explanation import GENUINE, IMPOSTOR, LEFT_OUT, Count, Entry
 from bioeval.scores import arrays
+from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.blocks import BlockReader
-from bioeval.scores.formats.image_lists import NAME_COLUMNS
+from bioeval.scores.formats.label_files import NAME_COLUMNS
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores
-from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.identification_job import place_weights
 
 ITSELF = "the probe itself: a template is never compared with itself"

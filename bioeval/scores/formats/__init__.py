@@ -13,8 +13,8 @@ from typing import Any
 from bioeval.base.arguments import require_path
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.scores.formats import registry
+from bioeval.scores.formats.format import ARRAYS, ReadOptions
 from bioeval.scores.formats.image_names import PATTERNS
-from bioeval.scores.formats.options import ARRAYS, ReadOptions
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
 

@@ -16,8 +16,8 @@ from numpy.lib import format as npy_format
 
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.scores.formats.files import guarded
-from bioeval.scores.formats.options import say
-from bioeval.scores.spooled import FileCheck, SpooledRows, checksum
+from bioeval.scores.formats.format import say
+from bioeval.scores.stored import FileCheck, SpooledRows, checksum
 
 #: Names listed in a message before it says how many more there are.
 LISTED = 12

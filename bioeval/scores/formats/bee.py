@@ -17,9 +17,8 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.formats.files import existing_file, guarded, replacing
-from bioeval.scores.formats.format import Format, Found
-from bioeval.scores.formats.npy_siblings import matrix_labels
-from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.formats.format import Format, ReadOptions, say
+from bioeval.scores.formats.npy import matrix_labels
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
 from bioeval.scores.top_k import TopKScores
@@ -68,10 +67,6 @@ def _open(path: Path, cells: bytes, what: str) -> tuple[np.ndarray, str, list[st
         )
     values = np.memmap(path, dtype, mode="r", offset=start, shape=(rows, columns))
     return values, _KINDS[found[1]], [found[i].decode("utf-8", "replace") for i in (2, 3)]
-
-
-def _recognise(found: Found) -> bool:
-    return found.content not in ("npy", "zip", "mat") and is_bee(found.path)
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
@@ -210,7 +205,7 @@ FORMAT = Format(
     expected="a .mtx matrix",
     recognised_by="its first four lines",
     cannot_hold="labels (its mask marks genuine cells), metadata, float64",
-    recognise=_recognise,
+    recognise=lambda found: found.content not in ("npy", "zip", "mat") and is_bee(found.path),
     read=_read,
     options=("mask", "labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan"),
     written="the matrix, with its mask beside it",

@@ -15,9 +15,9 @@ import numpy as np
 
 from bioeval.base.errors import DataError, counted
 from bioeval.scores.formats.files import decoded_lines, shipments, text_array
-from bioeval.scores.formats.format import Format
-from bioeval.scores.formats.image_lists import xml_elements
-from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.formats.format import Format, ReadOptions, say
+from bioeval.scores.formats.label_files import xml_elements
+from bioeval.scores.formats.spellings import is_number
 from bioeval.scores.matrix import Scores
 
 _ADDRESS = "biometricscores.nist.gov"
@@ -78,16 +78,8 @@ def _row(path: Path, columns: int) -> np.ndarray:
     try:
         return np.array(scores, dtype=np.float64)
     except ValueError:
-        number, text = next((i, x) for i, x in enumerate(scores, 3) if not _is_number(x))
+        number, text = next((i, x) for i, x in enumerate(scores, 3) if not is_number(x))
         raise DataError(f"{path}: line {number} is {text[:40]!r}; expected a score") from None
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _files(folder: Path, users: Sequence[str]) -> list[Path]:

@@ -18,14 +18,11 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.formats import mat as mat5
 from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, require_text
-from bioeval.scores.formats.array_reader import read_arrays
 from bioeval.scores.formats.files import HDF5, guarded, replacing
-from bioeval.scores.formats.format import Format, Found
-from bioeval.scores.formats.npz import write_arrays
-from bioeval.scores.formats.options import ARRAYS, ReadOptions
-from bioeval.scores.formats.reid_arrays import reid_layout
+from bioeval.scores.formats.format import ARRAYS, Format, Found, ReadOptions
+from bioeval.scores.formats.named_arrays import reid_layout
+from bioeval.scores.formats.npz import read_arrays, write_arrays
 from bioeval.scores.matrix import Scores
 
 #: Classes of a MATLAB array, by number.
@@ -103,13 +100,6 @@ def refusal(kind: str) -> str:
         "string": "char(x)",
     }.get(kind, "its arrays one by one")
     return f"is a MATLAB {kind}; expected a matrix of numbers or of characters. Save {advice}"
-
-
-def char_rows(codes: np.ndarray) -> np.ndarray:
-    """Return one text for each row of a matrix of UTF-16 code units, without blanks at the end."""
-    wide = np.ascontiguousarray(codes, dtype="<u2")
-    rows = [row.tobytes().decode("utf-16-le", "replace").rstrip(" \x00") for row in wide]
-    return np.array(rows, dtype=str)
 
 
 # ---------------------------------------------------------------- the bytes
@@ -263,7 +253,10 @@ class MatArchive(Arrays):
         is_hdf5 = head.startswith((b"MATLAB 7.3", b"\x89HDF"))
         self._file: _Mat5 | Mat73 = Mat73(path) if is_hdf5 else _Mat5(path)
         for name, header in self._file.headers.items():
-            self.headers[name] = Header(_as_list(header.shape), header.dtype)
+            # A list is an array whose other dimension is 1.
+            of_list = len(header.shape) == 2 and 1 in header.shape
+            shape = (math.prod(header.shape),) if of_list else header.shape
+            self.headers[name] = Header(shape, header.dtype)
         if not self.headers:
             raise DataError(
                 f"{path}: holds no matrix; expected features, labels and cameras, or scores"
@@ -290,11 +283,6 @@ class MatArchive(Arrays):
         return array.astype(np.int64) if whole else array
 
 
-def _as_list(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the shape without MATLAB's second dimension where only one is not 1."""
-    return (math.prod(shape),) if len(shape) == 2 and 1 in shape else shape
-
-
 def _whole(array: np.ndarray) -> bool:
     """Whether all values are whole numbers that float64 holds exactly."""
     return bool(
@@ -310,19 +298,19 @@ class _Mat5:
 
     def __init__(self, path: Path):
         self.path = path
-        self.variables = mat5.variables(path)
+        self.variables = variables(path)
         self.headers = {name: _header(found) for name, found in self.variables.items()}
 
     def read(self, key: str) -> np.ndarray:
-        return mat5.read(self.path, self.variables[key])
+        return read(self.path, self.variables[key])
 
 
-def _header(variable: mat5.Variable) -> Header:
+def _header(variable: Variable) -> Header:
     if variable.kind == "char":
         return _text(variable.shape)
     if variable.is_logical:
         return Header(variable.shape, np.dtype(bool))
-    plain = None if variable.is_complex else mat5.NUMERIC.get(variable.kind)
+    plain = None if variable.is_complex else NUMERIC.get(variable.kind)
     return Header(variable.shape, np.dtype(plain or object))
 
 
@@ -372,17 +360,20 @@ class Mat73:
         item = file[name]
         kind = _class_of(item)
         if not isinstance(item, h5py.Dataset):
-            self._refuse(
-                name, mat5.refusal("sparse" if "MATLAB_sparse" in item.attrs else "struct")
-            )
+            self._refuse(name, refusal("sparse" if "MATLAB_sparse" in item.attrs else "struct"))
         elif item.is_virtual or item.external:
             self._refuse(name, "is stored in another file; bioeval reads one file only")
         elif kind in ("cell", "function_handle", "string") or item.dtype.kind not in "biufSU":
-            self._refuse(name, mat5.refusal(kind or "struct"), item.shape[::-1])
+            self._refuse(name, refusal(kind or "struct"), item.shape[::-1])
         elif item.attrs.get("MATLAB_empty", 0):
             self.headers[name] = Header((0, 0), item.dtype)
         else:
-            _require_numbers(item)
+            stored = item.id.get_storage_size()
+            if item.nbytes > max(_SMALL, MOST_DEFLATED * stored):
+                raise ValueError(
+                    f"it claims {item.shape} {item.dtype}, {item.nbytes:,} bytes, and stores "
+                    f"{stored:,}"
+                )
             shape = item.shape[::-1] if kind else item.shape
             dtype = np.dtype(bool) if kind == "logical" else item.dtype
             self.headers[name] = _text(shape) if kind == "char" else Header(shape, dtype)
@@ -404,8 +395,10 @@ class Mat73:
             require_text(array)
         if kind:
             array = array.T
-        if kind == "char":
-            return mat5.char_rows(array)
+        if kind == "char":  # UTF-16 code units
+            codes = np.ascontiguousarray(array, dtype="<u2")
+            rows = (row.tobytes().decode("utf-16-le", "replace") for row in codes)
+            return np.array([row.rstrip(" \x00") for row in rows], dtype=str)
         return array.astype(bool) if kind == "logical" else array
 
     @contextmanager
@@ -414,15 +407,6 @@ class Mat73:
 
         with guarded(self.path, expected="a MATLAB 7.3 file"), h5py.File(self.path, "r") as file:
             yield file
-
-
-def _require_numbers(item: Any) -> None:
-    """Raise :class:`ValueError` where a dataset claims more values than the file holds."""
-    stored = item.id.get_storage_size()
-    if item.nbytes > max(_SMALL, MOST_DEFLATED * stored):
-        raise ValueError(
-            f"it claims {item.shape} {item.dtype}, {item.nbytes:,} bytes, and stores {stored:,}"
-        )
 
 
 def _text(shape: tuple[int, ...]) -> Header:
@@ -538,10 +522,6 @@ def _write(scores: Scores, path: Path) -> None:
         savemat(file, out.arrays)
 
 
-def _losses(scores: Scores) -> list[str]:
-    return ["float16 scores become float32"] if scores.dtype == np.float16 else []
-
-
 FORMAT = Format(
     name="`.mat`",
     suffixes=(".mat",),
@@ -557,5 +537,5 @@ FORMAT = Format(
     options=ARRAYS,
     written="everything in one file, of MATLAB 5",
     write=_write,
-    losses=_losses,
+    losses=lambda scores: ["float16 scores become float32"] * (scores.dtype == np.float16),
 )

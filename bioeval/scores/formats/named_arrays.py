@@ -1,19 +1,193 @@
-"""Roles of the arrays of a file: as an option names them, or by the layout's own names."""
+"""Roles of the arrays of a file: as an option names them, or by the names of a known layout.
+
+Version 1 of the layout of bioeval, of a .npz file and of all files with named arrays, holds either
+
+- ``scores`` (m, n), ``probe_labels`` (m,) and ``gallery_labels`` (n,), or without
+  ``gallery_labels`` all-against-all; ``mask`` (m, n); ``probe_<name>`` and ``gallery_<name>``
+  metadata; ``probe_ids`` and ``gallery_ids`` where templates of a selection are on both sides;
+- ``indices`` (q, k), ``distances`` (q, k), ``probe_labels`` (q,) and ``gallery_labels`` (n,),
+  top-K lists;
+- ``scores`` (p,) and ``genuine`` (p,), a list of pairs, with ``subjects`` (p, 2) and
+  ``fold`` (p,);
+- ``embeddings`` (m, f), ``labels`` (m,), ``metric`` and ``<name>`` metadata, and optionally
+  ``gallery_embeddings`` (n, f) and ``gallery_labels`` (n,).
+
+Version 2 adds to a list of pairs ``templates`` (p, 2), the names of the templates of both sides, or
+their places in ``template_names`` (n,).
+
+``kind`` and ``nan`` are words, ``exclude`` names metadata columns, ``schema`` is the version.
+Arrays under other names are named by options.
+
+``query_f``, ``query_label``, ``query_cam`` and the same of the gallery are what most programs
+save in a .mat file; ``distmat``, ``q_pids``, ``g_pids``, ``q_camids`` and ``g_camids`` are what
+rankers in Python take.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
 from bioeval.scores.formats.archive import Arrays
-from bioeval.scores.formats.csv import MOST_COLUMNS, Labels
-from bioeval.scores.formats.image_lists import labels_of_names, read_side
-from bioeval.scores.formats.npz_layout import NAMES, RESERVED
-from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.formats.reid_arrays import DISTANCES
+from bioeval.scores.formats.format import ReadOptions, say
+from bioeval.scores.formats.label_files import MOST_COLUMNS, Labels, labels_of_names, read_side
 from bioeval.scores.labelled_matrix import NAN_POLICIES
+
+SCHEMA = 2
+
+#: Arrays that a list of pairs by name needs: image numbers, and the names that labels index.
+IMAGE_NUMBER, NAMES = "image_number", "names"
+
+#: Names of the layout, which are not metadata.
+RESERVED = {
+    "scores",
+    "genuine",
+    "subjects",
+    "templates",
+    "template_names",
+    "embeddings",
+    "gallery_embeddings",
+    "probe_embeddings",
+    "labels",
+    "probe_labels",
+    "gallery_labels",
+    "probe_ids",
+    "gallery_ids",
+    "mask",
+    "kind",
+    "nan",
+    "exclude",
+    "metric",
+    "pairs",
+    "schema",
+    "indices",
+    "distances",
+}
+
+
+def check_schema(file: Arrays) -> None:
+    """Raise unless this version of bioeval reads the layout's version."""
+    header = file.headers.get("schema")
+    if header is None or header.shape != () or header.dtype.kind not in "iu":
+        return
+    schema = int(file.read("schema"))
+    if not 1 <= schema <= SCHEMA:
+        raise DataError(
+            f"{file.path}: has version {schema} of the layout; this bioeval reads versions 1 to "
+            f"{SCHEMA}. Use a newer bioeval"
+        )
+
+
+#: Names of a matrix of distances, queries x gallery.
+DISTANCES = ("distmat", "dist_mat", "dist_matrix", "distance_matrix", "dist")
+
+
+def _both_sides(*queries: str) -> tuple[tuple[str, str], ...]:
+    """Return names of arrays of queries, each with that of the gallery."""
+    return tuple(
+        (x, x.replace("query", "gallery") if x.startswith("query") else f"g{x[1:]}")
+        for x in queries
+    )
+
+
+#: Names of (query, gallery) arrays, the first pair that is there is meant.
+REID_FEATURES = _both_sides("query_f", "query_feature", "query_features", "qf")
+REID_LABELS = _both_sides(
+    *("query_label", "query_labels", "q_pids", "query_id", "query_ids", "q_pid", "q_ids"),
+    *("query_pid", "query_pids"),
+)
+REID_CAMERAS = _both_sides(
+    *("query_cam", "query_cams", "q_camids", "query_camera", "query_cameras", "q_camid", "q_cams"),
+    *("query_camid", "query_camids"),
+)
+_OWN = ("scores", "embeddings", "indices")
+_SIDES = {"probe_labels_key", "gallery_labels_key"}
+_OWN_LABELS = ("labels", "probe_labels", "gallery_labels")
+
+
+def reid_layout(file: Arrays, options: ReadOptions) -> ReadOptions:
+    """Return the options that name the arrays of a re-identification file, if it is one.
+
+    What the caller names stays; a file in bioeval's own layout is left as it is.
+    """
+    given = options.given()
+    chosen = [k for k in ("scores_key", "embeddings_key", "indices_key", "pairs_key") if k in given]
+    found: dict[str, Any] = {}
+    if not chosen:
+        named = {name for name in given if name.endswith("_key")}
+        if named - _SIDES or any(name in file for name in _OWN):
+            return options
+        features = _first_pair(file, REID_FEATURES)
+        there = (x for x in DISTANCES if x in file and len(file.headers[x].shape) == 2)
+        distances = next(there, None)
+        if features and distances:
+            raise DataError(
+                f"{file.path}: holds both {distances} and {features[0]}; choose by "
+                f"{say('scores_key', distances)}, or by {say('embeddings_key', features[0])} with "
+                f"{say('gallery_embeddings_key', features[1])}"
+            )
+        if features:
+            found = dict(zip(("embeddings_key", "gallery_embeddings_key"), features, strict=True))
+        elif distances:
+            found = {"scores_key": distances}
+        else:
+            return options
+    elif any(name in file for name in _OWN_LABELS) or not _fits(file, chosen, options):
+        return options
+    return _with_sides(file, options, given, found)
+
+
+def _with_sides(
+    file: Arrays, options: ReadOptions, given: dict[str, object], found: dict[str, Any]
+) -> ReadOptions:
+    """Add the arrays of labels and cameras of both sides."""
+    if "labels" in given or "labels_key" in given:
+        return replace(options, **found)
+    labels = _first_pair(file, REID_LABELS)
+    for i, side in enumerate(("probe_labels", "gallery_labels")):
+        if side in given or f"{side}_key" in given:
+            continue
+        if labels is None and found:
+            raise DataError(
+                f"{file.path}: has {' and '.join(found.values())} and no labels; expected "
+                f"{' and '.join(REID_LABELS[0])}, or CSV files as {say('probe_labels')} and "
+                f"{say('gallery_labels')}. It holds: {file.listing()}"
+            )
+        if labels is not None:
+            found[f"{side}_key"] = labels[i]
+    meta = dict(options.meta)
+    if "camera" not in meta:
+        for i, side in enumerate(("probe", "gallery")):
+            key = next((names[i] for names in REID_CAMERAS if names[i] in file), None)
+            if key is not None:
+                meta.setdefault(f"{side}_camera", key)
+    return replace(options, meta=meta, **found)
+
+
+def _fits(file: Arrays, chosen: Sequence[str], options: ReadOptions) -> bool:
+    """Whether the arrays named have as many rows, or columns, as there are labels."""
+    labels = _first_pair(file, REID_LABELS)
+    matrix = options.scores_key
+    one, other = options.embeddings_key, options.gallery_embeddings_key
+    if labels is None or len(chosen) > 1:
+        return False
+    counts = tuple(prod(file.headers[name].shape) for name in labels)
+    if matrix is not None and matrix in file:
+        return file.headers[matrix].shape == counts
+    if one is None or other is None or one not in file or other not in file:
+        return False
+    # In a .mat file either dimension may be that of the templates.
+    return counts[0] in file.headers[one].shape and counts[1] in file.headers[other].shape
+
+
+def _first_pair(file: Arrays, names: tuple[tuple[str, str], ...]) -> tuple[str, str] | None:
+    return next((pair for pair in names if pair[0] in file and pair[1] in file), None)
+
 
 # Names of arrays that say that their scores are distances.
 _DISTANCES = (*DISTANCES, "distance", "distances", "dissimilarity")

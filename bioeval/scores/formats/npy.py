@@ -2,6 +2,11 @@
 
 A file of embeddings has one row per template; the gallery's embeddings are another file. Arrays are
 memory-mapped.
+
+Beside ``x.npy`` lies ``x.labels.csv`` (all-against-all), or ``x.probe.csv`` and ``x.gallery.csv``;
+``x.mask.npy`` where there is a mask. :func:`bioeval.save` adds ``x.json``, which holds the kind of
+the scores and which of these files belong to them. A file of embeddings has its labels in
+``x.labels.csv``.
 """
 
 from __future__ import annotations
@@ -15,30 +20,141 @@ import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.kinds import KINDS
-from bioeval.scores.embeddings import EmbeddingSource, as_embeddings, describe_metric
-from bioeval.scores.formats.archive import open_array, write_npy
-from bioeval.scores.formats.array_reader import scores_in_order
-from bioeval.scores.formats.csv import write_labels
-from bioeval.scores.formats.files import content, existing_file, guarded, naming_writes, replacing
-from bioeval.scores.formats.format import Format, text_losses
-from bioeval.scores.formats.media_lists import MediaList, read_media, read_template_pairs
-from bioeval.scores.formats.npy_siblings import (
-    BESIDE,
-    SCHEMA,
-    SCHEMA_KEY,
-    embedding_labels,
-    matrix_labels,
-    read_settings,
-    sibling,
+from bioeval.scores.embeddings import (
+    EmbeddingSource,
+    as_embeddings,
+    average_embeddings,
+    describe_metric,
 )
-from bioeval.scores.formats.npz_layout import is_square
-from bioeval.scores.formats.options import ReadOptions, say
-from bioeval.scores.formats.trials import in_order, refuse_same, truth_in_order
+from bioeval.scores.formats.archive import open_array, write_npy
+from bioeval.scores.formats.files import (
+    MOST_SETTINGS,
+    content,
+    existing_file,
+    guarded,
+    naming_writes,
+    read_bounded,
+    replacing,
+)
+from bioeval.scores.formats.format import Format, ReadOptions, is_square, say, text_losses
+from bioeval.scores.formats.label_files import Labels, read_side, write_labels
+from bioeval.scores.formats.trials import (
+    MediaList,
+    in_order,
+    read_media,
+    read_template_pairs,
+    refuse_same,
+    scores_in_order,
+    truth_in_order,
+)
 from bioeval.scores.labelled_matrix import NAN_POLICIES
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.scores.template_averages import average_embeddings
 from bioeval.scores.top_k import TopKScores
+
+#: The version of the layout of ``x.json``, and under which key it is there.
+SCHEMA = 1
+SCHEMA_KEY = "bioeval_schema"
+
+#: How the files beside ``x.npy`` end.
+BESIDE = ("labels.csv", "probe.csv", "gallery.csv", "mask.npy", "json")
+
+
+def sibling(path: Path, ending: str) -> Path:
+    """Return ``x.<ending>`` for ``x.npy``."""
+    return path.with_name(f"{path.stem}.{ending}")
+
+
+def matrix_labels(
+    path: Path, options: ReadOptions, said: dict[str, Any], m: int, n: int
+) -> tuple[Labels | None, Labels | None]:
+    """Find the labels of both sides, as given or beside the matrix."""
+    square, probe, gallery = options.labels, options.probe_labels, options.gallery_labels
+    if square and (probe or gallery):
+        raise DataError(
+            f"{say('labels')} labels both sides, so it goes without "
+            f"{say('probe_labels' if probe else 'gallery_labels')}"
+        )
+    if bool(probe) != bool(gallery):
+        missing = "gallery_labels" if probe else "probe_labels"
+        raise DataError(f"{path}: {say(missing)} is missing; expected both, or {say('labels')}")
+    if not (square or probe):
+        both, one, other = (sibling(path, f"{x}.csv") for x in ("labels", "probe", "gallery"))
+        found = [x for x in (both, one, other) if x.exists()]
+        if said:
+            found = [sibling(path, f"{x}.csv") for x in said["files"] if x != "mask"]
+        if both in found and len(found) > 1:
+            raise DataError(
+                f"{path}: there are {' and '.join(x.name for x in found)}; choose by "
+                f"{say('labels')}, or by {say('probe_labels')} and {say('gallery_labels')}"
+            )
+        if found == [both]:
+            square = both
+        elif found == [one, other]:
+            probe, gallery = one, other
+        elif said and not found:
+            return None, None
+        else:
+            raise DataError(
+                f"{path}: the labels of its {m} rows and {n} columns are missing; expected "
+                f"{both.name} beside it, or {one.name} and {other.name}"
+                f"{f' (only {found[0].name} is there)' if found else ''}, or CSV files given by "
+                f"{say('labels')} or {say('probe_labels')} and {say('gallery_labels')}"
+            )
+    if square:
+        if m != n:
+            raise DataError(
+                f"{path}: is {m} x {n}, not square, so one list of labels ({square}) does not "
+                f"do; give {say('probe_labels')} and {say('gallery_labels')}, or {say('metric')} "
+                "if the rows are embeddings"
+            )
+        labels = read_side(square, options, options.meta, m)
+        labels.expect(m, "rows")
+        return labels, None
+    rows = read_side(probe or "", options, options.side_meta("probe"), m)
+    columns = read_side(gallery or "", options, options.side_meta("gallery"), n)
+    rows.expect(m, "rows")
+    columns.expect(n, "columns")
+    return rows, columns
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Read ``x.json``, if it is bioeval's."""
+    place = sibling(path, "json")
+    if not place.is_file():
+        return {}
+    try:
+        said = json.loads(read_bounded(place, MOST_SETTINGS))
+    except (UnicodeDecodeError, json.JSONDecodeError):
+        return {}  # written by another program
+    if not isinstance(said, dict) or SCHEMA_KEY not in said:
+        return {}
+    schema = said[SCHEMA_KEY]
+    if not isinstance(schema, int) or not 1 <= schema <= SCHEMA:
+        raise DataError(
+            f"{place}: has version {schema!r} of the layout; this bioeval reads versions 1 to "
+            f"{SCHEMA}. Use a newer bioeval"
+        )
+    files = said.get("files")
+    if not isinstance(files, list) or not set(files) <= {"labels", "probe", "gallery", "mask"}:
+        raise DataError(f"{place}: files is {files!r}; expected labels, or probe and gallery")
+    return said
+
+
+def embedding_labels(path: Path, option: str, options: ReadOptions, count: int) -> Labels:
+    """Read the labels of one file, as given or in ``x.labels.csv`` beside ``x.npy``."""
+    place = getattr(options, option)
+    if place is None:
+        place = sibling(path, "labels.csv")
+        if not place.exists():
+            raise DataError(
+                f"{path}: the labels of its {count} rows are missing; expected {place.name} beside "
+                f"it, or {say(option)}"
+            )
+    meta = options.meta if option == "labels" else options.side_meta(option.partition("_")[0])
+    labels = read_side(place, options, meta)
+    labels.expect(count, "rows")
+    return labels
 
 
 def pairs_of_matrix(path: Path, values: np.ndarray, options: ReadOptions) -> PairScores:
@@ -59,10 +175,10 @@ def pairs_of_matrix(path: Path, values: np.ndarray, options: ReadOptions) -> Pai
     if who is None:
         _refuse_itself(pairs.a, pairs.b, options)
         values = values[pairs.a, pairs.b]
-        found = Scores.from_pairs(values, pairs.genuine, name=path.stem, **how)
+        found = Scores.from_pairs(values, pairs.same, name=path.stem, **how)
     else:
         scores = Scores(values, np.array(who), name=path.stem, **how)
-        found = scores.at_pairs(pairs.a, pairs.b, pairs.genuine)
+        found = scores.at_pairs(pairs.a, pairs.b, pairs.same)
     found.reading = notes
     return found
 
@@ -97,7 +213,7 @@ def pairs_of_features(path: Path, values: np.ndarray, options: ReadOptions) -> P
     if who is not None:
         owner = np.array(who, dtype=object)
         subjects = np.column_stack([owner[pairs.a], owner[pairs.b]])
-    genuine = pairs.genuine
+    genuine = pairs.same
     if genuine is None and subjects is not None:
         genuine = subjects[:, 0] == subjects[:, 1]
     found = Scores.from_pairs(
@@ -202,6 +318,14 @@ def _require_kind(path: Path, options: ReadOptions) -> str:
     return options.kind
 
 
+def _second(path: Path, what: str) -> tuple[Path, np.ndarray]:
+    """Return another .npy file and its array."""
+    place = existing_file(path, what)
+    if content(place) != "npy":
+        raise DataError(f"{place}: is {content(place)}; expected {what}")
+    return place, open_array(place)
+
+
 def _vector(path: Path, values: np.ndarray) -> np.ndarray:
     if values.size != max(values.shape, default=0):
         raise DataError(f"{path}: has shape {values.shape}; expected one score an attempt")
@@ -211,11 +335,8 @@ def _vector(path: Path, values: np.ndarray) -> np.ndarray:
 def _read_two(path: Path, values: np.ndarray, options: ReadOptions) -> PairScores:
     """Read genuine scores, and impostor scores in a file of their own."""
     options.allow("genuine scores in a .npy file", ("impostor", "kind", "nan"))
-    what = "a .npy file of impostor scores"
-    other = existing_file(options.impostor or path, what)
-    if content(other) != "npy":
-        raise DataError(f"{other}: is {content(other)}; expected {what}")
-    genuine, impostor = _vector(path, values), _vector(other, open_array(other))
+    other, theirs = _second(options.impostor or path, "a .npy file of impostor scores")
+    genuine, impostor = _vector(path, values), _vector(other, theirs)
     kind = _require_kind(path, options)
     refuse_same(path, genuine, other, impostor)
     flags = np.repeat([True, False], [len(genuine), len(impostor)])
@@ -289,10 +410,8 @@ def _read_embeddings(path: Path, values: Any, options: ReadOptions) -> Scores:
     if other is None:
         labels = embedding_labels(path, "labels", options, len(left))
         return Scores.from_embeddings(left, labels.label, probe_meta=labels.meta, **how)
-    other = existing_file(other, "a .npy file of embeddings")
-    if content(other) != "npy":
-        raise DataError(f"{other}: is {content(other)}; expected a .npy file of embeddings")
-    right = as_embeddings(_checked(other, open_array(other)), str(other))
+    other, array = _second(other, "a .npy file of embeddings")
+    right = as_embeddings(_checked(other, array), str(other))
     if left.shape[1] != right.shape[1]:
         raise DataError(
             f"{path}: has {left.shape[1]} features a row and {other} {right.shape[1]}; expected "

@@ -1,22 +1,457 @@
-"""Scores or embeddings, with labels and metadata, in one .npz file."""
+"""Files of named arrays, read and written: a matrix, top-K lists, a list of pairs or embeddings.
+
+A .npz file has them with their labels and metadata in one file; .mat files and stores hold the
+same.
+"""
 
 from __future__ import annotations
 
+import re
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.formats.archive import Archive, ArchiveWriter
-from bioeval.scores.formats.array_reader import read_arrays
+from bioeval.base.kinds import KINDS, VALUED
+from bioeval.scores.columns import CodedSides
+from bioeval.scores.embeddings import METRICS, EmbeddingSource, as_embeddings
+from bioeval.scores.formats.archive import Archive, ArchiveWriter, Arrays
 from bioeval.scores.formats.files import replacing
-from bioeval.scores.formats.format import Format, keeps_everything
-from bioeval.scores.formats.npz_layout import RESERVED, SCHEMA, is_square
-from bioeval.scores.formats.options import ARRAYS, ReadOptions
-from bioeval.scores.formats.reid_arrays import reid_layout
+from bioeval.scores.formats.format import (
+    ARRAYS,
+    Format,
+    ReadOptions,
+    is_square,
+    keeps_everything,
+    say,
+)
+from bioeval.scores.formats.label_files import read_side
+from bioeval.scores.formats.named_arrays import (
+    IMAGE_NUMBER,
+    RESERVED,
+    SCHEMA,
+    NamedArrays,
+    Sides,
+    check_schema,
+    no_labels,
+    nothing_found,
+    reid_layout,
+)
+from bioeval.scores.formats.top_k import from_zero
+from bioeval.scores.formats.trials import (
+    FoundPairs,
+    find_pairs,
+    read_lfw_pairs,
+    scores_in_order,
+)
+from bioeval.scores.labelled_matrix import MEMORY_LIMIT
+from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.pairs import PairScores
 from bioeval.scores.top_k import TopKScores
+
+
+def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
+    """Read scores, lists or embeddings, as the file holds them or the options name them."""
+    check_schema(file)
+    named = NamedArrays(file, options)
+    keyed = options.scores_key or options.embeddings_key
+    lists = "indices" in file and not (keyed or "scores" in file or "embeddings" in file)
+    if options.indices_key is not None or lists:
+        return _read_lists(named)
+    named.refuse("anything but a top-K list", "first_index")
+    if options.embeddings_key is not None and options.scores_key is not None:
+        raise DataError(
+            f"{say('scores_key')} and {say('embeddings_key')} are both given; expected one"
+        )
+    has_scores = options.scores_key is not None or "scores" in file
+    has_embeddings = options.embeddings_key is not None or "embeddings" in file
+    if has_scores and has_embeddings and not (options.scores_key or options.embeddings_key):
+        raise DataError(
+            f"{file.path}: holds both scores and embeddings; choose by "
+            f"{say('scores_key', 'scores')} or {say('embeddings_key', 'embeddings')}"
+        )
+    if options.embeddings_key is not None or not has_scores and has_embeddings:
+        return _read_embeddings(named)
+    if not has_scores and (two := _two_vectors(file)):
+        return _read_two_vectors(named, *two)
+    if not has_scores:
+        raise DataError(nothing_found(file))
+    key = named.key("scores_key", "scores") or ""
+    shape = file.headers[key].shape
+    if len(shape) == 1:
+        return _read_pair_list(named, key)
+    if len(shape) != 2:
+        raise DataError(
+            f"{file.path}: {key!r} has shape {shape}; expected a matrix (probes, gallery), or one "
+            "score per pair"
+        )
+    return _read_matrix(named, key)
+
+
+def _read_matrix(named: NamedArrays, key: str) -> Scores:
+    file = named.file
+    named.refuse("scores", "metric", "gallery_embeddings_key", "gallery_embeddings", "genuine_key",
+                 "average", *_of_lists(named))  # fmt: skip
+    m, n = file.headers[key].shape
+    gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")
+    mask = named.key("mask_key", "mask")
+    names = ("probe_labels", "labels")
+    probe = named.labels("probe_labels", m, "probes", *names, square=gallery is None and m == n)
+    if probe is None and (mask is None or gallery is not None):
+        raise DataError(no_labels(file, m, n))
+    if gallery is None and m != n and probe is not None:
+        raise DataError(
+            f"{file.path}: {key!r} is {m} x {n}, not square, and there are no gallery labels; "
+            f"name them with {say('gallery_labels_key')}. It holds: {file.listing()}"
+        )
+    sides = Sides(probe, gallery, m, n, square=gallery is None and probe is not None)
+    probe_meta, gallery_meta = named.metadata(sides)
+    values, verification = file.mapped(key)
+    scores = Scores(
+        values,
+        None if probe is None else probe.label,
+        None if gallery is None else gallery.label,
+        mask=None if mask is None else file.read(mask),
+        probe_meta=probe_meta,
+        gallery_meta=None if sides.square else gallery_meta,
+        kind=named.kind(key, KINDS),
+        nan=named.nan,
+        name=file.path.stem,
+        exclude=named.exclude,
+    )
+    scores.verification = verification
+    scores.reading = named.notes
+    if not named.options.names_arrays and "probe_ids" in file:
+        scores.probe_ids = named.ids("probe_ids", m)
+        scores.gallery_ids = named.ids("gallery_ids", n)
+    if not named.options.lists_pairs:
+        return scores
+    found = _pairs_to_evaluate(named, sides, scores.probe_labels, scores.probe_meta)
+    pairs = scores.at_pairs(found.a, found.b, found.same, found.fold)
+    return _attempts(pairs, found, sides, named)
+
+
+# ---------------------------------------------------------------- top-K lists
+
+
+def _read_lists(named: NamedArrays) -> TopKScores:
+    file, options = named.file, named.options
+    named.refuse(
+        "top-K lists",
+        *("embeddings_key", "gallery_embeddings_key", "genuine_key", "mask_key", "pairs_key"),
+        "average",
+        *("pairs", "missing_pairs", "metric", "nan", "labels", "labels_key", "keep", "unordered"),
+    )
+    key = named.key("indices_key", "indices") or ""
+    lists = file.read(key)
+    if lists.ndim != 2 or lists.dtype.kind not in "iu":
+        raise DataError(
+            f"{file.path}: {key!r} is {lists.shape} {lists.dtype}; expected integers (queries, K), "
+            "the nearest gallery entries of each query"
+        )
+    distances = named.key("scores_key", "distances")
+    n = _gallery_size(file, options)
+    probe = named.labels("probe_labels", len(lists), "queries", "probe_labels")
+    gallery = named.labels("gallery_labels", n, "gallery entries", "gallery_labels")
+    if probe is None or gallery is None:
+        raise DataError(no_labels(file, len(lists), n))
+    sides = Sides(probe, gallery, len(lists), n, square=False)
+    probe_meta, gallery_meta = named.metadata(sides)
+    lists_of = TopKScores(
+        from_zero(lists, n, options.first_index, f"{file.path}: {key!r}"),
+        probe.label,
+        gallery.label,
+        distances=None if distances is None else file.read(distances),
+        kind=named.kind(distances or "distances", VALUED),
+        probe_meta=probe_meta,
+        gallery_meta=gallery_meta,
+        name=file.path.stem,
+    )
+    lists_of.reading = named.notes
+    return lists_of
+
+
+def _gallery_size(file: Arrays, options: ReadOptions) -> int:
+    """Return the number of gallery entries; only their labels show it."""
+    if options.gallery_labels is not None:
+        return len(read_side(options.gallery_labels, options).label)
+    side = options.gallery_labels_key or "gallery_labels"
+    if side not in file:
+        if options.gallery_labels_key is not None:
+            file.require("gallery_labels_key", side)
+        raise DataError(
+            f"{file.path}: no gallery_labels; top-K lists need the identity of every gallery "
+            f"entry, listed or not, as {say('gallery_labels_key')} or a CSV file by "
+            f"{say('gallery_labels')}. It holds: {file.listing()}"
+        )
+    return prod(file.headers[side].shape)
+
+
+# ---------------------------------------------------------------- lists of pairs
+
+# Options of matrices and of embeddings, which a list of pairs refuses.
+_OF_TEMPLATES = (
+    *("labels_key", "probe_labels_key", "gallery_labels_key", "labels", "probe_labels"),
+    *("gallery_labels", "mask_key", "meta", "metric", "pairs_key", "pairs", "names_of"),
+    *("gallery_embeddings", "missing_pairs"),
+)
+
+# Names of two vectors of scores, in lower case and without "scores".
+_CLASSES = (
+    *(("genuine", "impostor"), ("gen", "imp"), ("client", "impostor"), ("target", "nontarget")),
+    *(("mated", "nonmated"), ("match", "nonmatch"), ("same", "different"), ("intra", "inter")),
+)
+
+
+def _two_vectors(file: Arrays) -> tuple[str, str] | None:
+    """Return the names of the arrays of genuine and of impostor scores, if a file has them."""
+    vectors = {
+        re.sub("scores?|[_ -]", "", name.casefold()): name
+        for name, header in file.headers.items()
+        if header.dtype.kind in "iuf" and prod(header.shape) == max(header.shape, default=0) > 0
+    }
+    found = (pair for pair in _CLASSES if pair[0] in vectors and pair[1] in vectors)
+    return next(((vectors[one], vectors[other]) for one, other in found), None)
+
+
+def _read_two_vectors(named: NamedArrays, genuine: str, impostor: str) -> PairScores:
+    named.refuse("genuine and impostor scores", "genuine_key", "keep", "unordered", *_OF_TEMPLATES)
+    values = [named.file.read(key).reshape(-1) for key in (genuine, impostor)]
+    pairs = Scores.from_pairs(
+        np.concatenate(values),
+        np.repeat([True, False], [*map(len, values)]),
+        kind=named.kind(genuine, KINDS),
+        nan=named.nan,
+        name=named.file.path.stem,
+    )
+    said = f"genuine scores from {genuine!r}, impostor scores from {impostor!r}"
+    pairs.reading = (said, *named.notes)
+    return pairs
+
+
+def _read_pair_list(named: NamedArrays, key: str) -> PairScores:
+    file = named.file
+    genuine = named.key("genuine_key", "genuine")
+    in_order = genuine is None and named.options.pairs is not None
+    named.refuse("a list of pairs", *(x for x in _OF_TEMPLATES if x != "pairs" or not in_order))
+    if in_order:
+        pairs = scores_in_order(file.path, file.read(key), named.kind(key, KINDS), named.options)
+        pairs.reading = (*pairs.reading, *named.notes)
+        return pairs
+    if genuine is None:
+        raise DataError(
+            f"{file.path}: {key!r} is a list of {file.headers[key].shape[0]} scores without "
+            f"classes; name the array of 0 and 1 with {say('genuine_key')}. It holds: "
+            f"{file.listing()}"
+        )
+    pairs = Scores.from_pairs(
+        file.read(key),
+        file.read(genuine),
+        kind=named.kind(key, KINDS),
+        nan=named.nan,
+        subjects=file.read("subjects") if "subjects" in file else None,
+        folds=file.read("fold") if "fold" in file else None,
+        name=file.path.stem,
+        templates=_templates(file, file.headers[key].shape[0]),
+        keep=named.options.keep or (),
+        unordered=bool(named.options.unordered),
+    )
+    pairs.reading = named.notes
+    return pairs
+
+
+def _templates(file: Arrays, pairs: int) -> np.ndarray | CodedSides | None:
+    """Return the names of the templates of both sides; None where the file has none."""
+    if "templates" not in file:
+        return None
+    codes = file.read("templates")
+    if "template_names" not in file:
+        return codes
+    names = file.read("template_names")
+    known = codes.shape == (pairs, 2) and codes.dtype.kind in "iu" and names.ndim == 1
+    if not known or codes.min(initial=0) < 0 or codes.max(initial=0) >= len(names):
+        raise DataError(
+            f"{file.path}: 'templates' is {codes.shape} {codes.dtype}; expected ({pairs}, 2) "
+            f"places in 'template_names', 0 to {names.size - 1:,}"
+        )
+    if len(set(names.tolist())) < len(names):
+        raise DataError(f"{file.path}: 'template_names' has a name twice; expected each once")
+    return CodedSides(names.tolist(), *np.ascontiguousarray(codes.T, dtype=np.int32))
+
+
+def _of_lists(named: NamedArrays) -> tuple[str, ...]:
+    """Return the options that apply to lists of pairs alone."""
+    return () if named.options.lists_pairs else ("keep", "unordered")
+
+
+def _attempts(pairs: PairScores, found: FoundPairs, sides: Sides, named: NamedArrays) -> PairScores:
+    """Return the pairs of a list that are attempts, by the rules of lists with names."""
+    other = found.b if sides.square else found.b + sides.m
+    codes = (column.astype(np.int32) for column in (found.a, other))
+    pairs.templates = CodedSides(range(sides.m + sides.n), *codes)
+    rules = ListRules.parse(named.options.keep, named.options.unordered)
+    pairs = pairs.attempts(rules, lambda rows: places("pair", rows))
+    # Templates are known by their place in this file, which is none in another.
+    pairs.templates, pairs.missing = None, found.missing
+    return pairs
+
+
+def _pairs_to_evaluate(
+    named: NamedArrays, sides: Sides, labels: np.ndarray, meta: dict[str, np.ndarray]
+) -> FoundPairs:
+    """Read the pairs to evaluate: an array of indices, or a list of names."""
+    file, options = named.file, named.options
+    if options.pairs is None:
+        key = named.key("pairs_key") or ""
+        array = file.read(key)
+        where = f"{file.path}: {key!r}"
+        a, b, same = _read_pairs(array, where, sides.m, sides.n, itself=sides.square)
+        return FoundPairs(a, b, same, _folds_of_pairs(array))
+    if not sides.square:
+        raise DataError(
+            f"{file.path}: {say('pairs')} needs the same templates on both sides, but this file "
+            "has a separate gallery"
+        )
+    listed = read_lfw_pairs(options.pairs)
+    if IMAGE_NUMBER not in meta or meta[IMAGE_NUMBER].dtype.kind not in "iu":
+        raise DataError(
+            f"{file.path}: {listed.path.name} numbers the images of each subject, but there are no "
+            f"whole numbers called {IMAGE_NUMBER!r}; name them with "
+            f"{say('meta', f'{IMAGE_NUMBER}=KEY')}. It holds: {file.listing()}"
+        )
+    names = named.names_of_subjects(labels)
+    return find_pairs(listed, names, meta[IMAGE_NUMBER].tolist(), options.missing_pairs or "raise")
+
+
+def _read_pairs(
+    array: np.ndarray, what: str, m: int, n: int, itself: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Return indices of sides a and b, and whether they are genuine (None: not stated), checked.
+
+    An array of pairs, shape (p, 2 or more), has index a, index b and in the last of further
+    columns 1 for the same subject; the third of four columns is the fold. In a structured array,
+    the first two fields are the indices and the fields ``same`` and ``fold`` those columns. With
+    `itself`, both indices choose from the same templates.
+    """
+    if array.dtype.names:
+        names = array.dtype.names
+        columns = [array[name] for name in names[:2]]
+        if "same" in names:
+            columns.append(array["same"])
+        elif len(names) > 2:
+            raise DataError(f"{what} has the fields {', '.join(names)}; expected one called 'same'")
+    elif array.ndim == 2:
+        columns = [array[:, i] for i in ((0, 1) if array.shape[1] == 2 else (0, 1, -1))]
+    else:
+        columns = []
+    if len(columns) < 2 or len(array) == 0 or any(c.dtype.kind not in "iub" for c in columns):
+        raise DataError(
+            f"{what} is {array.shape} {array.dtype}; expected integers (pairs, 2 or more): index "
+            "a, index b and, last, 1 for the same subject"
+        )
+    for name, column, count in (("a", columns[0], m), ("b", columns[1], n)):
+        wrong = (column < 0) | (column >= count)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise DataError(
+                f"{what}: index {name} of pair {row} is {int(column[row])}; expected 0..{count - 1}"
+            )
+    a, b = (column.astype(np.int64) for column in columns[:2])
+    if itself and (a == b).any():
+        row = int(np.argmax(a == b))
+        raise DataError(f"{what}: pair {row} compares template {int(a[row])} with itself")
+    if len(columns) == 2:
+        return a, b, None
+    same = columns[2]
+    wrong = (same != 0) & (same != 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(
+            f"{what}: the last column of pair {row} is {int(same[row])}; expected 1 for the same "
+            "subject and 0 for two subjects"
+        )
+    return a, b, same.astype(bool)
+
+
+def _folds_of_pairs(array: np.ndarray) -> np.ndarray | None:
+    """Return the fold of each pair from ``fold`` or the third of four columns; else None."""
+    if array.dtype.names:
+        return array["fold"] if "fold" in array.dtype.names else None
+    return array[:, 2] if array.ndim == 2 and array.shape[1] == 4 else None
+
+
+# ---------------------------------------------------------------- embeddings
+
+
+def _most_distances(options: ReadOptions) -> int:
+    """Return the bytes of distances computed at once; 0 where embeddings are kept."""
+    if options.keep_embeddings:
+        return 1
+    return min(MEMORY_LIMIT, (options.memory_limit or 4 * MEMORY_LIMIT) // 4)
+
+
+def _read_embeddings(named: NamedArrays) -> Scores:
+    file = named.file
+    named.refuse("embeddings in one file", "genuine_key", "gallery_embeddings", *_of_lists(named))
+    if named.options.kind not in (None, "distance"):
+        raise DataError(
+            f"{say('kind', named.options.kind)} has no meaning for embeddings; they are compared "
+            "by distances"
+        )
+    key = named.key("embeddings_key", "embeddings") or ""
+    other = named.key("gallery_embeddings_key", "gallery_embeddings")
+    for name in (key, other) if other else (key,):
+        shape = file.headers[name].shape
+        if len(shape) != 2:
+            raise DataError(
+                f"{file.path}: {name!r} has shape {shape}; expected one embedding per row"
+            )
+    m = file.headers[key].shape[0]
+    n = file.headers[other].shape[0] if other else m
+    gallery = None
+    if other:
+        gallery = named.labels("gallery_labels", n, "gallery templates", "gallery_labels")
+    names = ("labels", "probe_labels")
+    probe = named.labels("probe_labels", m, "templates", *names, square=other is None)
+    if probe is None or (other and gallery is None):
+        raise DataError(no_labels(file, m, n if other else None))
+    sides = Sides(probe, gallery, m, n, square=other is None)
+    probe_meta, gallery_meta = named.metadata(sides, plain=True)
+    metric = named.word("metric", "cosine", METRICS)
+    mask = named.key("mask_key", "mask")
+    left = as_embeddings(file.read(key), f"{file.path}: {key}")
+    right = as_embeddings(file.read(other), f"{file.path}: {other}") if other else None
+    if not named.options.lists_pairs:
+        return Scores.from_embeddings(
+            left,
+            probe.label,
+            right,
+            None if gallery is None else gallery.label,
+            metric=metric,
+            memory_limit=_most_distances(named.options),
+            nan=named.nan,
+            mask=None if mask is None else file.read(mask),
+            probe_meta=probe_meta,
+            gallery_meta=gallery_meta if other else None,
+            name=file.path.stem,
+            exclude=named.exclude,
+            average=named.options.average or (),
+        )
+    named.refuse("a list of pairs", "mask_key", "average")
+    found = _pairs_to_evaluate(named, sides, probe.label, probe_meta)
+    who = [probe.label[found.a], (gallery or probe).label[found.b]]
+    pairs = Scores.from_pairs(
+        EmbeddingSource(left, left if right is None else right, metric).pairs(found.a, found.b),
+        who[0] == who[1] if found.same is None else found.same,
+        nan=named.nan,
+        subjects=np.column_stack(who),
+        folds=found.fold,
+        name=file.path.stem,
+    )
+    return _attempts(pairs, found, sides, named)
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:

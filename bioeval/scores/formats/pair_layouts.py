@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bioeval.base.errors import DataError, nearest_name
-from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.spellings import (
     COLUMN_NAMES,
     SCORE_NAMES,
@@ -21,7 +21,7 @@ from bioeval.scores.formats.spellings import (
     like_number,
     no_species,
 )
-from bioeval.scores.formats.text_shape import Shape
+from bioeval.scores.formats.text_table import Shape
 
 #: The most columns of a list without their names: ASVspoof 2021 has 8.
 _MOST_COLUMNS = 12

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import DataError, nearest_name
+from bioeval.scores.attacks import is_bona_fide
 from bioeval.scores.formats.files import decode, existing_file, guarded
-from bioeval.scores.formats.options import say
+from bioeval.scores.formats.format import say
 from bioeval.scores.formats.spellings import (
     SCORE_NAMES,
     SPECIES_NAMES,
@@ -21,8 +22,7 @@ from bioeval.scores.formats.spellings import (
     is_number,
     no_species,
 )
-from bioeval.scores.formats.text_shape import Shape, open_text, shape_of
-from bioeval.scores.species import is_bona_fide
+from bioeval.scores.formats.text_table import Shape, open_text, shape_of
 
 #: Class words of bona fide presentations, zero-effort impostors among them, and of attacks.
 _BONA_FIDE = ("bonafide", "bona fide", "target", "nontarget", "genuine", "impostor", "live", "real")
@@ -81,7 +81,10 @@ def read_presentations(path: str | Path, scores_key: str | None = None) -> Prese
     values = np.array([_number(place, number, cells[score]) for number, cells in lines])
     columns = [[cells[i] for _, cells in lines] for i in range(shape.columns)]
     attack = _species(place, shape, names, columns, score, [number for number, _ in lines])
-    known = [_column(names, columns, x) for x in (_SUBJECT_NAMES, _INSTRUMENT_NAMES)]
+    known = [
+        next((columns[names.index(x)] for x in wanted if x in names), None)
+        for wanted in (_SUBJECT_NAMES, _INSTRUMENT_NAMES)
+    ]
     kind = SCORE_NAMES.get(names[score]) if names else None
     return PresentationList(values, attack, kind or "", *known)
 
@@ -114,12 +117,6 @@ def _number(path: Path, line: int, cell: str) -> float:
             "detection gave no response"
         )
     return float(cell)
-
-
-def _column(
-    names: Sequence[str], columns: Sequence[list[str]], wanted: Sequence[str]
-) -> list[str] | None:
-    return next((columns[names.index(x)] for x in wanted if x in names), None)
 
 
 def _score(

@@ -13,14 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from bioeval.base.errors import DataError, nearest_name, printable, require_choice
-from bioeval.scores.formats import bee, remote, stores, tables
-from bioeval.scores.formats.array_reader import lists_lfw_pairs
-from bioeval.scores.formats.csv import matrix_advice
-from bioeval.scores.formats.files import COMPRESSED, content, existing_file, guarded
-from bioeval.scores.formats.format import Format, Found
-from bioeval.scores.formats.options import ReadOptions
-from bioeval.scores.formats.text_shape import shape_of
-from bioeval.scores.formats.trials import lists_templates
+from bioeval.scores.formats import bee, stores, tables
+from bioeval.scores.formats.files import (
+    COMPRESSED,
+    content,
+    copied,
+    existing_file,
+    guarded,
+    is_address,
+    is_store,
+)
+from bioeval.scores.formats.format import Format, Found, ReadOptions
+from bioeval.scores.formats.label_files import matrix_advice
+from bioeval.scores.formats.text_table import shape_of
+from bioeval.scores.formats.trials import lists_lfw_pairs, lists_templates
 from bioeval.scores.matrix import Scores
 
 #: The files of formats. Where several formats recognise a file, the first one reads it.
@@ -48,11 +54,11 @@ def read(path: Any, options: ReadOptions) -> Scores:
     """Read a file by the format that its content shows, or a table; every error names the file."""
     if not isinstance(path, str | os.PathLike):
         return tables.read_table_object(path, options)
-    if remote.is_address(path):
+    if is_address(path):
         path = os.fspath(path)
-        if remote.is_store(path):
+        if is_store(path):
             return stores.read_remote(path, options)
-        path = remote.copied(path)
+        path = copied(path)
     place = existing_file(path)
     form = _by_word(options.format_) if options.format_ is not None else recognise(place, options)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bioeval.scores.species import is_bona_fide
+from bioeval.scores.attacks import is_bona_fide
 
 #: The spellings of genuine and impostor, in lower case and with ``-`` for ``_``.
 TRUTH = dict.fromkeys(

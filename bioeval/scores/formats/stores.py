@@ -11,7 +11,6 @@ import json
 import logging
 import shutil
 import warnings
-from collections.abc import Callable
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ import numpy as np
 from bioeval.base.errors import DataError
 from bioeval.base.memory import require_memory
 from bioeval.scores.formats.archive import Arrays, Header, require_text
-from bioeval.scores.formats.array_reader import read_arrays
 from bioeval.scores.formats.files import (
     HDF5,
     NETCDF,
@@ -29,22 +27,21 @@ from bioeval.scores.formats.files import (
     content,
     guarded,
     is_zarr,
+    library,
     naming_writes,
     optional,
     part_of,
     replacing,
     text_array,
+    without_secrets,
 )
-from bioeval.scores.formats.format import Format, Found, keeps_everything
+from bioeval.scores.formats.format import ARRAYS, Format, ReadOptions, keeps_everything
 from bioeval.scores.formats.mat import Mat73
+from bioeval.scores.formats.named_arrays import reid_layout
 from bioeval.scores.formats.npy import read_bare
-from bioeval.scores.formats.npz import write_arrays
-from bioeval.scores.formats.options import ARRAYS, ReadOptions
-from bioeval.scores.formats.reid_arrays import reid_layout
-from bioeval.scores.formats.remote import library, without_secrets
+from bioeval.scores.formats.npz import read_arrays, write_arrays
 from bioeval.scores.matrix import Scores
-from bioeval.scores.spooled import FileCheck
-from bioeval.scores.stored import StoredRows
+from bioeval.scores.stored import FileCheck, StoredRows
 
 #: Names of dimensions of probes (0) and of gallery templates (1).
 _SIDES = dict.fromkeys(("probe", "probes", "query", "queries"), 0) | dict.fromkeys(
@@ -241,19 +238,16 @@ class SafetensorsArrays(_Store):
             self._file = numpy.safe_open(str(path), framework="numpy")
             words = self._file.metadata() or {}
             super().__init__(path, words)
-            self._read_text(words.get(_TEXT, "{}"))
-            names = self._file.keys()
-            for name in names:
+            # Text is in the metadata alone.
+            for name, values in dict(json.loads(words.get(_TEXT, "{}"))).items():
+                array = np.array(values, dtype=str)
+                flat = text_array(array.reshape(-1).tolist(), name)
+                self._words[name] = flat.reshape(array.shape)
+                self.headers[name] = Header(array.shape, array.dtype)
+            for name in self._file.keys():  # noqa: SIM118 - which is no mapping
                 part = self._file.get_slice(name)
                 dtype = _SAFETENSORS.get(part.get_dtype())
                 self.headers[name] = Header(tuple(part.get_shape()), np.dtype(dtype or object))
-
-    def _read_text(self, written: str) -> None:
-        """Take arrays of text from the metadata, the only place for text."""
-        for name, values in dict(json.loads(written)).items():
-            array = np.array(values, dtype=str)
-            self._words[name] = text_array(array.reshape(-1).tolist(), name).reshape(array.shape)
-            self.headers[name] = Header(array.shape, array.dtype)
 
     def _read(self, key: str) -> np.ndarray:
         if self.headers[key].dtype.hasobject:
@@ -266,10 +260,6 @@ _SAFETENSORS = {
     **{"F64": "f8", "F32": "f4", "F16": "f2", "BOOL": "?", "U8": "u1", "I8": "i1", "I16": "i2"},
     **{"U16": "u2", "I32": "i4", "U32": "u4", "I64": "i8", "U64": "u8"},
 }
-
-
-def _reader(arrays: Callable[[Path], _Store]) -> Callable[[Path, ReadOptions], Scores]:
-    return lambda path, options: _read_store(arrays(path), options)
 
 
 def _read_store(found: _Store, options: ReadOptions) -> Scores:
@@ -456,12 +446,9 @@ def _write_safetensors(scores: Scores, path: Path) -> None:
         numpy.save_file(out.tensors, part, metadata=out.words)
 
 
-def _is_hdf5(found: Found) -> bool:
-    return found.content == NETCDF or found.content == HDF5 and found.suffix != ".mat"
-
-
-def _hdf5_or_netcdf(path: Path) -> _Store:
-    return NetcdfArrays(path) if content(path) == NETCDF else Hdf5Arrays(path)
+def _read_hdf5(path: Path, options: ReadOptions) -> Scores:
+    arrays = NetcdfArrays if content(path) == NETCDF else Hdf5Arrays
+    return _read_store(arrays(path), options)
 
 
 FORMATS = (
@@ -472,8 +459,10 @@ FORMATS = (
         looks="an HDF5 or netCDF file",
         expected="an HDF5 or netCDF file",
         recognised_by="the first bytes of HDF5 or netCDF 3",
-        recognise=_is_hdf5,
-        read=_reader(_hdf5_or_netcdf),
+        recognise=lambda found: (
+            found.content == NETCDF or found.content == HDF5 and found.suffix != ".mat"
+        ),
+        read=_read_hdf5,
         options=ARRAYS,
         written="everything in one file",
         write=_write_hdf5,
@@ -502,7 +491,7 @@ FORMATS = (
         expected="a safetensors file",
         recognised_by="its suffix",
         recognise=lambda found: found.suffix == ".safetensors",
-        read=_reader(SafetensorsArrays),
+        read=lambda path, options: _read_store(SafetensorsArrays(path), options),
         options=ARRAYS,
         written="everything in one file",
         write=_write_safetensors,

@@ -11,18 +11,10 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.formats.csv import matrix_advice
 from bioeval.scores.formats.files import MOST_TEXT, decoded_lines
-from bioeval.scores.formats.format import Format, Found
-from bioeval.scores.formats.image_lists import read_side
-from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.formats.format import Format, ReadOptions, say
+from bioeval.scores.formats.label_files import matrix_advice, read_side
 from bioeval.scores.top_k import TopKScores
-
-
-def _recognise(found: Found) -> bool:
-    options = found.options
-    labelled = options.probe_labels is not None and options.gallery_labels is not None
-    return found.content == "text" and labelled
 
 
 def _read(path: Path, options: ReadOptions) -> TopKScores:
@@ -110,7 +102,11 @@ FORMAT = Format(
     looks="text",
     expected="a text file of top-K lists",
     recognised_by="`--probe-labels` and `--gallery-labels`",
-    recognise=_recognise,
+    recognise=lambda found: (
+        found.content == "text"
+        and found.options.probe_labels is not None
+        and found.options.gallery_labels is not None
+    ),
     needs=f"top-K lists need {say('probe_labels')} and {say('gallery_labels')}",
     read=_read,
     options=("probe_labels", "gallery_labels", "names_of", "first_index", "meta"),

@@ -1,4 +1,7 @@
-"""Classes of a list of scores from a second file: trials, or impostor scores."""
+"""Lists of pairs in a second file: trials of scores, pairs of templates as of IJB, pairs of LFW.
+
+Scores may also come in two files, of genuine and of impostor attempts.
+"""
 
 from __future__ import annotations
 
@@ -8,36 +11,22 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import DataError, counted
-from bioeval.scores.formats.files import content, existing_file
-from bioeval.scores.formats.options import ReadOptions, say
+from bioeval.scores.columns import PIECE, release
+from bioeval.scores.formats.files import content, decoded_lines, existing_file
+from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.pair_layouts import PairLayout, find_layout, trial_layout
 from bioeval.scores.formats.spellings import IMPOSTORS, TRUTH, is_number
-from bioeval.scores.formats.text_columns import Columns, TextColumn
-from bioeval.scores.formats.text_shape import Shape, shape_of
-from bioeval.scores.formats.text_table import read_columns
-from bioeval.scores.growing_column import PIECE, release
+from bioeval.scores.formats.text_table import Columns, Shape, TextColumn, read_columns, shape_of
+from bioeval.scores.matrix import Scores
+from bioeval.scores.pairs import PairScores
 
 _EXAMPLES = 3
 _SAMPLE = 1000  # lines of scores, to find the trials' columns with their names
 
 
-@dataclass(frozen=True)
-class JoinedTrials:
-    """Trials looked up for scores.
-
-    Attributes
-    ----------
-    rows : int64 array
-        The lines of scores that have a trial, in their order.
-    genuine : bool array
-        Whether the attempt of each of these is genuine.
-    notes : list of str
-        What was left out.
-    """
-
-    rows: np.ndarray
-    genuine: np.ndarray
-    notes: list[str]
+#: The lines of scores that have a trial, in their order; whether the attempt of each of these is
+#: genuine; and notes on what was left out.
+JoinedTrials = tuple[np.ndarray, np.ndarray, list[str]]
 
 
 def truth_of(column: TextColumn, table: Columns, name: str) -> np.ndarray:
@@ -158,7 +147,7 @@ def _match(
     if not listed:
         genuine = place >= 0
         note = f"the {len(lines):,} pairs of {trials.path.name} are genuine, all others impostors"
-        return JoinedTrials(np.arange(len(wanted)), genuine, [note, *notes])
+        return np.arange(len(wanted)), genuine, [note, *notes]
     skip = options.missing_pairs == "skip"
     advice = f"; to leave them out say {say('missing_pairs', 'skip')}"
     lacking = np.zeros(len(known), dtype=bool)
@@ -172,7 +161,7 @@ def _match(
         else:
             _refuse(missing, file, f"has {what}", advice)
     rows = np.flatnonzero(place >= 0)
-    return JoinedTrials(rows, flags[lines][place[rows]], notes)
+    return rows, flags[lines][place[rows]], notes
 
 
 def _numbers(
@@ -262,3 +251,251 @@ def lists_templates(path: Path) -> bool:
         return False
     names = {cell.casefold() for cell in shape_of(path).cells[0]}
     return {"template_id", "subject_id"} <= names
+
+
+_MEDIA_NAMES = {
+    "template": ("template_id", "template"),
+    "media": ("media_id", "media"),
+    "subject": ("subject_id", "subject"),
+}
+
+
+@dataclass(frozen=True)
+class MediaList:
+    """The template, and perhaps the medium and the subject, of each image.
+
+    Attributes
+    ----------
+    path : Path
+    columns : dict of str to object array, shape (images,)
+        ``template`` and, where the list has them, ``media`` and ``subject``, as text.
+    templates : list of str
+        Each template once, in the order in which they are first named.
+    """
+
+    path: Path
+    columns: dict[str, np.ndarray]
+    templates: list[str]
+
+    def subjects(self) -> list[str] | None:
+        """Return the subject of each of the templates; None where the list names none."""
+        if "subject" not in self.columns:
+            return None
+        whose: dict[str, str] = {}
+        pairs = zip(self.columns["template"], self.columns["subject"], strict=True)
+        for name, who in dict.fromkeys(pairs):
+            if whose.setdefault(name, who) != who:
+                raise DataError(
+                    f"{self.path}: the template {name!r} is of {whose[name]!r} and of {who!r}"
+                )
+        return [whose[name] for name in self.templates]
+
+    def subject_of(self) -> dict[str, str]:
+        """Return the subject of each template by its name."""
+        found = self.subjects()
+        if found is None:
+            raise DataError(
+                f"{self.path}: lists templates without their subjects; expected a first line with "
+                "template_id and subject_id"
+            )
+        return dict(zip(self.templates, found, strict=True))
+
+
+def _numbered(row: list[str]) -> bool:
+    return len(row) == 3 and row[1].isdigit() and row[2].isdigit()
+
+
+def read_media(path: Path) -> MediaList:
+    """Read a list of images: with names of columns, or ``image template medium`` on each line."""
+    shape = shape_of(path)
+    places, header = _media_columns(shape)
+    table = read_columns(shape, header, {i: name for name, i in places.items()}, {})
+    columns = {name: table.text[i].objects() for name, i in places.items()}
+    return MediaList(path, columns, [*table.text[places["template"]].values])
+
+
+def _media_columns(shape: Shape) -> tuple[dict[str, int], bool]:
+    """Return the place of each column, and whether the first line names them."""
+    names = [cell.casefold() for cell in shape.cells[0]]
+    found = {
+        word: next((names.index(name) for name in known if name in names), None)
+        for word, known in _MEDIA_NAMES.items()
+    }
+    places = {word: place for word, place in found.items() if place is not None}
+    if "template" in places and len(places) > 1:
+        return places, True
+    if all(map(_numbered, shape.cells)):
+        return {"template": 1, "media": 2}, False
+    raise DataError(
+        f"{shape.path}: its first line is {' '.join(shape.cells[0])[:80]!r}; expected the names "
+        "template_id and subject_id or media_id, or an image, its template and its medium on each "
+        "line, as in '1.jpg 17 3'"
+    )
+
+
+def read_template_pairs(listed: MediaList, options: ReadOptions) -> FoundPairs:
+    """Read the pairs of templates in `trials`: two names on each line, and perhaps 1 or 0."""
+    assert options.trials is not None
+    shape = shape_of(options.trials)
+    layout = trial_layout(shape, options)
+    sides = [i for i in range(shape.columns) if i not in (layout.genuine, layout.score)]
+    if len(sides) != 2:
+        raise DataError(f"{options.trials}: expected two templates on each line, and 1 or 0")
+    words = {i: layout.names[i] for i in (*sides, layout.genuine) if i is not None}
+    table = read_columns(shape, layout.header, words, {})
+    a, b = (_places(table, side, listed) for side in sides)
+    genuine = None
+    if layout.genuine is not None:
+        genuine = truth_of(table.text[layout.genuine], table, layout.names[layout.genuine])
+    elif "subject" not in listed.columns:
+        raise DataError(
+            f"{options.trials}: does not mark genuine pairs, and {listed.path} has no subjects; "
+            f"expected 1 or 0 after the two templates, or {say('labels')} with subject_id"
+        )
+    return FoundPairs(a, b, genuine)
+
+
+def _places(table: Columns, side: int, listed: MediaList) -> np.ndarray:
+    """Return the place of the template of each line."""
+    column = table.text[side]
+    number = {name: i for i, name in enumerate(listed.templates)}
+    found = np.array([number.get(name, -1) for name in column.values])
+    for code in np.flatnonzero(found < 0)[:1]:
+        row = int(np.argmax(column.codes == code))
+        raise DataError(
+            f"{table.at(row)}: the template {column.values[code]!r} is not in {listed.path}, as "
+            f"{int((found < 0).sum()):,} of {len(found):,} are not"
+        )
+    return found[column.codes]
+
+
+@dataclass(frozen=True)
+class NamedPairs:
+    """Pairs of images, each identified by subject and number, and the line of each pair."""
+
+    path: Path
+    images: list[tuple[tuple[str, int], tuple[str, int]]]
+    same: np.ndarray
+    fold: np.ndarray
+    lines: list[int]
+
+
+def read_lfw_pairs(path: str | Path) -> NamedPairs:
+    """Read a list of pairs in LFW's form."""
+    place = existing_file(path, "a list of pairs")
+    found = content(place)
+    if found != "text":
+        raise DataError(f"{place}: is {found}; expected text, a list of pairs in LFW's form")
+    rows = [(i, line.split()) for i, line in enumerate(decoded_lines(place), 1)]
+    rows = [(i, words) for i, words in rows if words]
+    head = rows[0][1] if rows else []
+    if len(head) not in (1, 2) or not all(_is_digits(word) for word in head):
+        raise DataError(
+            f"{place}: the first line is {' '.join(head)!r}; expected the number of folds and of "
+            "genuine pairs in each, as '10 300', or the latter alone"
+        )
+    folds, each = (1, int(head[0])) if len(head) == 1 else (int(head[0]), int(head[1]))
+    pairs = rows[1:]
+    if not folds * each or len(pairs) != 2 * folds * each:
+        raise DataError(
+            f"{place}: has {len(pairs):,} pairs; expected {folds} x 2 x {each} = "
+            f"{2 * folds * each:,}, from its first line"
+        )
+    images = []
+    same = np.arange(len(pairs)) // each % 2 == 0
+    for genuine, (line, words) in zip(same.tolist(), pairs, strict=True):
+        numbers = (words[1:3] if genuine else words[1::2]) if len(words) > 2 else []
+        if len(words) != (3 if genuine else 4) or not all(_is_digits(word) for word in numbers):
+            form = "'name i j', two images of one subject" if genuine else "'name i other j'"
+            raise DataError(f"{place}: line {line} is {' '.join(words)!r}; expected {form}")
+        other = words[0] if genuine else words[2]
+        if (words[0] == other) != genuine or (genuine and numbers[0] == numbers[1]):
+            what = "one image with itself" if genuine else "images of one subject as impostors"
+            raise DataError(f"{place}: line {line} compares {what}: {' '.join(words)!r}")
+        images.append(((words[0], int(numbers[0])), (other, int(numbers[1]))))
+    fold = np.repeat(np.arange(folds), 2 * each)
+    return NamedPairs(place, images, same, fold, [line for line, _ in pairs])
+
+
+def _is_digits(word: str) -> bool:
+    return word.isascii() and word.isdecimal()
+
+
+def lists_lfw_pairs(path: Path) -> bool:
+    """Whether a text is a list of pairs in LFW's form, by its first two lines."""
+    if content(existing_file(path)) != "text":
+        return False
+    head, *rows = shape_of(path).cells
+    numbers = [word for row in rows[:1] for word in (row[1:3] if len(row) == 3 else row[1::2])]
+    counts = len(head) in (1, 2) and all(map(_is_digits, head))
+    return counts and len(numbers) == 2 and all(map(_is_digits, numbers))
+
+
+def scores_in_order(path: Path, values: np.ndarray, kind: str, options: ReadOptions) -> PairScores:
+    """Return scores in the order of a list of pairs in LFW's form."""
+    listed = read_lfw_pairs(options.pairs or path)
+    if values.shape != (len(listed.images),):
+        raise DataError(
+            f"{path}: has {counted(values.size, 'scores')}, and {listed.path.name} lists "
+            f"{counted(len(listed.images), 'pairs')}; expected one score per pair, in their order"
+        )
+    names = [[f"{who} {number}" for who, number in pair] for pair in listed.images]
+    pairs = Scores.from_pairs(
+        values,
+        listed.same,
+        kind=kind,
+        nan=options.nan or "raise",
+        subjects=[[who for who, _ in pair] for pair in listed.images],
+        folds=listed.fold,
+        name=path.name.split(".")[0] or path.stem,
+        templates=names,
+        keep=options.keep or (),
+        unordered=bool(options.unordered),
+    )
+    folds = counted(int(listed.fold[-1]) + 1, "folds")
+    said = f"scores in the order of the {len(names):,} pairs of {listed.path.name}, in {folds}"
+    pairs.reading = (said,)
+    return pairs
+
+
+@dataclass(frozen=True)
+class FoundPairs:
+    """Pairs as indices of templates; without `same`, the labels decide.
+
+    `missing` pairs are left out, since an image of theirs is not among the templates.
+    """
+
+    a: np.ndarray
+    b: np.ndarray
+    same: np.ndarray | None
+    fold: np.ndarray | None = None
+    missing: int = 0
+
+
+def find_pairs(
+    listed: NamedPairs, names: list[str], numbers: list[int], missing: str
+) -> FoundPairs:
+    """Look up the images of pairs among templates, given by their subjects and image numbers.
+
+    With `missing="skip"`, pairs of which an image is not there are left out.
+    """
+    place = {image: i for i, image in enumerate(zip(names, numbers, strict=True))}
+    if len(place) < len(names):
+        i = next(i for i, x in enumerate(zip(names, numbers, strict=True)) if place[x] != i)
+        raise DataError(
+            f"{len(names) - len(place)} templates have the name and the number of another, such "
+            f"as {names[i]!r}, {numbers[i]}; {listed.path.name} cannot distinguish them"
+        )
+    index = np.array([[place.get(a, -1), place.get(b, -1)] for a, b in listed.images])
+    there = np.logical_and(*(index >= 0).T)
+    if not there.all() and (missing == "raise" or not there.any()):
+        first = int(np.argmin(there))
+        image = next(x for x in listed.images[first] if x not in place)
+        advice = f"; to leave such pairs out say {say('missing_pairs', 'skip')}"
+        raise DataError(
+            f"{listed.path}: of {int((~there).sum()):,} of {len(there):,} pairs an image is not "
+            f"among the {len(names):,} templates, the first on line {listed.lines[first]}: "
+            f"{image[0]!r}, {image[1]}{advice if there.any() else ''}"
+        )
+    a, b = index[there].T
+    return FoundPairs(a, b, listed.same[there], listed.fold[there], int((~there).sum()))

@@ -13,16 +13,13 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.scores.formats.arrow_tables import table_writer
-from bioeval.scores.formats.csv import check_cells
 from bioeval.scores.formats.files import optional, replacing, text_to_write
-from bioeval.scores.formats.format import metadata_losses, text_losses
+from bioeval.scores.formats.format import ReadOptions, is_square, metadata_losses, say, text_losses
+from bioeval.scores.formats.label_files import check_cells
 from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by, sessions_of, subject_in
-from bioeval.scores.formats.media_lists import read_media
-from bioeval.scores.formats.npz_layout import is_square
-from bioeval.scores.formats.options import ReadOptions, say
 from bioeval.scores.formats.spellings import COLUMN_NAMES, SCORE_NAMES, folded
-from bioeval.scores.formats.text_shape import MOST_COLUMNS
+from bioeval.scores.formats.text_table import MOST_COLUMNS
+from bioeval.scores.formats.trials import read_media
 from bioeval.scores.listed_templates import subject_pattern
 from bioeval.scores.matrix import Scores
 
@@ -202,6 +199,16 @@ def write_wide_text(scores: Scores, path: Path) -> None:
         for which, block in _blocks(scores):
             cells = zip(rows[which].tolist(), block.astype(float).tolist(), strict=True)
             writer.writerows([label, *values] for label, values in cells)
+
+
+def table_writer(path: Path, suffix: str, schema: Any) -> Any:
+    """Return a writer of Parquet with checksums, or of Arrow by another suffix."""
+    what = "a Parquet or Arrow file"
+    if suffix == ".parquet":
+        parquet = optional("pyarrow.parquet", path, what)
+        return parquet.ParquetWriter(str(path), schema, write_page_checksum=True)
+    ipc = optional("pyarrow", path, what).ipc
+    return (ipc.new_stream if suffix == ".arrows" else ipc.new_file)(str(path), schema)
 
 
 def write_wide_arrow(scores: Scores, path: Path) -> None:

@@ -113,20 +113,29 @@ class Population:
         Scores
             Distances of each template to all, or of each probe to the gallery.
         """
-        if self.layout == "all-against-all":
-            return Scores.from_embeddings(
-                self.embeddings, self.labels, metric=metric, probe_meta=self.meta, name="simulated"
-            )
-        gallery, probe = self.enrolled, ~self.enrolled
+        return self.compared(*self.probes, metric)
+
+    @property
+    def probes(self) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Embeddings, labels and metadata of the probes: all, or those that are not enrolled."""
+        rows = slice(None) if self.layout == "all-against-all" else ~self.enrolled
+        meta = {name: column[rows] for name, column in self.meta.items()}
+        return self.embeddings[rows], self.labels[rows], meta
+
+    def compared(
+        self, embeddings: np.ndarray, labels: np.ndarray, meta: dict[str, np.ndarray], metric: Any
+    ) -> Scores:
+        """Compare embeddings with each other or, in the other layout, with the gallery."""
+        gallery: dict[str, Any] = {}
+        if self.layout != "all-against-all":
+            enrolled = self.enrolled
+            gallery = {
+                "gallery": self.embeddings[enrolled],
+                "gallery_labels": self.labels[enrolled],
+                "gallery_meta": {k: column[enrolled] for k, column in self.meta.items()},
+            }
         return Scores.from_embeddings(
-            self.embeddings[probe],
-            self.labels[probe],
-            self.embeddings[gallery],
-            self.labels[gallery],
-            metric=metric,
-            probe_meta={name: column[probe] for name, column in self.meta.items()},
-            gallery_meta={name: column[gallery] for name, column in self.meta.items()},
-            name="simulated",
+            embeddings, labels, metric=metric, probe_meta=meta, name="simulated", **gallery
         )
 
 

@@ -29,7 +29,7 @@ from bioeval.base.scalars import (
     Scalar,
 )
 from bioeval.results.words import threshold_text
-from bioeval.scores.template_fusion import parse_fusion
+from bioeval.scores.arrays import parse_fusion
 from bioeval.stats.limits import STEMS
 from bioeval.tallies.points import per_cent
 from bioeval.views.tables import layout as numbers

@@ -14,7 +14,7 @@ import pytest
 
 import bioeval as be
 from bioeval.scores.formats import archive
-from bioeval.scores.spooled import SpooledRows
+from bioeval.scores.stored import SpooledRows
 
 
 @pytest.fixture

@@ -42,8 +42,8 @@ def test_netcdf_as_xarray_writes_it(tmp_path, engine):
 def test_a_list_of_one_group_of_rows(tmp_path, monkeypatch):
     """A long Parquet file: its columns are kept in temporary files, and counted in pieces."""
     arrow, parquet = optional_import("pyarrow"), optional_import("pyarrow.parquet")
-    from bioeval.scores import coded_sides, growing_column, pairs
-    from bioeval.scores.formats import arrow_tables
+    from bioeval.scores import columns, pairs
+    from bioeval.scores.formats import tables
 
     rng = np.random.default_rng(3)
     n = 5000
@@ -56,10 +56,10 @@ def test_a_list_of_one_group_of_rows(tmp_path, monkeypatch):
     parquet.write_table(arrow.table(table), tmp_path / "x.parquet", row_group_size=n)
     whole = be.load(tmp_path / "x.parquet")
     expected = be.verification(whole)
-    monkeypatch.setattr(growing_column, "MOST_BYTES", 100)
-    for module in (coded_sides, pairs):
+    monkeypatch.setattr(columns, "MOST_BYTES", 100)
+    for module in (columns, pairs):
         monkeypatch.setattr(module, "PIECE", 700)
-    monkeypatch.setattr(arrow_tables, "_PIECE", 300)
+    monkeypatch.setattr(tables, "_BATCH_ROWS", 300)
     found = be.load(tmp_path / "x.parquet")
     assert isinstance(found.values.base, np.memmap) or isinstance(found.values, np.memmap)
     assert found.values.tolist() == table["similarity"].tolist()

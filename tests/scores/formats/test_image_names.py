@@ -11,8 +11,8 @@ import pytest
 import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli import main
-from bioeval.scores.formats.image_lists import read_names, read_tracks
 from bioeval.scores.formats.image_names import PATTERNS
+from bioeval.scores.formats.label_files import read_names
 
 CASES = [
     ("market1501", "0002_c1s1_000451_03.jpg", 2, 1, {"sequence": 1, "frame": 451, "box": 3}),
@@ -234,14 +234,6 @@ def test_xml_that_is_cut_off(tmp_path):
     (tmp_path / "l.xml").write_bytes(XML.encode("gb2312")[:200])
     with pytest.raises(DataError, match="not well-formed"):
         read_names(tmp_path / "l.xml", "label-xml")
-
-
-def test_tracks(tmp_path):
-    (tmp_path / "t.txt").write_text("000001.jpg 000005.jpg\n000002.jpg\n")
-    assert read_tracks(tmp_path / "t.txt") == {"000001.jpg": 1, "000005.jpg": 1, "000002.jpg": 2}
-    (tmp_path / "t.txt").write_text("000001.jpg\n000002.jpg 000001.jpg\n")
-    with pytest.raises(DataError, match="line 2: '000001.jpg' is in track 1 as well"):
-        read_tracks(tmp_path / "t.txt")
 
 
 def test_the_page_on_files_has_every_pattern():

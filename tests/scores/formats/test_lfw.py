@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli.lazy_group import root
-from bioeval.scores.formats.array_reader import read_lfw_pairs
+from bioeval.scores.formats.trials import read_lfw_pairs
 
 LIST = """2 1
 ann 1 2

@@ -11,7 +11,7 @@ from optional import optional_import
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.scores.formats import text_columns, text_table
+from bioeval.scores.formats import text_table
 
 LINES = [
     ("1", "id1/a", "id1/b", "0.5"),
@@ -194,8 +194,7 @@ def test_lists_of_other_programs_say_nothing(shared):
 
 
 def test_too_many_names_are_said(tmp_path, monkeypatch):
-    for module in (text_columns, text_table):
-        monkeypatch.setattr(module, "MOST_NAMES", 2)
+    monkeypatch.setattr(text_table, "MOST_NAMES", 2)
     monkeypatch.setattr("bioeval.scores.formats.listed_pairs.MOST_NAMES", 2)
     found = read(tmp_path, "txt", [AGAIN, ITSELF, ("0", "q", "r", "1")])
     assert len(found.values) == 6 and found.remarks[0].startswith("names more than 2 templates")

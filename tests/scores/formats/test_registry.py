@@ -14,8 +14,7 @@ import bioeval as be
 from bioeval.cli.convert import command
 from bioeval.scores.formats import losses, registry
 from bioeval.scores.formats.files import replacing
-from bioeval.scores.formats.format import Format, keeps_everything
-from bioeval.scores.formats.options import EVERY_FORMAT, FLAGS, ReadOptions
+from bioeval.scores.formats.format import EVERY_FORMAT, FLAGS, Format, ReadOptions, keeps_everything
 
 PAIRS = be.Scores.from_pairs([0.1, 0.2], [1, 0])
 SQUARE = be.Scores(np.arange(4.0).reshape(2, 2), ["a", "b"])

@@ -15,7 +15,7 @@ from optional import optional_import
 import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli import main
-from bioeval.scores.formats import text_shape, text_table
+from bioeval.scores.formats import text_table
 
 SCORES = [0.5, -1e3, 2.0]
 SAME = [True, False, False]
@@ -207,7 +207,7 @@ def test_an_error_far_down_has_its_line(tmp_path, monkeypatch):
 
 
 def test_a_line_without_an_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(text_shape, "_LONGEST_LINE", 1 << 16)
+    monkeypatch.setattr(text_table, "_LONGEST_LINE", 1 << 16)
     with pytest.raises(DataError, match="has a line of more than"):
         load(tmp_path, "1 0.5\n" * 3 + "9" * (1 << 20))
 
