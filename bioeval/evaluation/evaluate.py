@@ -297,7 +297,7 @@ def _count(
 def _evaluate_folds(
     scores: Scores, card: Protocol, options: EvaluationOptions, progress: Progress | None
 ) -> xr.DataTree:
-    from bioeval.evaluation.cross.card_folds import evaluate_folds
+    from bioeval.evaluation.cross.evaluation import evaluate_folds
 
     unused = options.given("thresholds", "max_rank", "interval", "per_query")
     if unused:

@@ -13,7 +13,9 @@ import bioeval as be
 from bioeval.base import scalars, variables
 from bioeval.base.scalars import Name
 from bioeval.evaluation.compare import COMPARISON
-from bioeval.evaluation.cross.variables import CROSS, REPEATED, STUDY
+from bioeval.evaluation.cross.repeat import REPEATED
+from bioeval.evaluation.cross.results import CROSS
+from bioeval.evaluation.cross.threshold_study import STUDY
 from bioeval.evaluation.error_discard import ERROR_DISCARD
 from bioeval.evaluation.expected_performance import EPC
 from bioeval.evaluation.expected_spoofability import EPSC

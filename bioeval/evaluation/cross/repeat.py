@@ -11,14 +11,16 @@ import numpy as np
 import scipy
 import xarray as xr
 
+from bioeval.base import scalars
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter
-from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF
+from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, Name
+from bioeval.base.variables import OPEN_SET
 from bioeval.evaluation.cross.options import TIES, FoldOptions, parse_ranks, task_in_words
 from bioeval.evaluation.cross.parts import FoldSide, PartAttempts, counted_parts
-from bioeval.evaluation.cross.results import dims_of_point
+from bioeval.evaluation.cross.results import FOLD_COUNTS, dims_of_point
 from bioeval.evaluation.cross.splits import (
     ReducedGalleries,
     SplitSides,
@@ -26,7 +28,6 @@ from bioeval.evaluation.cross.splits import (
     require_square,
     split_samples,
 )
-from bioeval.evaluation.cross.variables import REPEATED
 from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.open_set import detected_at, open_set_dataset
@@ -45,6 +46,29 @@ from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
 from bioeval.tallies.tie_policies import check_max_rank
 from bioeval.tallies.verification_job import VerificationJob
+
+_RATES: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF["repeats"]}
+_RATES |= {"dir": scalars.DIR, "cms": scalars.CMS}
+
+REPEATED = {**_RATES, **FOLD_COUNTS, "di": OPEN_SET["di"]}
+REPEATED["reduced_galleries"] = Name(
+    "probes of the partition with fewer templates of their subject to be compared with than are "
+    "enrolled, because of exclude",
+    "probes",
+)
+
+_POINTS = {scalar.name: scalar for points in POINTS_OF.values() for scalar in points}
+
+REPEATED |= _POINTS
+
+for _rate, _what in {**_RATES, **_POINTS}.items():
+    for _key, _words in {
+        "mean": "mean over partitions",
+        "sd": "standard deviation over partitions",
+        "low": "lower end of the band over partitions",
+        "high": "upper end of the band over partitions",
+    }.items():
+        REPEATED[f"{_rate}_{_key}"] = Name(f"{_what.long_name}; {_words}", "1", _what.iso)
 
 BANDS = ("quantile", "normal")
 
