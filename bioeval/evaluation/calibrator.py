@@ -1,8 +1,8 @@
 """``be.Calibrator``: scores as log-likelihood ratios, by logistic or isotonic regression.
 
-Logistic regression of the class of an attempt on the scores of one or several systems is minimised
-exactly over all attempts, by Newton's method: each step is a sweep over the scores, of which nothing
-is kept but sums.
+Logistic regression of the class of an attempt on the scores of one or several systems is
+minimised exactly over all attempts, by Newton's method: each step is a sweep over the scores, of
+which nothing is kept but sums.
 """
 
 from __future__ import annotations

@@ -472,6 +472,13 @@ def matches_of(candidates: Sequence[Candidate]) -> list[Match]:
     return found
 
 
+def facts_of_first(matches: Sequence[Match]) -> tuple[int, int, int, int]:
+    """Return what the rank of the first match depends on; see :func:`places`."""
+    first = matches[0]
+    equal = sum(m.candidate.distance == first.candidate.distance for m in matches)
+    return first.closer, first.tied, first.before, equal
+
+
 def precisions(matches: Sequence[Match], ties: str, form: str) -> list[float]:
     """Return the precision at each match, by a form of average precision."""
     found = []
@@ -507,9 +514,7 @@ def cmc_counts(
             for m in matches
         }
     if counts == "first-match":
-        equal = sum(m.candidate.distance == first.candidate.distance for m in matches)
-        facts = first.closer, first.tied, first.before, equal
-        return {at: _shares(places(facts, ties))}
+        return {at: _shares(places(facts_of_first(matches), ties))}
     if counts == "identity-dedup":
         of_each: dict[int, Candidate] = {}
         for candidate in ordered(candidates, "stable"):
@@ -593,7 +598,10 @@ def _explained(query: QueryRow, rule: str, which: str) -> TaskExplanation:
         for match, precision in zip(matches, parts, strict=True):
             column = match.candidate.column
             adds[column].append(Count("average_precision", None, precision / len(matches)))
-            reasons[column] = _precision(match, precision, convention, len(matches))
+            what = f"{precision:.3g} ({convention.ap})"
+            if convention.ap == "sum" and precision == precision:
+                what = f"{match.order}/{match.rank(ties)}"
+            reasons[column] = f"match {match.order} of {len(matches)}: precision {what}"
             adds[column] += _cut(match, convention, len(matches))
         if matches:
             last = matches[-1]
@@ -620,14 +628,6 @@ def _explained(query: QueryRow, rule: str, which: str) -> TaskExplanation:
         also=also,
         notes=tuple(notes),
     )
-
-
-def _precision(match: Match, precision: float, convention: Convention, number: int) -> str:
-    """Return in words the contribution of a match to average precision."""
-    if convention.ap == "sum" and precision == precision:
-        rank = match.rank(convention.ties)
-        return f"match {match.order} of {number}: precision {match.order}/{rank}"
-    return f"match {match.order} of {number}: precision {precision:.3g} ({convention.ap})"
 
 
 def _cut(match: Match, convention: Convention, number: int) -> list[Count]:

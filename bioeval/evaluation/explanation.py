@@ -22,7 +22,8 @@ from bioeval.evaluation.explained_lists import (
     RowThreshold,
     adding,
     explain_query,
-    ordered,
+    facts_of_first,
+    matches_of,
     places,
     subjects,
     template_names,
@@ -96,7 +97,9 @@ def explain_verification(
         unit=unit,
         rule=rule + (f" (fusion {job.fusion})" if multi else ""),
         entries=tuple(found),
-        notes=tuple(_notes(found, unit)),
+        notes=()
+        if any(entry.role == GENUINE for entry in found)
+        else (f"No genuine attempt in this row: no {unit} with a usable genuine comparison.",),
     )
 
 
@@ -131,19 +134,11 @@ def _of_row(claims: tuple[np.ndarray, np.ndarray], i: int) -> list[int]:
     return groups[probes == i].tolist()
 
 
-def _notes(entries: list[Entry], unit: str) -> list[str]:
-    """Return notes on what is missing in this row."""
-    if any(entry.role == GENUINE for entry in entries):
-        return []
-    return [f"No genuine attempt in this row: no {unit} with a usable genuine comparison."]
-
-
 @dataclass(frozen=True)
 class BestMate:
-    """The best mate of a probe: closer and tied candidates, and its ranks with their weights."""
+    """The best mate of a probe: tied candidates, and its ranks with their weights."""
 
     candidate: Candidate
-    closer: int
     tied: int
     ranks: tuple[tuple[int, float], ...]
     expected: tuple[tuple[int, float], ...]
@@ -151,19 +146,12 @@ class BestMate:
     @classmethod
     def among(cls, candidates: Sequence[Candidate], ties: str) -> BestMate | None:
         """Return the best mate; None if no mate is usable."""
-        usable = [c for c in candidates if c.distance is not None]
-        mates = ordered([c for c in usable if c.own], "stable")
+        mates = matches_of(candidates)
         if not mates:
             return None
-        best = mates[0]
-        others = [c for c in usable if not c.own]
-        closer = sum(_distance(c) < _distance(best) for c in others)
-        tied = [c for c in others if c.distance == best.distance]
-        before = sum(c.column < best.column for c in tied)
-        mates_tied = sum(c.distance == best.distance for c in mates)
-        facts = closer, len(tied), before, mates_tied
+        facts = facts_of_first(mates)
         found, expected = (tuple(places(facts, rule)) for rule in (ties, "expected"))
-        return cls(best, closer, len(tied), found, expected)
+        return cls(mates[0].candidate, mates[0].tied, found, expected)
 
     def says(self, ties: str) -> str:
         """Return the effect of ties on the rank; empty without ties."""
@@ -184,11 +172,6 @@ _TIES = {
     "stable": ", so the order of the columns decides",
     "expected": "",
 }
-
-
-def _distance(candidate: Candidate) -> float:
-    assert candidate.distance is not None
-    return candidate.distance
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ from bioeval.results.blocks import (
     Warnings,
 )
 from bioeval.results.dataset import about_attrs, build, decisions, max_ranks, rate, shown_ranks
+from bioeval.results.galleries import expected_accepts, expected_ranks
 from bioeval.results.open_set import DIR_LIMIT, IMPOSTORS, role_of
-from bioeval.results.random_galleries import expected_accepts, expected_ranks
 from bioeval.results.support import equal_error_variables
 from bioeval.results.words import excluded, percent, threshold_text
 from bioeval.scores.attacks import leaves_out_attacks

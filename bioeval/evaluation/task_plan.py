@@ -99,8 +99,8 @@ def sampled_identification(
     `job` is that of the exact mean, `options` those of its result.
     """
     from bioeval.results.closed_set import closed_set_dataset
+    from bioeval.results.galleries import sampled_dataset
     from bioeval.results.open_set import open_set_dataset
-    from bioeval.results.random_galleries import sampled_dataset
     from bioeval.tallies.random_galleries.sampled import SampledJob
 
     note = options["note"]

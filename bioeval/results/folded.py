@@ -12,8 +12,8 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.closed_set import ClosedSetCounts, require_mated
 from bioeval.results.dataset import Variables, about_attrs, build, decisions, rate
+from bioeval.results.galleries import bounds_between, open_set_bounds
 from bioeval.results.open_set import OpenSetAttempts, OpenSetCounts, open_set_result, role_of
-from bioeval.results.random_galleries import bounds_between, open_set_bounds
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.folded import (
     ENROLLED,

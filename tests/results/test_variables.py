@@ -20,6 +20,7 @@ from bioeval.evaluation.error_discard import ERROR_DISCARD
 from bioeval.evaluation.expected_performance import EPC
 from bioeval.evaluation.expected_spoofability import EPSC
 from bioeval.evaluation.gallery_size import GALLERY_SIZE
+from bioeval.evaluation.group_rates import GROUPS
 from bioeval.evaluation.identification import RANKS
 from bioeval.evaluation.over_time import AGEING, OVER_TIME
 from bioeval.evaluation.vulnerability import VULNERABILITY
@@ -27,7 +28,6 @@ from bioeval.evaluation.worst_pairs import WORST_PAIRS
 from bioeval.mot.measures import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
 from bioeval.results.dataset import build
 from bioeval.results.gom import GOM
-from bioeval.results.groups import GROUPS
 from bioeval.results.reid import REID
 from bioeval.results.threshold_lookup import AT
 from bioeval.results.top_k import TOP_K

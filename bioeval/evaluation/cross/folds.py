@@ -1,4 +1,4 @@
-"""Folds over a matrix, over listed pairs or part by part; attacks, assured thresholds, estimators."""
+"""Folds over a matrix, over pairs or part by part; attacks, assured thresholds, estimators."""
 
 from __future__ import annotations
 
