@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter
@@ -40,7 +39,12 @@ from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
 from bioeval.tallies.random_galleries.choices import DRAWS, DrawnChoices, EveryChoice, are_few
 from bioeval.tallies.random_galleries.claims import ChoiceCells, ExpectedClaims, NearestCells
 from bioeval.tallies.random_galleries.counts import GalleryJob, GalleryTally
-from bioeval.tallies.random_galleries.options import Drawn, parse_drawn, refuse_interval
+from bioeval.tallies.random_galleries.options import (
+    Drawn,
+    check_sizes,
+    parse_drawn,
+    refuse_interval,
+)
 from bioeval.tallies.random_galleries.thresholds import grid_over
 from bioeval.tallies.sweep import run_blocks
 from bioeval.tallies.threshold_rules import Rule, parse_rule
@@ -302,13 +306,7 @@ def _sizes(sizes: Any, counts: np.ndarray, name: str = "sizes") -> list[int]:
     if sizes is None:
         usual = max(1, int(np.quantile(counts, 0.5, method="lower")))
         return np.unique(np.rint(np.geomspace(1, usual, SIZES)).astype(np.int64)).tolist()
-    array = np.atleast_1d(require_array("sizes", sizes))
-    whole = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
-    if not whole or (array < 1).any() or (array[1:] <= array[:-1]).any():
-        raise DataError(
-            f"{Argument('sizes')} is {sizes!r}; expected increasing whole numbers of templates "
-            "from 1 up"
-        )
+    array = check_sizes(sizes, "templates")
     most = int(counts.max())
     if array[-1] > most:
         raise DataError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -340,7 +340,12 @@ def evaluate_tasks(
             for threshold_of in at:
                 resampled.append(PooledRates(scores.subjects.tolist(), resampling))
                 with threads_for(scores):
-                    _add_tests(resampled[-1], sides, plan, found, options, threshold_of)
+                    for place, fold in found.items():
+                        part = sides.views(plan.split(*place))[1]
+                        defined, own = threshold_of(fold)  # each part is judged at its own
+                        if defined and part is not None:
+                            how = options.templates, options.fusion
+                            resampled[-1].add(attempts_by_subject(part, *how), own)
         made = fold_dataset(
             found, plan.shape, reader.about, options, splitter, confidence, resampled
         )
@@ -459,23 +464,6 @@ def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
         )
     if isinstance(data, Scores):
         require_people(data, options.interval)
-
-
-def _add_tests(
-    pooled: PooledRates,
-    sides: SplitSides | PairSides,
-    plan: SplitPlan,
-    found: Mapping[tuple[int, int], Fold],
-    options: FoldOptions,
-    threshold_of: Callable[[Fold], tuple[bool, float]],
-) -> None:
-    """Add the attempts of all test parts, each at its own threshold if there is one."""
-    for place, fold in found.items():
-        part = sides.views(plan.split(*place))[1]
-        defined, threshold = threshold_of(fold)
-        if defined and part is not None:
-            attempts = attempts_by_subject(part, options.templates, options.fusion)
-            pooled.add(attempts, threshold)
 
 
 def _assure(

@@ -322,7 +322,12 @@ def _verified(
             made.counts[f"{prefix}fa_unenrolled"] = judged.chosen.counts(unenrolled_probes)[0]
             made.counts[f"{prefix}unenrolled_attempts"] = unenrolled_probes.impostor_attempts
     if test.seen is not None:
-        among = attempts_at(test.seen, judged.chosen.threshold, options)
+        if test.seen.listed:
+            among = test.seen.attempts(options)
+        else:
+            assert test.seen.scores is not None  # a part without scores is listed
+            how = options.templates, options.fusion
+            among = counted_at(judged.chosen.threshold, test.seen.scores, *how)
         made.counts |= _seen_counts(judged, among)
     if options.far_targets is not None:
         listed = judged.test if train.listed and test.listed else None
@@ -336,29 +341,19 @@ def _identified(
     trained, tested = train.searched(options), test.searched(options)
     closed = options.task == "closed_set"
     if closed:
-        made, threshold = Fold(np.nan, True, {}, *sizes), np.inf
+        made = Fold(np.inf, True, {}, *sizes)
     else:
         judged = judge_listed(trained.attempts(), tested.attempts(), options.distance_rule)
-        made, threshold = Fold.of_judged(judged, *sizes), judged.chosen.threshold
+        made = Fold.of_judged(judged, *sizes)
         if test.seen is not None:
             made.counts |= _seen_counts(judged, test.seen.searched(options).attempts())
-    made.galleries = trained.gallery, tested.gallery
-    for prefix, part in (("", tested), ("train_", trained)):
-        if closed:
-            made.counts[f"{prefix}genuine_attempts"] = len(part.ranks)
-            made.counts[f"{prefix}skipped"] = part.skipped
-        made.detected[prefix] = part.detected(threshold, options.ranks, made.defined)
+    for prefix, part in (("", tested), ("train_", trained)) if closed else ():
+        made.counts[f"{prefix}genuine_attempts"] = len(part.ranks)
+        made.counts[f"{prefix}skipped"] = part.skipped
+    made = made.with_searches(trained, tested, options.ranks)
     if options.far_targets is not None:
         made.points = tested.points(options)
     return made
-
-
-def attempts_at(part: FoldSide, threshold: float, options: FoldOptions) -> Attempts:
-    """Return the attempts of verification of a part, to count at one threshold."""
-    if part.listed:
-        return part.attempts(options)
-    assert part.scores is not None  # a part without scores is listed
-    return counted_at(threshold, part.scores, options.templates, options.fusion)
 
 
 def _seen_counts(judged: Judged, seen: Attempts) -> dict[str, int]:

@@ -21,11 +21,13 @@ from bioeval.base.scalars import (
 from bioeval.base.variables import CLOSED_SET, VERIFICATION, picked
 from bioeval.evaluation.assured import Assured
 from bioeval.evaluation.cross.options import FoldOptions, task_in_words
+from bioeval.evaluation.cross.parts import Searched
 from bioeval.partition import Experiment
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.support import support_warnings
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.folds import PooledRates, nadeau_bengio
+from bioeval.stats.resampling import ratio
 from bioeval.tallies.by_fold.thresholds import Judged
 from bioeval.tallies.threshold_rules import NO_RULE
 from bioeval.tallies.thresholds import to_user
@@ -176,6 +178,13 @@ class Fold:
             counts |= {f"{prefix}{name}": n for name, n in found.items()}
         chosen = judged.chosen
         return cls(chosen.threshold, chosen.defined, counts, train_subjects, test_subjects)
+
+    def with_searches(self, trained: Searched, tested: Searched, ranks: np.ndarray) -> Fold:
+        """Add the genuine attempts detected at the threshold, and the galleries searched."""
+        self.galleries = trained.gallery, tested.gallery
+        for prefix, part in (("", tested), ("train_", trained)):
+            self.detected[prefix] = part.detected(self.threshold, ranks, self.defined)
+        return self
 
 
 def fold_dataset(
@@ -345,20 +354,15 @@ def _ratios(
                     np.sum([counts[prefix + name] for name in names], axis=0)
                     for names in scalar.quotient
                 )
-                ratios[prefix + scalar.name] = _ratio(above, below)
+                ratios[prefix + scalar.name] = ratio(above, below)
         for scalar in scalars:
             if scalar.of_rates is not None:
                 far, frr = (ratios[prefix + name] for name in ("far", "frr"))
                 ratios[prefix + scalar.name] = scalar.of_rates(far, frr)
         if prefix in detected:
             genuine = counts[f"{prefix}genuine_attempts"][..., None]
-            ratios[prefix + ("cms" if closed else "dir")] = _ratio(detected[prefix], genuine)
+            ratios[prefix + ("cms" if closed else "dir")] = ratio(detected[prefix], genuine)
     return ratios
-
-
-def _ratio(count: np.ndarray, attempts: np.ndarray) -> np.ndarray:
-    with np.errstate(invalid="ignore"):
-        return np.where(attempts > 0, count / np.where(attempts > 0, attempts, 1), np.nan)
 
 
 @dataclass(frozen=True)

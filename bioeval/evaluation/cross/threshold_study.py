@@ -693,7 +693,9 @@ class Searches:
         inside[probes] = True
         mated, unmated = inside[self.mated], inside[self.unmated]
         mate, ranks = self.mate[mated], self.ranks[mated]
-        return Searched(mate, ranks, np.ones(len(mate)), self.other[unmated], len(mate))
+        return Searched(
+            mate, ranks, np.ones(len(mate)), self.other[unmated], len(mate), gallery=self.gallery
+        )
 
     def judge_all(self) -> Judged:
         """Choose a threshold on all searches, and count them at it."""
@@ -705,13 +707,11 @@ class Searches:
         found = {}
         for place in plan.places:
             split = plan.split(*place)
-            train, test = self.part(split.train), self.part(split.test)
-            judged = judge_listed(train.attempts(), test.attempts(), self.options.distance_rule)
+            parts = self.part(split.train), self.part(split.test)
+            train, test = (part.attempts() for part in parts)
+            judged = judge_listed(train, test, self.options.distance_rule)
             made = Fold.of_judged(judged, *split.sizes(self.person))
-            made.galleries = self.gallery, self.gallery
-            at = judged.chosen.threshold, self.options.ranks, made.defined
-            made.detected = {"": test.detected(*at), "train_": train.detected(*at)}
-            found[place] = made
+            found[place] = made.with_searches(*parts, self.options.ranks)
         return found
 
     def by_subject(
