@@ -313,9 +313,7 @@ def evaluate_tasks(
     plan, sides = plan_of_scores(scores, splitter)
     reader = BlockReader(scores)
     tasks = [x if x.task == "verification" else x.with_role(splitter, scores) for x in tasks]
-    if isinstance(sides, PairSides):
-        evaluated = [verify(reader, plan, sides, options, progress).folds for options in tasks]
-    elif plan.by_parts or any(options.claims is not None for options in tasks):
+    if plan.by_parts or any(options.claims is not None for options in tasks):
         evaluated = evaluate_by_parts(plan, sides, tasks, reader.about, progress)
     else:
         evaluated = [

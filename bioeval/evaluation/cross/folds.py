@@ -219,11 +219,11 @@ def _verify_pairs(
     """Evaluate verification over listed pairs."""
     progress = require_callable("progress", progress)
     found: dict[tuple[int, int], Fold] = {}
-    for done, (repeat, fold) in enumerate(plan.places, 1):
-        split = plan.split(repeat, fold)
-        train, test = sides.pairs_in(split.train), sides.pairs_in(split.test)
-        parts = [listed_attempts(sides.scores, pairs) for pairs in (train, test)]
-        found[repeat, fold] = fold_of_pairs(parts, (train, test), sides, split, options)
+    for done, place in enumerate(plan.places, 1):
+        split = plan.split(*place)
+        parts = (sides.pairs_in(samples) for samples in (split.train, split.test))
+        train, test = (listed_attempts(sides.scores, pairs) for pairs in parts)
+        found[place] = fold_of_pairs(train, test, sides, split, options)
         if progress is not None:
             progress(done, len(plan.places))
     if not options.on_all:
@@ -233,17 +233,11 @@ def _verify_pairs(
 
 
 def fold_of_pairs(
-    attempts: list[Any],
-    pairs: tuple[np.ndarray, np.ndarray],
-    sides: PairSides,
-    split: Split,
-    options: FoldOptions,
+    train: Attempts, test: Attempts, sides: PairSides, split: Split, options: FoldOptions
 ) -> Fold:
     """Evaluate verification of listed pairs, from the attempts of the training and test part."""
-    judged = judge_listed(attempts[0], attempts[1], options.distance_rule)
-    made = Fold.of_judged(judged, *map(sides.size_of, pairs))
-    if options.far_targets is not None:
-        made.points = FoldSide(None).points(options, judged.test)
+    both = FoldSide(None, pairs=train), FoldSide(None, pairs=test)
+    made = fold_of(*both, sides.sizes(split), options)
     if sides.by_subject:
         made.counts["crossing_pairs"] = sides.crossing(split.test)
     return made
@@ -261,12 +255,13 @@ Folds = dict[tuple[int, int], Fold]
 
 def evaluate_by_parts(
     plan: SplitPlan,
-    sides: SplitSides,
+    sides: SplitSides | PairSides,
     tasks: Sequence[FoldOptions],
     about: Provenance,
     progress: Progress | None,
 ) -> list[Folds]:
-    """Evaluate several tasks in every split."""
+    """Evaluate several tasks in every split of a matrix."""
+    assert isinstance(sides, SplitSides)  # of pairs there is verification alone, by `verify`
     found: list[Folds] = [{} for _ in tasks]
     sampler = next((options.claims for options in tasks if options.claims is not None), None)
     both = ((place, plan.split(*place).sides) for place in plan.places)
@@ -503,16 +498,16 @@ class TransformedScores:
         fitted = clone(self.estimator).fit(
             self._given([one.view(split.fitted) for one in self.sides], "training")
         )
-        if isinstance(sides, PairSides):
-            parts = [[one.view(part) for one in self.sides] for part in (split.train, split.test)]
-        else:
-            both = [one.views(split) for one in self.sides if isinstance(one, SplitSides)]
-            parts = [[one[k] for one in both] for k in (0, 1)]
-        train, test = (self._transformed(fitted, part) for part in parts)
+        views = [one.views(split) for one in self.sides]
+        train, test = (self._transformed(fitted, [one[k] for one in views]) for k in (0, 1))
         made = test if test is not None else train
         options = options if made is None else replace(options, kind=made.kind)
         if isinstance(sides, PairSides):
-            found = _pairs(train, test, sides, split, options)
+            attempts = [
+                listed_attempts(part, np.arange(part.shape[0])) if are_pairs(part) else NOTHING
+                for part in (train, test)
+            ]
+            found = fold_of_pairs(attempts[0], attempts[1], sides, split, options)
         else:
             judged = FoldSide(test, seen=split.seen)
             found = fold_of(FoldSide(train), judged, sides.sizes(split), options)
@@ -564,20 +559,6 @@ def evaluate_fitted(
     assert about is not None  # a plan has a split
     notes = [f"{text} (in {number} of {len(places)} folds)" for text, number in said.items()]
     return found, replace(about, notes=tuple(dict.fromkeys([*about.notes, *notes])))
-
-
-def _pairs(
-    train: Scores | None, test: Scores | None, sides: PairSides, split: Split, options: FoldOptions
-) -> Fold:
-    """Evaluate verification of listed pairs."""
-    attempts = [
-        listed_attempts(part, np.arange(part.shape[0]))
-        if are_pairs(part)
-        else FoldSide(None).attempts(options)
-        for part in (train, test)
-    ]
-    pairs = sides.pairs_in(split.train), sides.pairs_in(split.test)
-    return fold_of_pairs(attempts, pairs, sides, split, options)
 
 
 def _cost_of_ratios(scores: Scores, options: FoldOptions) -> dict[str, float | np.ndarray]:
