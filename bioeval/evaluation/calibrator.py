@@ -318,10 +318,10 @@ class Calibrator(ScoreTransformer):
         require_scores(X, "the data")
         X = without_attacks(X)
         said: list[str] = []
-        self._map: _Line | _Steps
+        self._map: LogOdds | _Steps
         if self.method == "logistic":
             line = fit_log_odds([X], float(self.prior), "logistic calibration")
-            self._map = _Line(line)
+            self._map = line
             self.slope_, self.offset_ = float(line.weights[0]), line.offset
             self.separable_ = line.separable
             if self.separable_:
@@ -334,7 +334,7 @@ class Calibrator(ScoreTransformer):
         else:
             steps = _Steps(count_for_calibration(X, laplace=self.ends == "laplace"))
             self._map = steps
-            self.knots_, self.ratios_ = steps.knots, steps.of(steps.knots)
+            self.knots_, self.ratios_ = steps.knots, steps.of([steps.knots])
         self.kind_ = X.kind
         self._remark(said)
         return self
@@ -360,20 +360,9 @@ class Calibrator(ScoreTransformer):
         fitted = self._map
         raw = ", raw ends" if self.method == "pav" and self.ends == "raw" else ""
         origin = f"{self.method} calibration of {PLURALS[kind]}{raw}"
-        made = derived([X], lambda values, _: fitted.of(values[0]), "llr", origin)
+        made = derived([X], lambda values, _: fitted.of(values), "llr", origin)
         made.remarks = (*X.remarks, *self.remarks_)
         return made
-
-
-class _Line:
-    """A linear map of scores."""
-
-    def __init__(self, fitted: LogOdds):
-        self.fitted = fitted
-
-    def of(self, scores: np.ndarray) -> np.ndarray:
-        """Return the ratios of scores; NaN stays NaN."""
-        return self.fitted.of([scores])
 
 
 class _Steps:
@@ -395,9 +384,9 @@ class _Steps:
         self._knots, self._block = knots[there], block[there]
         self.knots = self._sign * self._knots[:: int(self._sign)]
 
-    def of(self, scores: np.ndarray) -> np.ndarray:
-        """Return the ratios of scores; NaN stays NaN."""
-        x = self._sign * scores
+    def of(self, scores: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the ratios of the scores of one system; NaN stays NaN."""
+        x = self._sign * scores[0]
         genuine, impostor = (self._between(x, y) for y in (self._genuine, self._impostor))
         with np.errstate(divide="ignore"):
             return np.log(genuine) - np.log(impostor) - self._shift
