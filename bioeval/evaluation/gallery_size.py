@@ -27,9 +27,9 @@ from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.scores.template_fusion import parse_fusion
 from bioeval.tallies.index_sets import IndexSet
-from bioeval.tallies.random_galleries.options import check_sizes, require_room
+from bioeval.tallies.random_galleries.options import require_room
 from bioeval.tallies.random_galleries.sizes import ENROLLED, UNENROLLED, SizeJob, Sizes, SizeTally
-from bioeval.tallies.random_galleries.thresholds import grid_over
+from bioeval.tallies.random_galleries.thresholds import check_sizes, grid_over
 from bioeval.tallies.random_galleries.unseen_subjects import MODEL
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import NO_RULE

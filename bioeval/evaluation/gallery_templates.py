@@ -41,11 +41,10 @@ from bioeval.tallies.random_galleries.claims import ChoiceCells, ExpectedClaims,
 from bioeval.tallies.random_galleries.counts import GalleryJob, GalleryTally
 from bioeval.tallies.random_galleries.options import (
     Drawn,
-    check_sizes,
     parse_drawn,
     refuse_interval,
 )
-from bioeval.tallies.random_galleries.thresholds import grid_over
+from bioeval.tallies.random_galleries.thresholds import check_sizes, grid_over
 from bioeval.tallies.sweep import run_blocks
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user

@@ -1,4 +1,4 @@
-"""Thresholds for attempts that may have the score of any comparison of the matrix."""
+"""Sizes of galleries, and thresholds of attempts with the score of any comparison of a matrix."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.arguments import require_array
+from bioeval.base.errors import Argument, DataError
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.counters import ImpostorBlock, extent_of
@@ -17,6 +19,18 @@ from bioeval.tallies.thresholds import (
     to_internal,
     with_infinities,
 )
+
+
+def check_sizes(sizes: Any, what: str) -> np.ndarray:
+    """Return given sizes of galleries, numbers of `what`, as increasing int64."""
+    array = np.atleast_1d(require_array("sizes", sizes))
+    whole = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
+    if not whole or (array < 1).any() or (array[1:] <= array[:-1]).any():
+        raise DataError(
+            f"{Argument('sizes')} is {sizes!r}; expected increasing whole numbers of {what} from "
+            "1 up"
+        )
+    return array.astype(np.int64)
 
 
 def grid_over(reader: BlockReader, thresholds: Any, count: int = DEFAULT_COUNT) -> np.ndarray:
