@@ -25,7 +25,7 @@ from bioeval.evaluation.data_check import check_data as check_data
 from bioeval.evaluation.error_discard import error_discard as error_discard
 from bioeval.evaluation.evaluate import evaluate as evaluate, summary as summary
 from bioeval.evaluation.expected_performance import epc as epc, epsc as epsc
-from bioeval.evaluation.explanation.calls import explain as explain, step_by_step as step_by_step
+from bioeval.evaluation.explanation import explain as explain, step_by_step as step_by_step
 from bioeval.evaluation.extrapolated_far import extrapolate_far as extrapolate_far
 from bioeval.evaluation.fusion import Fusion as Fusion, fuse as fuse
 from bioeval.evaluation.gallery_parts import BestMates as BestMates, best_mates as best_mates

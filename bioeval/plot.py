@@ -192,7 +192,7 @@ def ranked_lists(
     >>> display.words[0]
     ['AP 1.00', 'RP 1.00 VP 0.67 ReP 0.82', 'RP 1.00 VP 1.00 ReP 1.00']
     """
-    from bioeval.evaluation.ranked_lists import ranked_lists as lists
+    from bioeval.evaluation.plotted_scores import ranked_lists as lists
     from bioeval.views.plots.score_plots import RankedListsDisplay
 
     display = RankedListsDisplay.from_results(lists(scores, thresholds, convention, budget))

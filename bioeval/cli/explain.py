@@ -17,7 +17,7 @@ from bioeval.cli.options import (
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
-    from bioeval.evaluation.explanation.calls import Explanation, Steps
+    from bioeval.evaluation.explanation import Explanation, Steps
 
 
 @click.command("explain", cls=Command)
@@ -73,7 +73,7 @@ def command(
             raise click.UsageError("--report is of one row: give --probe N")
         protocol = card(protocol)
         from bioeval.base.version import __version__
-        from bioeval.evaluation.explanation.calls import explain, step_by_step
+        from bioeval.evaluation.explanation import explain, step_by_step
         from bioeval.views.tables.explanation import ExplanationTable, StepsTable
 
         scores = run.read(mates=False)

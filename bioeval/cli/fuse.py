@@ -172,8 +172,7 @@ def _in_folds(
     systems: dict[str, Scores], fusion: Fusion, protocol: str, given: dict[str, Any]
 ) -> dict[str, xr.Dataset]:
     """Return the verification of each system and of the fused one in the same folds."""
-    from bioeval.evaluation.cross.card_folds import splitter_of
-    from bioeval.evaluation.cross.evaluation import cross_evaluate
+    from bioeval.evaluation.cross.evaluation import cross_evaluate, splitter_of
     from bioeval.protocol import for_layout
     from bioeval.protocol.card import Threshold
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.cli.progress import Stages
-    from bioeval.evaluation.explanation.calls import Explanation
+    from bioeval.evaluation.explanation import Explanation
     from bioeval.scores.matrix import Scores
 
 # Saved results, beside files of scores.
@@ -306,7 +306,7 @@ def _target(tree: xr.DataTree) -> str | None:
 
 def _explained(scores: Scores, probe: str, tree: xr.DataTree, protocol: Any) -> Explanation:
     """Return a row at the operating point that the page opens with."""
-    from bioeval.evaluation.explanation.calls import explain
+    from bioeval.evaluation.explanation import explain
 
     target = _target(tree) if "verification" in tree.children else None
     return explain(scores, probe, threshold=target, protocol=protocol)

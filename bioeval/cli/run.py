@@ -338,7 +338,7 @@ def command(
         given = options["thresholds"] is not None
         tree = checked(tree, scores, resolved, stages, given)
         if any(failures.values()):
-            from bioeval.results.derived import with_failures
+            from bioeval.results.failures import with_failures
 
             tree = with_failures(tree, **failures)
         pairs = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -111,28 +110,14 @@ def wanted_distances(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarr
     return np.concatenate([0.0 - thresholds, _below(RATIOS)])
 
 
+def _beta(priors: np.ndarray, costs: tuple[float, float]) -> np.ndarray:
+    """Return the weight of FAR in Cprimary, beside that of FRR."""
+    return costs[1] * (1 - priors) / (costs[0] * priors)
+
+
 def _below(ratios: np.ndarray) -> np.ndarray:
     """Return the largest distances whose ratios exceed given ones."""
     return np.nextafter(0.0 - ratios, -np.inf)
-
-
-@dataclass(frozen=True)
-class EqualisedRates:
-    """FRR and FAR as means over parts of the attempts that weigh the same.
-
-    The thresholds, in the user's units and increasing, hold the Bayes thresholds of ratios and all
-    genuine scores.
-    """
-
-    thresholds: np.ndarray
-    frr: np.ndarray
-    far: np.ndarray
-
-    def primary(self, beta: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return ``FRR + beta FAR`` at a threshold for each beta, and the least of any one."""
-        place = np.searchsorted(self.thresholds, at)
-        cost = self.frr + np.multiply.outer(beta, self.far)
-        return self.frr[place] + beta * self.far[place], np.minimum(cost.min(axis=1), 1.0)
 
 
 def calibration_dataset(
@@ -140,9 +125,12 @@ def calibration_dataset(
     priors: np.ndarray,
     costs: tuple[float, float],
     options: dict[str, str],
-    equalised: EqualisedRates | None = None,
+    equalised: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> xr.Dataset:
-    """Return the dataset; for scores that are not ratios, the best of any monotone map."""
+    """Return the dataset; for scores that are not ratios, the best of any monotone map.
+
+    `equalised` are the costs of :func:`_equalised`.
+    """
     curve = scipy.special.expit(LOG_ODDS)
     found: Variables = {}
     coordinates = {"prior": priors, "prior_log_odds": LOG_ODDS}
@@ -153,10 +141,10 @@ def calibration_dataset(
         found["cllr"] = float(ece[_EVEN])
         coordinates["llr"] = RATIOS
     found |= _least(counts, priors, costs)
-    beta = costs[1] * (1 - priors) / (costs[0] * priors)
     if equalised is not None:
-        actual, least = equalised.primary(beta, bayes_thresholds(priors, costs))
+        actual, least = equalised
     else:
+        beta = _beta(priors, costs)
         none = np.full(len(beta), np.nan)
         least = (
             none if counts.pooled is None else counts.pooled.least_cost(np.ones(len(beta)), beta)
@@ -365,24 +353,26 @@ def calibration(
     options = {"templates": templates, "fusion": fusion if templates == "multi" else "none"}
     if equalise is None:
         return calibration_dataset(counts, checked, pair, options)
-    rates = _equalised(scores, values, counts, bayes_thresholds(checked, pair), templates, fusion)
+    both = _equalised(scores, values, counts, checked, pair, templates, fusion)
     options["equalised"] = equalise
-    return calibration_dataset(counts, checked, pair, options, rates)
+    return calibration_dataset(counts, checked, pair, options, both)
 
 
 def _equalised(
     scores: Scores,
     values: np.ndarray,
     counts: CalibrationCounts,
-    bayes: np.ndarray,
+    priors: np.ndarray,
+    costs: tuple[float, float],
     templates: str,
     fusion: str,
-) -> EqualisedRates:
-    """Return FRR and FAR as means over the values of a probe column.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``FRR + beta FAR`` at the Bayes threshold of each prior, and the least of any one.
 
-    The cost is least at a genuine score, or where all are rejected: between two genuine scores only
-    false accepts grow.
+    FRR and FAR are means over the values of a probe column. The cost is least at a genuine score,
+    or where all are rejected: between two genuine scores only false accepts grow.
     """
+    bayes, beta = bayes_thresholds(priors, costs), _beta(priors, costs)
     thresholds = np.union1d(bayes, to_user(counts.genuine, scores.kind))
     thresholds = thresholds[~np.isnan(thresholds)]
     frr, far = [], []
@@ -394,8 +384,10 @@ def _equalised(
         if found.impostor_attempts:
             far.append(found.impostor / found.impostor_attempts)
     none = np.full(len(thresholds), np.nan)
-    means = (np.mean(x, axis=0) if x else none for x in (frr, far))
-    return EqualisedRates(thresholds, *means)
+    miss, accept = (np.mean(x, axis=0) if x else none for x in (frr, far))
+    place = np.searchsorted(thresholds, bayes)
+    cost = miss + np.multiply.outer(beta, accept)
+    return miss[place] + beta * accept[place], np.minimum(cost.min(axis=1), 1.0)
 
 
 _COSTS = {"Cllr": "cllr", "minimum Cllr": "min_cllr", "calibration loss": "calibration_loss"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -176,8 +176,10 @@ class _Shared:
 
     def __init__(self, scores: Scores, measure: str):
         self.scores, self.measure = scores, measure
-        tasks = ("verification", "open_set", "closed_set", "evaluate", "reid")
-        self._be = SimpleNamespace(Scores=Scores, **{x: getattr(self, x) for x in tasks})
+        tasks = (verification, open_set, closed_set)
+        calls: dict[str, Any] = {count.__name__: partial(self._once, count) for count in tasks}
+        calls |= {"evaluate": self.evaluate, "reid": self.reid}
+        self._be = SimpleNamespace(Scores=Scores, **calls)
         self._kept: dict[Any, Any] = {}
         self._there: list[Any] = []  # objects by whose identity results are kept
 
@@ -190,26 +192,14 @@ class _Shared:
             return {}
         return {reading.measure: found} if isinstance(found, float) else _measures(found, task)
 
-    def verification(self, scores: Scores, **options: Any) -> xr.Dataset:
-        """Evaluate verification."""
-        return self._once(verification, scores, options)
-
-    def open_set(self, scores: Scores, **options: Any) -> xr.Dataset:
-        """Evaluate open-set identification."""
-        return self._once(open_set, scores, options)
-
-    def closed_set(self, scores: Scores, **options: Any) -> xr.Dataset:
-        """Evaluate closed-set identification."""
-        return self._once(closed_set, scores, options)
-
     def evaluate(self, scores: Scores, card: str, **options: Any) -> xr.DataTree:
         """Evaluate all tasks of a card."""
-        return self._once(evaluate, scores, {"protocol": card, **options})
+        return self._once(evaluate, scores, protocol=card, **options)
 
     def reid(self, scores: Scores, card: str, **options: Any) -> xr.Dataset:
         """Evaluate re-identification; conventions with the same lists share a sweep."""
         if scores is not self.scores:
-            return self._once(reid, scores, {"convention": card, **options})
+            return self._once(reid, scores, convention=card, **options)
         rules = convention_of(card, **options)
         if self.measure and not self.measure.startswith("cmc"):
             rules = replace(rules, cmc="first-match")  # of AP and INP the CMC is no part
@@ -237,7 +227,7 @@ class _Shared:
             self._kept[key] = RetrievalJob(self.scores, plain).run()
         return self._kept[key]
 
-    def _once(self, count: Any, scores: Scores, options: Mapping[str, Any]) -> Any:
+    def _once(self, count: Any, scores: Scores, **options: Any) -> Any:
         """Return a result, counted once for the same scores and options."""
         plain = {
             k: v.tobytes() if isinstance(v, np.ndarray) else repr(v) for k, v in options.items()

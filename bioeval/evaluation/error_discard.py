@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numba
@@ -50,15 +50,8 @@ ERROR_DISCARD: dict[str, Name] = {
 }
 
 
-@dataclass
-class DiscardTally:
-    """Attempts that are left when samples are discarded; int64 arrays, shape (steps,)."""
-
-    about: Provenance
-    false_rejects: np.ndarray
-    genuine_attempts: np.ndarray
-    false_accepts: np.ndarray
-    impostor_attempts: np.ndarray
+#: Counts of the attempts that are left when samples are discarded.
+COUNTS = ("fr", "fa", "genuine_attempts", "impostor_attempts")
 
 
 def count_by_quality(
@@ -68,8 +61,10 @@ def count_by_quality(
     threshold: float,
     fusion: str | None = None,
     progress: Progress | None = None,
-) -> DiscardTally:
+) -> dict[str, np.ndarray]:
     """Count the attempts left after each number of samples is discarded, in one pass.
+
+    Returns int64 arrays, shape (steps,), by the names in `COUNTS`.
 
     Parameters
     ----------
@@ -105,13 +100,11 @@ def count_by_quality(
             np.add.at(genuine, (lower, (~is_accepted(value, threshold)).astype(np.int64)), 1)
     reader.note_failure_codes()
     if fusion is not None:
-        return DiscardTally(reader.about, *fused)
+        return dict(zip(COUNTS, fused, strict=True))
     # Left at step k: those with a code above k.
-    left = [np.cumsum(x[::-1], axis=0)[::-1][1:] for x in (genuine, tables.sum(axis=0))]
-    mates, others = left
-    return DiscardTally(
-        reader.about, mates[:, 1], mates.sum(axis=1), others[:, 0], others.sum(axis=1)
-    )
+    mates, others = (np.cumsum(x[::-1], axis=0)[::-1][1:] for x in (genuine, tables.sum(axis=0)))
+    found = mates[:, 1], others[:, 0], mates.sum(axis=1), others.sum(axis=1)
+    return dict(zip(COUNTS, found, strict=True))
 
 
 def _count_fused(
@@ -135,7 +128,7 @@ def _count_fused(
             made = np.count_nonzero(left.values == left.values)
             accepted = np.count_nonzero(is_accepted(left.values, threshold))
             mates = np.count_nonzero(is_accepted(genuine, threshold))
-            found = len(genuine) - mates, len(genuine), accepted - mates, made - len(genuine)
+            found = len(genuine) - mates, accepted - mates, len(genuine), made - len(genuine)
         counts[:, k] += found
 
 
@@ -150,34 +143,29 @@ DEPARTURES = (
 
 
 def error_discard_dataset(
-    tally: DiscardTally,
+    about: Provenance,
+    counts: Mapping[str, np.ndarray],
     fractions: np.ndarray,
     threshold: float,
     cuts: np.ndarray,
     samples: int,
     templates: str = "single",
 ) -> xr.Dataset:
-    """Return the rates over discarded fractions; the tally begins with a step that discards none.
+    """Return the rates over discarded fractions; `counts` begin with a step that discards none.
 
     `threshold` is a distance, `cuts` the numbers of samples discarded at the fractions.
     """
     over = ("fraction",)
     rates = {
-        "frr": _rate(tally.false_rejects, tally.genuine_attempts),
-        "far": _rate(tally.false_accepts, tally.impostor_attempts),
-    }
-    counts = {
-        "fr": tally.false_rejects,
-        "fa": tally.false_accepts,
-        "genuine_attempts": tally.genuine_attempts,
-        "impostor_attempts": tally.impostor_attempts,
+        "frr": _rate(counts["fr"], counts["genuine_attempts"]),
+        "far": _rate(counts["fa"], counts["impostor_attempts"]),
     }
     area = pauc(np.append(0.0, fractions), rates["frr"])
     variables = {
         **{name: (over, values[1:]) for name, values in {**rates, **counts}.items()},
         "discarded": (over, cuts),
         "samples": samples,
-        "threshold": to_user(threshold, tally.about.kind),
+        "threshold": to_user(threshold, about.kind),
         "pauc": area,
     }
     remarks = []
@@ -194,7 +182,7 @@ def error_discard_dataset(
             f"the fractions end before {LAST}" if fractions[-1] < LAST else "FRR is not defined"
         )  # fmt: skip
         remarks.append(f"pAUC is not defined (NaN): {why}")
-    attrs = about_attrs(tally.about, f"verification, {templates}-template", remarks)
+    attrs = about_attrs(about, f"verification, {templates}-template", remarks)
     attrs |= {"discard_order": DEPARTURES, "pauc_up_to": LAST}
     return build(variables, ERROR_DISCARD, {"fraction": fractions}, attrs)
 
@@ -300,9 +288,9 @@ def error_discard(
     cuts = np.array([math.floor(f * samples) for f in chosen], dtype=np.int64)
     at = chosen_threshold(reader, rule, templates=templates, fusion=fusion, progress=progress)
     fused = fusion if templates == "multi" else None
-    tally = count_by_quality(reader, places, np.append(0, cuts), at, fused, progress)
+    counts = count_by_quality(reader, places, np.append(0, cuts), at, fused, progress)
     proportions = np.array(chosen, dtype=np.float64)
-    ds = error_discard_dataset(tally, proportions, at, cuts, samples, templates)
+    ds = error_discard_dataset(reader.about, counts, proportions, at, cuts, samples, templates)
     given = rule.name == "fixed"
     return ds.assign_attrs(
         quality=quality if isinstance(quality, str) else "given values",

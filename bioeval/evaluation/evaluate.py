@@ -257,7 +257,7 @@ def _evaluate_galleries(
     progress: Progress | None,
 ) -> xr.DataTree:
     """Evaluate each gallery separately, and return its results with the mean rates."""
-    from bioeval.results.derived import mean_over_galleries
+    from bioeval.results.galleries import mean_over_galleries
 
     alone = replace(card, galleries=None)
     trees = {k: _evaluate_system(x, alone, options, progress) for k, x in galleries.items()}
@@ -296,7 +296,7 @@ def _count(
 def _evaluate_folds(
     scores: Scores, card: Protocol, options: EvaluationOptions, progress: Progress | None
 ) -> xr.DataTree:
-    from bioeval.evaluation.cross.card_folds import evaluate_folds
+    from bioeval.evaluation.cross.evaluation import evaluate_folds
 
     unused = options.given("thresholds", "max_rank", "interval", "per_query")
     if unused:

@@ -14,14 +14,14 @@ import numpy as np
 from bioeval.base.arguments import require_number
 from bioeval.base.errors import Argument, DataError, bad_choice, require_choice
 from bioeval.base.kinds import PLURALS, VALUED, larger_is_closer
-from bioeval.evaluation.compare import require_same
-from bioeval.evaluation.log_odds import (
+from bioeval.evaluation.calibrator import (
     SEPARABLE,
     LogOdds,
     ScoreTransformer,
     fit_log_odds,
     require_spread,
 )
+from bioeval.evaluation.compare import require_same
 from bioeval.evaluation.paired_systems import aligned
 from bioeval.scores.attacks import without_attacks
 from bioeval.scores.derived import derived

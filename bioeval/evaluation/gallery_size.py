@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import MOST_DRAWS, require_array, require_integer, require_probability
+from bioeval.base.arguments import MOST_DRAWS, require_integer, require_probability
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.random import RandomState, Stream, seed_sequence
@@ -26,7 +26,7 @@ from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.drawn_galleries import require_room
+from bioeval.tallies.drawn_galleries import check_sizes, require_room
 from bioeval.tallies.gallery_sizes import ENROLLED, MODEL, UNENROLLED, SizeJob, Sizes, SizeTally
 from bioeval.tallies.identification_job import TIES, check_max_rank
 from bioeval.tallies.index_sets import IndexSet
@@ -57,40 +57,25 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True)
-class GallerySizeOptions:
-    """Options of the rates against gallery size, checked; see :func:`bioeval.gallery_size`."""
-
-    max_rank: int | None
-    ties: str
-    impostors: str
-    unenrolled_shares: np.ndarray
-
-    @classmethod
-    def parse(
-        cls, max_rank: int | None, ties: str, impostors: str, unenrolled_shares: Any
-    ) -> GallerySizeOptions:
-        """Return checked options."""
-        require_choice("ties", ties, TIES)
-        require_choice("impostors", impostors, IMPOSTORS)
-        check_max_rank(max_rank)
-        shares = np.atleast_1d(require_probability("unenrolled_shares", unenrolled_shares))
-        if shares.ndim > 1:
-            raise DataError(
-                f"{Argument('unenrolled_shares')} is {unenrolled_shares!r}; expected a list"
-            )
-        return cls(max_rank, ties, impostors, shares)
-
-
 def gallery_size_dataset(
-    tally: SizeTally, sizes: np.ndarray, subjects: int, options: GallerySizeOptions
+    tally: SizeTally,
+    sizes: np.ndarray,
+    subjects: int,
+    shares: np.ndarray,
+    *,
+    max_rank: int | None,
+    ties: str,
+    impostors: str,
 ) -> xr.Dataset:
-    """Return the rates over increasing gallery sizes, of a whole gallery of `subjects`."""
+    """Return the rates over increasing gallery sizes, of a whole gallery of `subjects`.
+
+    `shares` are the proportions of unenrolled probes.
+    """
     about, grid = tally.ranks.about, tally.thresholds
-    role = impostor_role(tally.ranks, options.impostors)
+    role = impostor_role(tally.ranks, impostors)
     longest = max(subjects, int(sizes.max()))
-    count, note = max_ranks(longest, len(sizes) * (len(grid) + 1), options.max_rank, DIR_LIMIT)
-    model = Sizes(tally, options.ties, count, KINDS[role], subjects)
+    count, note = max_ranks(longest, len(sizes) * (len(grid) + 1), max_rank, DIR_LIMIT)
+    model = Sizes(tally, ties, count, KINDS[role], subjects)
     genuine, impostor = model.genuine, model.impostors
 
     found = np.stack([model.identified(int(size)) for size in sizes])
@@ -102,7 +87,6 @@ def gallery_size_dataset(
     frr = 1.0 - dir_[:, :, 0]
     beyond = (sizes > subjects).astype(np.int64)
     far_beyond = np.array([not model.far_is_exact(int(size)) for size in sizes]).astype(np.int64)
-    shares = options.unenrolled_shares
     by_size, each = ("gallery_size",), ("gallery_size", "threshold")
     limits = to_user(grid, about.kind)[order]
     in_error = _weighted(shares[:, None, None], frr, far)
@@ -142,7 +126,7 @@ def gallery_size_dataset(
     attrs |= {
         "rank_unit": "subject",
         "fusion": tally.ranks.fusion,
-        "ties": options.ties,
+        "ties": ties,
         "impostors": role,
         "exact_up_to": subjects,
         "model": MODEL,
@@ -304,7 +288,13 @@ def gallery_size(
     (array([0.999, 0.989, 0.945]), array([0, 0, 0]))
     """
     reader = BlockReader(scores)
-    options = GallerySizeOptions.parse(max_rank, ties, impostors, unenrolled_shares)
+    require_choice("ties", ties, TIES)
+    require_choice("impostors", impostors, IMPOSTORS)
+    shares = np.atleast_1d(require_probability("unenrolled_shares", unenrolled_shares))
+    if shares.ndim > 1:
+        raise DataError(
+            f"{Argument('unenrolled_shares')} is {unenrolled_shares!r}; expected a list"
+        )
     check_max_rank(max_rank, scores.shape[-1])
     parse_fusion(fusion)
     require_subjects(scores, "a gallery of fewer subjects")
@@ -324,7 +314,9 @@ def gallery_size(
     )
     stream = Stream(seed_sequence(random_state), 0)
     (tally,) = run_jobs(reader, [job], progress)
-    found = gallery_size_dataset(tally, chosen, subjects, options)
+    found = gallery_size_dataset(
+        tally, chosen, subjects, shares, max_rank=max_rank, ties=ties, impostors=impostors
+    )
     if not repeats:
         return found
     names = {name: found["cms"].attrs["long_name"] for name in ("cms_by_gallery", "cms_sd")}
@@ -383,14 +375,7 @@ def _sizes(sizes: Sequence[int] | None, subjects: int) -> np.ndarray:
     if sizes is None:
         spread = np.geomspace(min(2, subjects), subjects, SIZES)
         return np.unique(np.rint(spread).astype(np.int64))
-    array = np.atleast_1d(require_array("sizes", sizes))
-    whole = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
-    if not whole or (array < 1).any() or (array[1:] <= array[:-1]).any():
-        raise DataError(
-            f"{Argument('sizes')} is {sizes!r}; expected increasing whole numbers of "
-            "subjects from 1 up"
-        )
-    return array.astype(np.int64)
+    return check_sizes(sizes, "subjects")
 
 
 def blocks(found: Found) -> Iterator[Block]:

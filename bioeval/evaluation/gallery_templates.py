@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter
@@ -28,15 +27,15 @@ from bioeval.results.blocks import (
     Warnings,
 )
 from bioeval.results.dataset import about_attrs, build, decisions, max_ranks, rate, shown_ranks
+from bioeval.results.galleries import expected_accepts, expected_ranks
 from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, role_of
-from bioeval.results.random_galleries import expected_accepts, expected_ranks
 from bioeval.results.support import equal_error_variables
 from bioeval.results.words import excluded, percent, threshold_text
 from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.drawn_galleries import Drawn, parse_drawn, refuse_interval
+from bioeval.tallies.drawn_galleries import Drawn, check_sizes, parse_drawn, refuse_interval
 from bioeval.tallies.identification_job import TIES, check_max_rank
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
 from bioeval.tallies.random_claims import (
@@ -308,13 +307,7 @@ def _sizes(sizes: Any, counts: np.ndarray, name: str = "sizes") -> list[int]:
     if sizes is None:
         usual = max(1, int(np.quantile(counts, 0.5, method="lower")))
         return np.unique(np.rint(np.geomspace(1, usual, SIZES)).astype(np.int64)).tolist()
-    array = np.atleast_1d(require_array("sizes", sizes))
-    whole = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
-    if not whole or (array < 1).any() or (array[1:] <= array[:-1]).any():
-        raise DataError(
-            f"{Argument('sizes')} is {sizes!r}; expected increasing whole numbers of templates "
-            "from 1 up"
-        )
+    array = check_sizes(sizes, "templates")
     most = int(counts.max())
     if array[-1] > most:
         raise DataError(

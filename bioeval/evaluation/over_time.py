@@ -1,4 +1,4 @@
-"""Rates over time, and the ageing of templates."""
+"""Rates over time, of re-identification too, and the ageing of templates."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import CLOSED_SET, COORDINATES, OPEN_SET, VERIFICATION, ends, picked
 from bioeval.evaluation.blocks.engine import distributable
+from bioeval.evaluation.reid import Named, plan_gom
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Intervals, Sentence, Table, Terms, Warnings
 from bioeval.results.dataset import Variables, about_attrs, along, build
 from bioeval.results.identification import impostor_probes, impostor_role
-from bioeval.results.reid import REID
+from bioeval.results.query_means import QueryMean
+from bioeval.results.reid import REID, gom_measures
 from bioeval.results.words import excluded, in_one_precision, number, percent
 from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.blocks import Progress, require_subjects
@@ -100,11 +102,6 @@ OVER_TIME |= ends(OVER_TIME, ("frr", "dir", "cms"))
 AGEING |= ends(AGEING, ("frr", "slope", "slope_within"))
 
 
-def rates(count: np.ndarray, attempts: np.ndarray) -> np.ndarray:
-    """Return ``count / attempts`` of each bin, NaN where there was no attempt."""
-    return np.divide(count, attempts, out=np.full(np.shape(count), np.nan), where=attempts > 0)
-
-
 def by_bin(codes: np.ndarray, bins: int, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the number, or the sum of weights, in each bin; -1 marks what is in no bin."""
     inside = codes >= 0
@@ -136,14 +133,14 @@ def over_time_dataset(
             over,
             time_end=_stored(bins.edges[1:]),
             probes=probes,
-            frr=rates(fr, genuine),
+            frr=ratio(fr, genuine),
             fr=fr,
             genuine_attempts=genuine,
-            far=rates(found.false_accepts, found.impostor_attempts),
+            far=ratio(found.false_accepts, found.impostor_attempts),
             fa=found.false_accepts,
             impostor_attempts=found.impostor_attempts,
-            gallery_templates=rates(by_bin(codes, count, sizes[0]), probes),
-            gallery_subjects=rates(by_bin(codes, count, sizes[1]), probes),
+            gallery_templates=ratio(by_bin(codes, count, sizes[0]), probes),
+            gallery_subjects=ratio(by_bin(codes, count, sizes[1]), probes),
         ),
         "threshold": to_user(np.float64(found.threshold), about.kind),
         "probes_outside": (codes < 0).sum(),
@@ -175,15 +172,12 @@ def _searches(
     fa = by_bin(codes[others], count, accepted)
     both = ("time", "rank")
     return {
-        **{
-            name: (both, rates(x, np.broadcast_to(searches[:, None], x.shape)))
-            for name, x in hits.items()
-        },
+        **{name: (both, ratio(x, searches[:, None])) for name, x in hits.items()},
         **{f"{name}_count": (both, x) for name, x in hits.items()},
         **along(
             ("time",),
             mated_searches=searches,
-            open_set_far=rates(fa, non_mated),
+            open_set_far=ratio(fa, non_mated),
             open_set_fa=fa,
             non_mated_searches=non_mated,
         ),
@@ -217,16 +211,16 @@ def ageing_dataset(
     score = to_user(found.values, about.kind)
     inside = np.where(finite, codes, -1)
     number = by_bin(inside, count)
-    mean = rates(by_bin(inside, count, score), number)
+    mean = ratio(by_bin(inside, count, score), number)
     away = np.where(finite, score - mean[inside], 0.0) if count else score
-    spread = np.sqrt(rates(by_bin(inside, count, away**2), number))
+    spread = np.sqrt(ratio(by_bin(inside, count, away**2), number))
     variables: Variables = {
         **along(
             over,
             age_end=bins.edges[1:].astype(np.float64),
             genuine_attempts=genuine,
             fr=fr,
-            frr=rates(fr, genuine),
+            frr=ratio(fr, genuine),
             genuine_mean=mean,
             genuine_sd=spread,
         ),
@@ -377,8 +371,6 @@ def over_time(
     of_queries: Variables = {}
     said, warnings = threshold_attrs(rule)
     if reid is not None:
-        from bioeval.evaluation.reid_over_time import reid_over_time
-
         which = found.threshold, time.codes, len(time)
         of_queries, rules = reid_over_time(view, reid, budget, *which, progress)
         said |= rules
@@ -486,7 +478,9 @@ def ageing(
     if not known.any():
         raise ProtocolError("no genuine pair has a template of known age; ages are not defined")
     total, age = len(age), age[known]
-    found = _kept(found, known)
+    found = replace(
+        found, **{name: getattr(found, name)[known] for name in ("values", "row", "column")}
+    )
     person = np.unique(view.codes.probe[found.row], return_inverse=True)[1].reshape(-1)
     weights = weight_columns(int(person.max()) + 1, limits)
     time = TimeBins.of(age, bins)
@@ -521,12 +515,6 @@ def _interval(method: str | None, *options: Any) -> IntervalOptions | None:
     if method is not None:
         require_choice("interval", method, BOOTSTRAPS)
     return IntervalOptions.parse(method, *options)
-
-
-def _kept(found: AttemptsOverTime, known: np.ndarray) -> AttemptsOverTime:
-    return replace(
-        found, **{name: getattr(found, name)[known] for name in ("values", "row", "column")}
-    )
 
 
 def _described(ds: xr.Dataset, attrs: dict[str, str], warnings: list[str]) -> xr.Dataset:
@@ -677,3 +665,47 @@ def _rates(ds: xr.Dataset, name: str, head: str) -> dict[str, list[str]]:
             for low, high in zip(*ends, strict=True)
         ]
     return found
+
+
+def reid_over_time(
+    scores: Scores,
+    convention: Named,
+    budget: int | None,
+    threshold: float,
+    codes: np.ndarray,
+    bins: int,
+    progress: Progress | None = None,
+) -> tuple[Variables, dict[str, Any]]:
+    """Return the measures of re-identification of each bin, and their attributes.
+
+    As :func:`bioeval.gom` gives them of the queries of a bin, at one distance that is not
+    normalised; `codes` are the bins of the queries, -1 for none.
+    """
+    job, options = plan_gom(scores, convention, [threshold], False, {"budget": budget})
+    measures = gom_measures(job.run(progress), options).means
+    names = "mean_ap", "mrep", "mfr"
+    variables = along(
+        ("time",),
+        **{name: _means(measures[name], codes, bins) for name in names},
+        reid_queries=by_bin(codes[measures["mrep"].counted], bins),
+        open_queries=by_bin(codes[measures["mfr"].counted], bins),
+    )
+    rules = job.convention
+    return variables, {
+        "reid_convention": rules.name,
+        "reid_removes": rules.removed,
+        "reid_junk": rules.junk_in_words,
+        "reid_ties": options.ties,
+        "reid_variant": options.variant,
+        "budget": options.budget,
+    }
+
+
+def _means(mean: QueryMean, codes: np.ndarray, bins: int) -> np.ndarray:
+    """Return the mean over the queries of each bin, NaN where there are none."""
+    of = codes[mean.query]
+    order = np.argsort(of, kind="stable")
+    starts = np.searchsorted(of[order], np.arange(bins + 1))
+    values = mean.values.reshape(len(of))[order]
+    sums = [values[low:high].sum() for low, high in zip(starts, starts[1:], strict=False)]
+    return ratio(np.array(sums), by_bin(codes[mean.counted], bins))

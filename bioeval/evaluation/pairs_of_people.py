@@ -326,3 +326,48 @@ def _impostors_up_to(attempts: SubjectAttempts, limit: float) -> np.ndarray:
 
     found: np.ndarray = counts_of("near impostors", attempts.reader, near).array()
     return found
+
+
+class SearchShares(AttainableThresholds):
+    """Proportions of searches that raise a false alarm, of each person who is not enrolled.
+
+    The gallery is fixed, so that these people are independent. The attributes are those of
+    :class:`PairShares`, with people in the place of pairs of people.
+    """
+
+    over = "people who are not enrolled"
+    event = "of searches by people who are not enrolled raise a false alarm"
+    fixed_gallery, exact, reason = True, False, ""
+    beyond = float(np.finfo(np.float64).max)
+
+    def __init__(self, other: np.ndarray, person: np.ndarray, genuine: np.ndarray):
+        """Take of each search by a person not enrolled the nearest distance, and the person.
+
+        `genuine` are the distances of mates, infinite where they are not at rank 1.
+        """
+        self.thresholds, layer = np.unique(other, return_inverse=True)
+        _, person = np.unique(person, return_inverse=True)
+        self._layer, self._person = layer.reshape(-1), person.reshape(-1)
+        self._own = np.bincount(self._person)
+        n, k = len(self._own), len(self.thresholds)
+        self.pairs = self.independent = n
+        self.sides, self.impostors = [np.arange(n)], len(other)
+        if n < 3:
+            self.reason = f"there are only {n} people who are not enrolled; at least 3 are needed"
+        share = 1 / self._own[self._person]
+        self.mean = np.cumsum(np.bincount(self._layer, share, k)) / max(n, 1)
+        self.accepted = np.cumsum(np.bincount(self._layer, minlength=k)) / max(self.impostors, 1)
+        self.genuine = np.sort(genuine)
+
+    def means(
+        self, layers: np.ndarray, replicates: int, seed: np.random.SeedSequence
+    ) -> PeopleMeans:
+        """Return the means at increasing layers, without each person, and in replicates."""
+        n, k = self.pairs, len(layers)
+        step = np.searchsorted(layers, self._layer)
+        kept = step < k
+        alarms = np.bincount(step[kept] * n + self._person[kept], minlength=k * n).reshape(k, n)
+        own = alarms.cumsum(axis=0) / self._own
+        weights = subject_weights(n, replicates, seed).astype(np.float64)
+        without = (own.sum(axis=1, keepdims=True) - own) / (n - 1)
+        return PeopleMeans(own.mean(axis=1), without, own @ weights / n, n, n, (n,))

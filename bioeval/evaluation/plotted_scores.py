@@ -1,20 +1,26 @@
-"""Counts and pictures of scores, in the form that plots of scores take."""
+"""Scores in the form that plots take: counts, pictures, and ranked lists of a few queries."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError
+from bioeval.base.errors import DataError, counted
+from bioeval.base.scalars import Name
+from bioeval.base.variables import picked
 from bioeval.evaluation.protocol_tally import Tally
+from bioeval.evaluation.reid import apply_convention, gom
+from bioeval.results.dataset import build
 from bioeval.results.histogram import FAR_OFF, ScoreHistograms, is_coarse, score_histograms
-from bioeval.scores.blocks import BlockReader, as_row
+from bioeval.results.reid import GOM
+from bioeval.scores.attacks import without_attacks
+from bioeval.scores.blocks import BlockReader, as_distances, as_row, require_subjects
 from bioeval.scores.failure_codes import SAMPLE_ROWS, SAMPLE_VALUES
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.matrix_image import matrix_image
 from bioeval.scores.top_k import TopKScores
 from bioeval.tallies.cells import CellGrid
@@ -22,6 +28,7 @@ from bioeval.tallies.counters import ThresholdCounter
 from bioeval.tallies.counts import CellCounts, VerificationTally
 from bioeval.tallies.data_scan import attempted
 from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.thresholds import to_user
 from bioeval.tallies.verification_job import VerificationJob
 
 NODE = "verification/single"
@@ -100,3 +107,54 @@ def _plotted(scores: Mapping[str, Scores]) -> Iterator[tuple[str, str, Any]]:
             yield "score_distributions", name, _histograms(one)
         if not are_pairs(one):
             yield "matrix", name, matrix_image(one, PIXELS)
+
+
+#: The most queries and places that are drawn.
+QUERIES, PLACES = 30, 40
+
+RANKED = {
+    "match": Name("whether the entry at the rank is a match (1) or not (0); -1 beyond the list"),
+    "entry_score": Name("score of the entry at the rank; NaN beyond the list", "score"),
+    "average_precision": Name("average precision of the whole list; NaN without a match"),
+    **picked(GOM, "rp", "vp", "rep", "fr"),
+}
+
+
+def ranked_lists(
+    scores: Scores, thresholds: Sequence[float], convention: Any, budget: int | None
+) -> xr.Dataset:
+    """Return the list of each query, nearest first, and its measures at the thresholds."""
+    require_scores(scores)
+    require_subjects(scores, "a ranked list")
+    scores.require_matrix()
+    scores = without_attacks(scores)
+    m, n = scores.shape
+    if m > QUERIES:
+        raise DataError(
+            f"ranked lists of {counted(m, 'queries')}; expected at most {QUERIES}: "
+            "scores.select(probes=[0, 1, 2])"
+        )
+    given = {"convention": convention, "normalize": False, "per_query": True, "budget": budget}
+    found = gom(scores, thresholds=thresholds, **given)
+    whole = gom(scores, thresholds=[np.inf], **given)
+    seen = apply_convention(scores, convention)
+    values = as_distances(seen.read_rows(0, m), scores.kind).astype(np.float64)
+    kept = seen.read_mask(0, m) > 0
+    order = np.argsort(np.where(kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]
+    listed = np.take_along_axis(kept, order, axis=1)
+    own = scores.codes.probe[:, None] == scores.codes.gallery[order]
+    score = to_user(np.take_along_axis(values, order, axis=1), scores.kind)
+    both = ("probe", "rank")
+    variables = {
+        "match": (both, np.where(listed, own.astype(np.int64), -1)),
+        "entry_score": (both, np.where(listed, score, np.nan)),
+        "average_precision": (("probe",), whole["rp"].values[:, 0]),
+        **{x: (("probe", "threshold"), found[x].values) for x in ("rp", "vp", "rep", "fr")},
+    }
+    coordinates = {
+        "probe": np.arange(m),
+        "rank": np.arange(1, min(n, PLACES) + 1),
+        "threshold": found["threshold"].values,
+    }
+    attrs = {k: found.attrs[k] for k in ("system", "kind", "convention", "budget", "warnings")}
+    return build(variables, RANKED, coordinates, {"task": "ranked lists", **attrs})

@@ -24,7 +24,7 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
-from bioeval.protocol.reid import Convention, convention_of
+from bioeval.protocol.reid import CAMERA_COLUMNS, Convention, convention_of
 from bioeval.protocol.tasks import Gom
 from bioeval.results.blocks import (
     Block,
@@ -53,6 +53,7 @@ from bioeval.results.top_k import TOP_K, reid_of_lists
 from bioeval.results.words import excluded_by_system
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.labels import NOT_ENROLLED, Codes
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
@@ -434,7 +435,7 @@ def plan_gom(
     check_max_rank(options.max_rank, scores.shape[1])
     appended = None
     if open_queries is not None:
-        from bioeval.evaluation.open_queries import as_open_queries
+        from bioeval.evaluation.reid import as_open_queries
 
         appended = as_open_queries(open_queries, scores, rules)
     job = GomJob(scores, rules, grid, normalize=scale, variant=options.variant, appended=appended)
@@ -604,3 +605,81 @@ def _options(attrs: Mapping[Any, Any]) -> str:
         f"{attrs['ties']} ties",
     ]
     return ", ".join(filter(None, said))
+
+
+def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Scores:
+    """Return queries of another data set as queries whose identity is not in the gallery.
+
+    They must be scores of the same kind against the gallery of `scores`, which lends them its
+    metadata. Their labels no longer count; their cameras do where a convention removes a whole
+    camera from a list.
+    """
+    argument = Argument("open_queries")
+    require_scores(queries, str(argument))
+    scores.require_matrix()
+    queries.require_matrix()
+    for what in ("kind", "nan"):
+        mine, theirs = getattr(scores, what), getattr(queries, what)
+        if mine != theirs:
+            raise DataError(
+                f"{argument} has {what} = {theirs!r}, and the scores have {mine!r}; expected the "
+                "same of both"
+            )
+    _require_same_gallery(queries, scores, argument)
+    if np.isin(queries.probe_ids, queries.gallery_ids).any():
+        raise DataError(
+            f"{argument} is an all-against-all matrix: its queries are in the gallery; "
+            "expected queries of another data set, against the same gallery"
+        )
+    view = queries.select()
+    view.gallery_meta, view.distractor_ids = scores.gallery_meta, scores.distractor_ids
+    if "same-camera" not in (rules.removed, rules.ap_removed) and rules.needs_cameras:
+        sides = view.probe_meta, view.gallery_meta
+        view.probe_meta, view.gallery_meta = (
+            {name: x for name, x in meta.items() if name.casefold() not in CAMERA_COLUMNS}
+            | {"camera": np.zeros(size, dtype=np.int64)}
+            for meta, size in zip(sides, view.shape, strict=True)
+        )
+    view.exclude = view._as_columns([x for x in scores.exclude if x == NOT_ENROLLED])
+    ids = (*rules.junk_ids, *rules.distractor_ids, *scores.distractor_ids)
+    view.codes = _codes_of_strangers(scores.gallery_labels, view.shape[0], ids)
+    return view
+
+
+def _require_same_gallery(queries: Scores, scores: Scores, argument: Argument) -> None:
+    """Raise :class:`DataError` unless the columns of both are the same templates."""
+    sizes = queries.shape[1], scores.shape[1]
+    if sizes[0] != sizes[1]:
+        raise DataError(
+            f"{argument} has a gallery of {counted(sizes[0], 'templates')}, and the scores have "
+            f"one of {sizes[1]:,}; expected the same gallery, in the same order"
+        )
+    columns = {"label": (queries.gallery_labels, scores.gallery_labels)}
+    for name, column in scores.gallery_meta.items():
+        if name in queries.gallery_meta:
+            columns[name] = queries.gallery_meta[name], column
+    for name, (theirs, mine) in columns.items():
+        pairs = zip(theirs.tolist(), mine.tolist(), strict=True)
+        other = [i for i, (x, y) in enumerate(pairs) if x != y and (x == x or y == y)]
+        if other:
+            at = other[0]
+            raise DataError(
+                f"{argument} has another gallery: the {name} of template {at} is "
+                f"{theirs.tolist()[at]!r}, and {mine.tolist()[at]!r} in the scores "
+                f"({counted(len(other), 'templates')} differ); expected the same templates in "
+                "the same order"
+            )
+
+
+def _codes_of_strangers(gallery: np.ndarray, queries: int, ids: Sequence[int]) -> Codes:
+    """Return codes in which no query has an identity of the gallery, or one of `ids`."""
+    codes = Codes(gallery, gallery)
+    stranger: object = "open query"
+    if codes.values.dtype.kind in "iufb":
+        taken = {*codes.values.tolist(), *ids}
+        stranger = next(x for x in range(len(taken) + 1) if x not in taken)
+    else:
+        while stranger in codes.lookup:
+            stranger = f"{stranger}'"
+    code = np.full(queries, len(codes.values))
+    return Codes.known(np.append(codes.values, np.array([stranger])), code, codes.gallery)

@@ -73,9 +73,9 @@ class TaskCounts:
             case "identification", _:
                 from bioeval.results.identification import closed_set_dataset as make
             case "galleries", "open_set":
-                from bioeval.results.random_galleries import open_set_expected as make
+                from bioeval.results.galleries import open_set_expected as make
             case "galleries", _:
-                from bioeval.results.random_galleries import closed_set_expected as make
+                from bioeval.results.galleries import closed_set_expected as make
             case "folded verification", _:
                 from bioeval.results.folded import folded_verification as make
             case "folded identification", "open_set":

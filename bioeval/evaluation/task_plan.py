@@ -95,8 +95,8 @@ def sampled_identification(
 
     `job` is that of the exact mean, `options` those of its result.
     """
+    from bioeval.results.galleries import sampled_dataset
     from bioeval.results.identification import closed_set_dataset, open_set_dataset
-    from bioeval.results.random_galleries import sampled_dataset
     from bioeval.tallies.random_galleries import SampledJob
 
     note = options["note"]

@@ -10,7 +10,7 @@ import xarray as xr
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.scalars import Name
-from bioeval.evaluation.label_errors import suspect_templates
+from bioeval.evaluation.label_checks import suspect_templates
 from bioeval.evaluation.plan import compared_scores, resolve_card
 from bioeval.evaluation.reid import apply_convention
 from bioeval.protocol.card import Protocol

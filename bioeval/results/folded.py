@@ -13,6 +13,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.cut_lists import Bounded, bounded_variables, with_bounds
 from bioeval.results.dataset import Variables, about_attrs, build, decisions, rate
+from bioeval.results.galleries import bounds_between, open_set_bounds
 from bioeval.results.identification import (
     ClosedSetCounts,
     OpenSetAttempts,
@@ -22,7 +23,6 @@ from bioeval.results.identification import (
     role_of,
 )
 from bioeval.results.query_means import QueryMean
-from bioeval.results.random_galleries import bounds_between, open_set_bounds
 from bioeval.results.reid import (
     GOM,
     REID,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.base.random import RandomState
 from bioeval.scores.blocks import require_subjects
@@ -59,6 +60,18 @@ def parse_drawn(gallery: Any, sampling: Any, random_state: RandomState = None) -
             'nothing to draw; give gallery="single" or a number of templates'
         )
     return Drawn(size, repeats, random_state)
+
+
+def check_sizes(sizes: Any, what: str) -> np.ndarray:
+    """Return given sizes of galleries, numbers of `what`, as increasing int64."""
+    array = np.atleast_1d(require_array("sizes", sizes))
+    whole = array.dtype.kind in "iu" and array.ndim == 1 and len(array) > 0
+    if not whole or (array < 1).any() or (array[1:] <= array[:-1]).any():
+        raise DataError(
+            f"{Argument('sizes')} is {sizes!r}; expected increasing whole numbers of {what} from "
+            "1 up"
+        )
+    return array.astype(np.int64)
 
 
 def require_room(repeats: int, each: int) -> None:

@@ -20,7 +20,7 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
 from bioeval.cli import main
-from bioeval.evaluation import log_odds
+from bioeval.evaluation import calibrator
 from bioeval.evaluation.calibration import LOG_ODDS
 from bioeval.scores import blocks
 
@@ -173,9 +173,9 @@ def test_a_fit_that_begins_in_a_sample_ends_at_the_same_place(people, monkeypatc
     expected = be.Calibrator().fit(people)
     monkeypatch.setattr(blocks, "BLOCK_VALUES", 1)  # a row a block, of which one in four
     sampled = []
-    at = log_odds._Loss.at
+    at = calibrator._Loss.at
     monkeypatch.setattr(
-        log_odds._Loss, "at", lambda self, w: sampled.append(self.every) or at(self, w)
+        calibrator._Loss, "at", lambda self, w: sampled.append(self.every) or at(self, w)
     )
     found = be.Calibrator().fit(people)
     assert sampled[0] == 4 and sampled[-1] == 1

@@ -17,7 +17,7 @@ from twins import floats, one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.evaluation import groups as module
-from bioeval.results.groups import inequity
+from bioeval.evaluation.group_rates import inequity
 from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
 

@@ -14,7 +14,7 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval.__main__ import main
-from bioeval.evaluation import label_errors
+from bioeval.evaluation import label_checks
 from bioeval.scores import blocks
 
 
@@ -78,7 +78,7 @@ def test_against_the_definition(layout, kind, seed, form):
         if seed % 2:  # several blocks, and no column kept
             patch.setattr(blocks, "SMALL_CELLS", 0)
             patch.setattr(blocks, "BLOCK_VALUES", 3 * scores.shape[1])
-            patch.setattr(label_errors, "_KEPT_VALUES", 1)
+            patch.setattr(label_checks, "_KEPT_VALUES", 1)
         ds = be.worst_pairs(scores, 2)
         finding = be.check_data(scores)["label-errors"]
     named = zip(ds.suspect_templates.values.tolist(), ds.nearest_labels.values, strict=True)
@@ -163,7 +163,7 @@ def test_a_limit_is_said(monkeypatch):
     labels = np.repeat(np.arange(50), 5)
     values = people(rng, labels, 0.2)
     given, _ = planted(rng, labels, 6)
-    monkeypatch.setattr(label_errors, "MOST_NAMED", 4)
+    monkeypatch.setattr(label_checks, "MOST_NAMED", 4)
     found = be.check_data(be.Scores(values, given))["label-errors"]
     assert found.count == 4 and found.message.startswith("at least 4 templates")
 

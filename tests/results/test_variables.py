@@ -13,17 +13,19 @@ import bioeval as be
 from bioeval.base import scalars, variables
 from bioeval.base.scalars import Name
 from bioeval.evaluation.compare import COMPARISON
-from bioeval.evaluation.cross.variables import CROSS, REPEATED, STUDY
+from bioeval.evaluation.cross.repeat import REPEATED
+from bioeval.evaluation.cross.results import CROSS
+from bioeval.evaluation.cross.threshold_study import STUDY
 from bioeval.evaluation.error_discard import ERROR_DISCARD
 from bioeval.evaluation.expected_performance import EPC, EPSC
 from bioeval.evaluation.gallery_size import GALLERY_SIZE
+from bioeval.evaluation.group_rates import GROUPS
 from bioeval.evaluation.identification import RANKS
 from bioeval.evaluation.over_time import AGEING, OVER_TIME
 from bioeval.evaluation.vulnerability import VULNERABILITY
 from bioeval.evaluation.worst_pairs import WORST_PAIRS
 from bioeval.mot.measures import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
 from bioeval.results.dataset import build
-from bioeval.results.groups import GROUPS
 from bioeval.results.reid import GOM, REID
 from bioeval.results.threshold_lookup import AT
 from bioeval.results.top_k import TOP_K

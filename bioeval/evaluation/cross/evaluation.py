@@ -1,37 +1,48 @@
-"""Cross-evaluation: thresholds are chosen on the training part of a fold, judged on the test."""
+"""Cross-evaluation: thresholds are chosen on the training part of a fold, judged on the test.
+
+:func:`cross_evaluate`, and the evaluation of protocol cards with folds.
+"""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from bioeval import partition
 from bioeval.base.engine import Client, computed_by, refuse_engine
-from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, counted
+from bioeval.base.errors import (
+    Argument,
+    BioevalWarning,
+    DataError,
+    ProtocolError,
+    bad_choice,
+    counted,
+)
 from bioeval.base.random import RandomState
 from bioeval.evaluation.assured import require_named_people
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.cross.assured_folds import Assurance, assured_folds
-from bioeval.evaluation.cross.fitted_systems import (
+from bioeval.evaluation.calibrator import transforms_scores
+from bioeval.evaluation.cross.folds import (
     TrainedSystem,
     TransformedScores,
-    evaluate_fitted,
-)
-from bioeval.evaluation.cross.folds import (
     add_attacks,
+    assured_folds,
     attacked_scores,
     attempts_by_subject,
     evaluate_by_parts,
+    evaluate_fitted,
     require_attacks,
     verify,
 )
-from bioeval.evaluation.cross.options import FoldOptions, parse_ranks
-from bioeval.evaluation.cross.results import Fold, fold_dataset, span
+from bioeval.evaluation.cross.options import Assurance, FoldOptions, parse_ranks
+from bioeval.evaluation.cross.results import CROSS, Fold, fold_dataset, span
 from bioeval.evaluation.cross.splits import (
     PairSides,
     ReducedGalleries,
@@ -39,11 +50,10 @@ from bioeval.evaluation.cross.splits import (
     SplitSides,
     plan_of_scores,
 )
-from bioeval.evaluation.cross.variables import CROSS
-from bioeval.evaluation.log_odds import transforms_scores
-from bioeval.partition import Experiment
+from bioeval.partition import ClaimSampler, Experiment, PredefinedFolds, PredefinedPairFolds
 from bioeval.partition.base import Splitter
 from bioeval.partition.shuffle_splits import TrainValidationTest
+from bioeval.protocol.card import PARTITIONS, Protocol, Threshold, Uncertainty
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
@@ -303,9 +313,7 @@ def evaluate_tasks(
     plan, sides = plan_of_scores(scores, splitter)
     reader = BlockReader(scores)
     tasks = [x if x.task == "verification" else x.with_role(splitter, scores) for x in tasks]
-    if isinstance(sides, PairSides):
-        evaluated = [verify(reader, plan, sides, options, progress).folds for options in tasks]
-    elif plan.by_parts or any(options.claims is not None for options in tasks):
+    if plan.by_parts or any(options.claims is not None for options in tasks):
         evaluated = evaluate_by_parts(plan, sides, tasks, reader.about, progress)
     else:
         evaluated = [
@@ -330,7 +338,12 @@ def evaluate_tasks(
             for threshold_of in at:
                 resampled.append(PooledRates(scores.subjects.tolist(), resampling))
                 with threads_for(scores):
-                    _add_tests(resampled[-1], sides, plan, found, options, threshold_of)
+                    for place, fold in found.items():
+                        part = sides.views(plan.split(*place))[1]
+                        defined, own = threshold_of(fold)  # each part is judged at its own
+                        if defined and part is not None:
+                            how = options.templates, options.fusion
+                            resampled[-1].add(attempts_by_subject(part, *how), own)
         made = fold_dataset(
             found, plan.shape, reader.about, options, splitter, confidence, resampled
         )
@@ -451,23 +464,6 @@ def _check_people(data: Any, options: FoldOptions, estimator: Any) -> None:
         require_people(data, options.interval)
 
 
-def _add_tests(
-    pooled: PooledRates,
-    sides: SplitSides | PairSides,
-    plan: SplitPlan,
-    found: Mapping[tuple[int, int], Fold],
-    options: FoldOptions,
-    threshold_of: Callable[[Fold], tuple[bool, float]],
-) -> None:
-    """Add the attempts of all test parts, each at its own threshold if there is one."""
-    for place, fold in found.items():
-        part = sides.views(plan.split(*place))[1]
-        defined, threshold = threshold_of(fold)
-        if defined and part is not None:
-            attempts = attempts_by_subject(part, options.templates, options.fusion)
-            pooled.add(attempts, threshold)
-
-
 def _assure(
     sides: SplitSides | PairSides,
     plan: SplitPlan,
@@ -510,3 +506,110 @@ def check_task(scores: Scores, options: FoldOptions) -> None:
             require_subjects(scores, "multi-template")
     if options.assurance is not None:
         require_named_people(scores, "an assured threshold")
+
+
+def splitter_of(card: Protocol, scores: Scores) -> Any:
+    """Return the splitter of a card with folds."""
+    given = card.partition
+    if given is None:
+        raise ProtocolError(f"protocol {card.name} has no [partition], so there are no folds")
+    if given.by == "given-folds":
+        return _predefined(card.name, given.column, scores)
+    options = given.options()
+    if given.by == "experiment":
+        options["gallery_templates"] = _enrolled(given.gallery_templates, scores)
+    if given.by == "sample-folds":
+        options["stratify"] = given.stratify or "subject"
+    return getattr(partition, PARTITIONS[given.by].splitter)(**options)
+
+
+def _enrolled(templates: Any, scores: Scores) -> Any:
+    """Return the templates that are enrolled; of a text ``column=value,value``, the metadata."""
+    if not isinstance(templates, str):
+        return templates
+    column, _, given = templates.partition("=")
+    meta = SplitSides(scores).meta
+    if column not in meta:
+        raise DataError(bad_choice("the metadata column", column, meta))
+    words = given.split(",")
+    values = [x for x in dict.fromkeys(meta[column].tolist()) if str(x) in words]
+    return {column: values or words}
+
+
+def _predefined(card: str, column: str | None, scores: Scores) -> Any:
+    if are_pairs(scores):
+        if scores.pair_folds is None:
+            raise DataError(
+                f"protocol {card} takes the folds as given, but these pairs have none; give "
+                "Scores.from_pairs(..., folds=), an array or column fold in the file, or four "
+                "columns of pairs with the fold as the third"
+            )
+        return PredefinedPairFolds(scores.pair_folds)
+    meta = SplitSides(scores).meta
+    if column not in meta:
+        raise DataError(bad_choice("the metadata column", column, meta))
+    return PredefinedFolds(meta[column])
+
+
+def evaluate_folds(
+    scores: Scores, card: Protocol, far_targets: Any, *, progress: Progress | None = None
+) -> dict[str, xr.Dataset]:
+    """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
+    from bioeval.evaluation.plan import compared_scores
+
+    attacked, scores = scores.attacked, compared_scores(scores, card)
+    if card.verification is not None and card.verification.attempts is not None:
+        raise ProtocolError(
+            f"{Argument('attempts')} does not apply in folds, for folds divide probes; leave "
+            "it out, or take a card without folds"
+        )
+    uncertainty = card.uncertainty or Uncertainty()
+    threshold = card.threshold or Threshold()
+    rule = NO_RULE if threshold.rule == NO_RULE.name else parse_rule(threshold.as_rule())
+    assurance = Assurance.parse(threshold.assure, threshold.assurance, rule)
+    if assurance is not None and card.verification is None:
+        raise ProtocolError(
+            f"{Argument('assure')} is for the FAR of verification, and protocol {card.name} has "
+            "no verification; leave it out"
+        )
+    make = partial(
+        FoldOptions,
+        rule=rule,
+        ranks=parse_ranks(card.report.ranks),
+        interval=uncertainty.interval,
+        far_targets=check_far_targets(far_targets),
+    )
+    drawn = card.claims
+    claims = None if drawn is None else ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
+    nodes: dict[str, FoldOptions] = {}
+    attacks = None
+    if card.attacks is not None:
+        given = scores if attacked is None else compared_scores(attacked, card)
+        attacks = attacked_scores(given, card.attacks.species)
+        scores = attacks.bona_fide
+    if card.verification is not None:
+        for templates in card.verification.templates:
+            nodes[f"folds/verification/{templates}"] = make(
+                task="verification", templates=templates, fusion=card.verification.fusion,
+                claims=claims, assurance=assurance, attacks=attacks,
+            )  # fmt: skip
+            if attacks is not None:
+                require_attacks(nodes[f"folds/verification/{templates}"])
+    for name, task in card.tasks.items():
+        if name != "verification":
+            used = ("rank_unit", "fusion", "ties", "impostors")
+            options = {option: task[option] for option in used if hasattr(task, option)}
+            nodes[f"folds/{name}"] = make(task=name, **options)
+    resampling = None
+    if uncertainty.interval in BOOTSTRAPS:
+        resampling = IntervalOptions.parse(
+            uncertainty.interval, uncertainty.confidence, REPLICATES, 0
+        )
+        require_people(scores, uncertainty.interval)
+    found = evaluate_tasks(
+        scores, splitter_of(card, scores), list(nodes.values()), uncertainty.confidence,
+        resampling, progress,
+    )  # fmt: skip
+    for dataset in found:
+        dataset.attrs["protocol"] = card.name
+    return dict(zip(nodes, found, strict=True))

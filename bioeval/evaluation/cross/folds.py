@@ -1,8 +1,10 @@
-"""Folds over a matrix, over listed pairs or part by part, for all tasks; attacks on them."""
+"""Folds over a matrix, over pairs or part by part; attacks, assured thresholds, estimators."""
 
 from __future__ import annotations
 
 import itertools
+import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -10,24 +12,38 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import require_callable
-from bioeval.base.errors import Argument, ProtocolError
-from bioeval.base.progress import reporter
-from bioeval.evaluation.cross.options import FoldOptions
+from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError
+from bioeval.base.progress import report, reporter, stage
+from bioeval.evaluation.assured import Assured, assured_threshold
+from bioeval.evaluation.calibration import LOG_ODDS
+from bioeval.evaluation.cross.options import Assurance, FoldOptions
 from bioeval.evaluation.cross.parts import NOTHING, FoldSide, PartAttempts, counted_parts
-from bioeval.evaluation.cross.results import Fold
-from bioeval.evaluation.cross.splits import PairSides, Split, SplitPlan, SplitSides
+from bioeval.evaluation.cross.results import AssuredFold, Fold
+from bioeval.evaluation.cross.splits import (
+    PairSides,
+    Split,
+    SplitPlan,
+    SplitSides,
+    plan_of,
+    plan_of_scores,
+)
+from bioeval.evaluation.fusion import require_systems
 from bioeval.evaluation.ticker import ticker
 from bioeval.partition import ClaimSampler
+from bioeval.partition.samples import LabelCodes
 from bioeval.results.dataset import rate
 from bioeval.scores.attacks import AttackedScores, parted
 from bioeval.scores.blocks import BlockReader, Progress, as_row
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.embeddings import as_embeddings
+from bioeval.scores.labels import as_labels, digest
+from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.pairs import PairScores
-from bioeval.scores.provenance import Provenance
+from bioeval.scores.provenance import Provenance, describe
 from bioeval.stats.options import BOOTSTRAPS
 from bioeval.tallies.attacks import attack_attempts
 from bioeval.tallies.by_fold import FoldSweep, Subset
 from bioeval.tallies.by_subject import SubjectAttempts
+from bioeval.tallies.calibration_counts import LOG2, count_for_calibration
 from bioeval.tallies.index_sets import IndexSet
 from bioeval.tallies.judged import (
     Judged,
@@ -37,6 +53,7 @@ from bioeval.tallies.judged import (
     judge_listed,
     judge_two,
 )
+from bioeval.tallies.threshold_rules import ChosenThreshold
 from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.verification_job import VerificationJob
 
@@ -200,11 +217,11 @@ def _verify_pairs(
     """Evaluate verification over listed pairs."""
     progress = require_callable("progress", progress)
     found: dict[tuple[int, int], Fold] = {}
-    for done, (repeat, fold) in enumerate(plan.places, 1):
-        split = plan.split(repeat, fold)
-        train, test = sides.pairs_in(split.train), sides.pairs_in(split.test)
-        parts = [listed_attempts(sides.scores, pairs) for pairs in (train, test)]
-        found[repeat, fold] = fold_of_pairs(parts, (train, test), sides, split, options)
+    for done, place in enumerate(plan.places, 1):
+        split = plan.split(*place)
+        parts = (sides.pairs_in(samples) for samples in (split.train, split.test))
+        train, test = (listed_attempts(sides.scores, pairs) for pairs in parts)
+        found[place] = fold_of_pairs(train, test, sides, split, options)
         if progress is not None:
             progress(done, len(plan.places))
     if not options.on_all:
@@ -214,17 +231,11 @@ def _verify_pairs(
 
 
 def fold_of_pairs(
-    attempts: list[Any],
-    pairs: tuple[np.ndarray, np.ndarray],
-    sides: PairSides,
-    split: Split,
-    options: FoldOptions,
+    train: Attempts, test: Attempts, sides: PairSides, split: Split, options: FoldOptions
 ) -> Fold:
     """Evaluate verification of listed pairs, from the attempts of the training and test part."""
-    judged = judge_listed(attempts[0], attempts[1], options.distance_rule)
-    made = Fold.of_judged(judged, *map(sides.size_of, pairs))
-    if options.far_targets is not None:
-        made.points = FoldSide(None).points(options, judged.test)
+    both = FoldSide(None, pairs=train), FoldSide(None, pairs=test)
+    made = fold_of(*both, sides.sizes(split), options)
     if sides.by_subject:
         made.counts["crossing_pairs"] = sides.crossing(split.test)
     return made
@@ -242,12 +253,13 @@ Folds = dict[tuple[int, int], Fold]
 
 def evaluate_by_parts(
     plan: SplitPlan,
-    sides: SplitSides,
+    sides: SplitSides | PairSides,
     tasks: Sequence[FoldOptions],
     about: Provenance,
     progress: Progress | None,
 ) -> list[Folds]:
-    """Evaluate several tasks in every split."""
+    """Evaluate several tasks in every split of a matrix."""
+    assert isinstance(sides, SplitSides)  # of pairs there is verification alone, by `verify`
     found: list[Folds] = [{} for _ in tasks]
     sampler = next((options.claims for options in tasks if options.claims is not None), None)
     both = ((place, plan.split(*place).sides) for place in plan.places)
@@ -303,7 +315,12 @@ def _verified(
             made.counts[f"{prefix}fa_unenrolled"] = judged.chosen.counts(unenrolled_probes)[0]
             made.counts[f"{prefix}unenrolled_attempts"] = unenrolled_probes.impostor_attempts
     if test.seen is not None:
-        among = attempts_at(test.seen, judged.chosen.threshold, options)
+        if test.seen.listed:
+            among = test.seen.attempts(options)
+        else:
+            assert test.seen.scores is not None  # a part without scores is listed
+            how = options.templates, options.fusion
+            among = counted_at(judged.chosen.threshold, test.seen.scores, *how)
         made.counts |= _seen_counts(judged, among)
     if options.far_targets is not None:
         listed = judged.test if train.listed and test.listed else None
@@ -317,29 +334,19 @@ def _identified(
     trained, tested = train.searched(options), test.searched(options)
     closed = options.task == "closed_set"
     if closed:
-        made, threshold = Fold(np.nan, True, {}, *sizes), np.inf
+        made = Fold(np.inf, True, {}, *sizes)
     else:
         judged = judge_listed(trained.attempts(), tested.attempts(), options.distance_rule)
-        made, threshold = Fold.of_judged(judged, *sizes), judged.chosen.threshold
+        made = Fold.of_judged(judged, *sizes)
         if test.seen is not None:
             made.counts |= _seen_counts(judged, test.seen.searched(options).attempts())
-    made.galleries = trained.gallery, tested.gallery
-    for prefix, part in (("", tested), ("train_", trained)):
-        if closed:
-            made.counts[f"{prefix}genuine_attempts"] = len(part.ranks)
-            made.counts[f"{prefix}skipped"] = part.skipped
-        made.detected[prefix] = part.detected(threshold, options.ranks, made.defined)
+    for prefix, part in (("", tested), ("train_", trained)) if closed else ():
+        made.counts[f"{prefix}genuine_attempts"] = len(part.ranks)
+        made.counts[f"{prefix}skipped"] = part.skipped
+    made = made.with_searches(trained, tested, options.ranks)
     if options.far_targets is not None:
         made.points = tested.points(options)
     return made
-
-
-def attempts_at(part: FoldSide, threshold: float, options: FoldOptions) -> Attempts:
-    """Return the attempts of verification of a part, to count at one threshold."""
-    if part.listed:
-        return part.attempts(options)
-    assert part.scores is not None  # a part without scores is listed
-    return counted_at(threshold, part.scores, options.templates, options.fusion)
 
 
 def _seen_counts(judged: Judged, seen: Attempts) -> dict[str, int]:
@@ -369,3 +376,242 @@ def judge_parts(train: FoldSide, test: FoldSide, options: FoldOptions) -> Judged
     if train.scores is None:
         return judge_listed(NOTHING, both.test, rule)
     return Judged(both.chosen, both.train, NOTHING)
+
+
+class TrainedSystem:
+    """Features, their subjects, and an estimator to fit in each fold."""
+
+    unit = "subjects"
+
+    def __init__(
+        self, features: Any, splitter: Any, y: Any, meta: Any, estimator: Any, metric: Any
+    ):
+        if isinstance(features, Scores):
+            raise DataError(
+                "estimator is given with Scores of a finished system; give the features of "
+                "the samples, shape (n, f)"
+            )
+        self.features = as_embeddings(features, "data")
+        if y is None:
+            raise DataError("y is missing: the subject of each sample, to fit and to divide by")
+        n = len(self.features)
+        self.subjects = as_labels(y, "y")
+        if len(self.subjects) != n:
+            raise DataError(f"y has {len(self.subjects)} subjects for {n} samples; expected {n}")
+        for method in ("fit", "transform"):
+            if isinstance(estimator, type) or not hasattr(estimator, method):
+                raise DataError(
+                    f"estimator is {estimator!r}, not an object with {method}(); expected "
+                    "a transformer, such as make_pipeline(PCA(50), LinearDiscriminantAnalysis())"
+                )
+        self.estimator, self.metric = estimator, metric
+        self.labels = LabelCodes(self.subjects, "y")
+        self.plan = plan_of(splitter, n, self.subjects, None, meta)
+
+    def subjects_in_both(self, split: Split) -> int:
+        """Return the number of subjects of the test part that are in the training part, too."""
+        return split.subjects_in_both(self.labels.codes)
+
+    def fold(self, split: Split, options: FoldOptions) -> tuple[Fold, Scores | None]:
+        """Return the evaluation of a split, and the scores of its test part."""
+        from sklearn.base import clone
+
+        samples = self.features[split.fitted], self.subjects[split.fitted]
+        fitted = clone(self.estimator).fit(*samples)
+        train, test = (self.scores(fitted, *part) for part in split.sides)
+        judged, sizes = FoldSide(test, seen=split.seen), split.sizes(self.labels.codes)
+        return fold_of(FoldSide(train), judged, sizes, options), test
+
+    def scores(self, fitted: Any, probes: np.ndarray, gallery: np.ndarray) -> Scores | None:
+        """Return the scores of some probes against a gallery; None if either is empty."""
+        if not len(probes) or not len(gallery):
+            return None
+        sides = [probes] if gallery is probes else [probes, gallery]
+        made = [
+            x
+            for side in sides
+            for x in (np.asarray(fitted.transform(self.features[side])), self.subjects[side])
+        ]
+        return Scores.from_embeddings(*made, metric=self.metric)
+
+    def about(self, scores: Scores | None) -> Provenance:
+        """Return the provenance of the results."""
+        names = frozenset(map(repr, self.labels.values.tolist()))
+        n, width = self.features.shape
+        origin = "" if scores is None else scores.origin
+        return Provenance(
+            name=type(self.estimator).__name__,
+            layout="all-against-all",
+            kind="distance",
+            nan="raise",
+            probes=n,
+            gallery_templates=n,
+            gallery_subjects=len(names),
+            probe_subjects=names,
+            enrolled_subjects=names,
+            fingerprints=(f"{n} samples, {width} features labels:{digest(self.subjects)}",),
+            origin=f"{self.estimator!r}; {origin}",
+        )
+
+
+class TransformedScores:
+    """Scores, or systems by name, and an estimator of new scores to fit in each fold."""
+
+    def __init__(self, data: Any, splitter: Any, estimator: Any):
+        self.estimator = estimator
+        self._named = isinstance(data, Mapping)
+        if not self._named:
+            require_scores(data, "the data")
+        self.systems: dict[str, Scores] = require_systems(data) if self._named else {"": data}
+        first, *others = self.systems.values()
+        self.first = first
+        self.plan: SplitPlan
+        self.plan, sides = plan_of_scores(first, splitter)
+        self.sides: list[SplitSides | PairSides] = [sides]
+        for scores in others:
+            if isinstance(sides, PairSides) and are_pairs(scores):
+                self.sides.append(PairSides(scores, sides.by_subject))
+            else:
+                self.sides.append(SplitSides(scores))
+
+    @property
+    def unit(self) -> str:
+        """What the parts are numbers of."""
+        return "pairs" if are_pairs(self.first) and not self.first.knows_subjects else "subjects"
+
+    def subjects_in_both(self, split: Split) -> int | None:
+        """Return the number of subjects of the test part that are in the training part, too."""
+        return self.sides[0].subjects_in_both(split)
+
+    def fold(self, split: Split, options: FoldOptions) -> tuple[Fold, Scores | None]:
+        """Return the evaluation of a split, and the new scores of its test part."""
+        with warnings.catch_warnings():  # they are in the result, once
+            warnings.simplefilter("ignore", BioevalWarning)
+            return self._fold(split, options)
+
+    def _fold(self, split: Split, options: FoldOptions) -> tuple[Fold, Scores | None]:
+        from sklearn.base import clone
+
+        sides = self.sides[0]
+        fitted = clone(self.estimator).fit(
+            self._given([one.view(split.fitted) for one in self.sides], "training")
+        )
+        views = [one.views(split) for one in self.sides]
+        train, test = (self._transformed(fitted, [one[k] for one in views]) for k in (0, 1))
+        made = test if test is not None else train
+        options = options if made is None else replace(options, kind=made.kind)
+        if isinstance(sides, PairSides):
+            attempts = [
+                listed_attempts(part, np.arange(part.shape[0])) if are_pairs(part) else NOTHING
+                for part in (train, test)
+            ]
+            found = fold_of_pairs(attempts[0], attempts[1], sides, split, options)
+        else:
+            judged = FoldSide(test, seen=split.seen)
+            found = fold_of(FoldSide(train), judged, sides.sizes(split), options)
+        if options.task == "verification" and options.kind == "llr" and test is not None:
+            found.points |= _cost_of_ratios(test, options)
+        return found, test
+
+    def _given(self, views: list[Scores | None], part: str) -> Any:
+        there = [view for view in views if view is not None]
+        if len(there) < len(views):
+            raise DataError(f"the {part} part of a split has no scores to fit to")
+        return dict(zip(self.systems, there, strict=True)) if self._named else there[0]
+
+    def _transformed(self, fitted: Any, views: list[Scores | None]) -> Scores | None:
+        if any(view is None for view in views):
+            return None
+        found = fitted.transform(self._given(views, "test"))
+        require_scores(found, f"the result of {self.estimator!r}.transform")
+        return found
+
+    def about(self, made: Scores | None) -> Provenance:
+        """Return the provenance of the results."""
+        about = describe(self.first)
+        prints = [describe(scores).fingerprints for scores in self.systems.values()]
+        return replace(
+            about,
+            name=" + ".join(self.systems) or about.name,
+            kind=about.kind if made is None else made.kind,
+            fingerprints=tuple(sum(prints, ())),
+            origin="; ".join(filter(None, [repr(self.estimator), about.origin])),
+        )
+
+
+def evaluate_fitted(
+    system: TrainedSystem | TransformedScores, options: FoldOptions, progress: Progress | None
+) -> tuple[dict[tuple[int, int], Fold], Provenance]:
+    """Fit a clone of the estimator in each fold, and evaluate it; also the source of the scores."""
+    found: dict[tuple[int, int], Fold] = {}
+    about = None
+    places = system.plan.places
+    said: Counter[str] = Counter()
+    for done, place in enumerate(places, 1):
+        found[place], made = system.fold(system.plan.split(*place), options)
+        about = about or system.about(made)
+        if isinstance(system, TransformedScores) and made is not None:
+            said.update(made.remarks)
+        if progress is not None:
+            progress(done, len(places))
+    assert about is not None  # a plan has a split
+    notes = [f"{text} (in {number} of {len(places)} folds)" for text, number in said.items()]
+    return found, replace(about, notes=tuple(dict.fromkeys([*about.notes, *notes])))
+
+
+def _cost_of_ratios(scores: Scores, options: FoldOptions) -> dict[str, float | np.ndarray]:
+    """Return Cllr of a test part, and its minimum."""
+    counts = count_for_calibration(
+        scores, templates=options.templates, fusion=options.fusion, shifts=LOG_ODDS[_EVEN]
+    )
+    assert counts.genuine_loss is not None and counts.impostor_loss is not None
+    cllr = float(counts.genuine_loss[0] + counts.impostor_loss[0]) / (2 * LOG2)
+    pooled = counts.pooled
+    least = np.nan if pooled is None else float(pooled.cross_entropy(np.zeros(1))[0])
+    return {"cllr": cllr, "min_cllr": least}
+
+
+# Cllr is the cross-entropy at even odds.
+_EVEN = slice(len(LOG_ODDS) // 2, len(LOG_ODDS) // 2 + 1)
+
+
+@stage("assured thresholds")
+def assured_folds(
+    parts: Mapping[Any, tuple[Scores | None, Scores | None]],
+    assurance: Assurance,
+    templates: str,
+    fusion: str,
+) -> dict[Any, AssuredFold]:
+    """Find an assured threshold on each training part, and count both parts at it.
+
+    The gallery of a test part is of other people than that of the training part, so that a
+    threshold must hold for new galleries.
+    """
+    made = {}
+    for done, (place, (train, test)) in enumerate(parts.items(), 1):
+        found = Assured(reason="the training part has no attempts")
+        if train is not None:
+            found = assured_threshold(
+                train, assurance.target, assurance.confidence, assurance.rule,
+                templates=templates, fusion=fusion, new_gallery=True, interval=assurance.interval,
+            )  # fmt: skip
+        made[place] = AssuredFold(found, _counts(found, train, test, templates, fusion))
+        report(done, len(parts))
+    return made
+
+
+def _counts(
+    found: Assured, train: Scores | None, test: Scores | None, templates: str, fusion: str
+) -> dict[str, int]:
+    """Return false accepts, false rejects and attempts of both parts; 0 where none is promised."""
+    counts: dict[str, int] = {}
+    for prefix, part in (("", test), ("train_", train)):
+        fa = fr = genuine = impostor = 0
+        if part is not None and not found.reason:
+            attempts = counted_at(found.threshold, part, templates, fusion)
+            fa, fr = ChosenThreshold(found.threshold, True).counts(attempts)
+            genuine, impostor = attempts.genuine_attempts, attempts.impostor_attempts
+        counts |= {f"{prefix}fa": fa, f"{prefix}fr": fr, f"{prefix}ga": genuine - fr,
+                   f"{prefix}gr": impostor - fa, f"{prefix}genuine_attempts": genuine,
+                   f"{prefix}impostor_attempts": impostor}  # fmt: skip
+    return counts

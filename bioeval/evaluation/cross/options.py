@@ -9,19 +9,52 @@ import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice, subject
-from bioeval.evaluation.cross.assured_folds import Assurance
+from bioeval.base.random import RandomState
+from bioeval.evaluation.assured import check_assurance
 from bioeval.partition import ClaimSampler, Experiment
 from bioeval.results.identification import IMPOSTORS, role_of
 from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.attacks import AttackedScores
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import BOOTSTRAPS
+from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
 from bioeval.tallies.threshold_rules import Rule
 from bioeval.tallies.verification_job import TEMPLATES
 
 TASKS = ("verification", "open_set", "closed_set")
 TIES = ("pessimistic", "optimistic", "stable")
 INTERVALS = ("nadeau-bengio", "quantile", *BOOTSTRAPS)
+
+
+@dataclass(frozen=True)
+class Assurance:
+    """A FAR to be kept, with what confidence, and the rule by which its limit is found."""
+
+    target: float
+    confidence: float
+    rule: str
+    interval: IntervalOptions
+
+    @classmethod
+    def parse(
+        cls,
+        assure: float | None,
+        assurance: str,
+        rule: Rule,
+        replicates: int = REPLICATES,
+        random_state: RandomState = 0,
+    ) -> Assurance | None:
+        """Return the assurance that the options ask for; None without `assure`."""
+        if assure is None:
+            return None
+        confidence = check_assurance(assure, assurance, rule)
+        interval = IntervalOptions.parse("subject-bootstrap", confidence, replicates, random_state)
+        assert interval is not None
+        return cls(rule.values[0], confidence, assurance, interval)
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """The attributes of a result."""
+        return {"assure": self.confidence, "assurance": self.rule}
 
 
 @dataclass(frozen=True)

@@ -244,7 +244,8 @@ class FoldSide:
 
     Blocks of a part of at most `MOST_LISTED` cells are kept, so that every task finds them read.
     `counted` are its attempts where they were counted together with those of other parts.
-    `seen` flags the probes whose subjects are in the training part, too.
+    `seen` flags the probes whose subjects are in the training part, too; `pairs` are the attempts
+    of a part of a list of pairs, which has no scores here.
     """
 
     def __init__(
@@ -255,8 +256,9 @@ class FoldSide:
         counted: SelectionAttempts | None = None,
         *,
         seen: np.ndarray | None = None,
+        pairs: Attempts = NOTHING,
     ):
-        self.scores, self.claims, self.counted = scores, claims, counted
+        self.scores, self.claims, self.counted, self.pairs = scores, claims, counted, pairs
         self._about, self._seen = about, seen
 
     @cached_property
@@ -302,7 +304,7 @@ class FoldSide:
         """Return the attempts of verification, listed."""
         self._strangers = np.empty(0)
         if self.scores is None:
-            return NOTHING
+            return self.pairs
         if self.counted is not None and self.claims is None:
             places = self.counted.places[options.templates]
             return Attempts.ordered(*(self.counted.values[x] for x in places))

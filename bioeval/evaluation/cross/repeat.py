@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy
 import xarray as xr
 
+from bioeval.base import scalars
 from bioeval.base.arguments import require_text
 from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter
-from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF
+from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, Name
+from bioeval.base.variables import OPEN_SET
 from bioeval.evaluation.cross.options import TIES, FoldOptions, parse_ranks, task_in_words
 from bioeval.evaluation.cross.parts import FoldSide, PartAttempts, counted_parts
-from bioeval.evaluation.cross.results import dims_of_point
+from bioeval.evaluation.cross.results import FOLD_COUNTS, dims_of_point
 from bioeval.evaluation.cross.splits import (
     ReducedGalleries,
     SplitSides,
@@ -26,7 +28,6 @@ from bioeval.evaluation.cross.splits import (
     require_square,
     split_samples,
 )
-from bioeval.evaluation.cross.variables import REPEATED
 from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.identification import detected_at, open_set_dataset
@@ -44,6 +45,29 @@ from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
 from bioeval.tallies.verification_job import VerificationJob
+
+_RATES: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF["repeats"]}
+_RATES |= {"dir": scalars.DIR, "cms": scalars.CMS}
+
+REPEATED = {**_RATES, **FOLD_COUNTS, "di": OPEN_SET["di"]}
+REPEATED["reduced_galleries"] = Name(
+    "probes of the partition with fewer templates of their subject to be compared with than are "
+    "enrolled, because of exclude",
+    "probes",
+)
+
+_POINTS = {scalar.name: scalar for points in POINTS_OF.values() for scalar in points}
+
+REPEATED |= _POINTS
+
+for _rate, _what in {**_RATES, **_POINTS}.items():
+    for _key, _words in {
+        "mean": "mean over partitions",
+        "sd": "standard deviation over partitions",
+        "low": "lower end of the band over partitions",
+        "high": "upper end of the band over partitions",
+    }.items():
+        REPEATED[f"{_rate}_{_key}"] = Name(f"{_what.long_name}; {_words}", "1", _what.iso)
 
 BANDS = ("quantile", "normal")
 
@@ -160,8 +184,7 @@ def repeat(
     enrols = isinstance(splitter, ProbeGallerySplit | EnrolledSplit)
     if not enrols:
         part = part.with_role(splitter, scores)
-    options = _CurveOptions(part, thresholds, max_rank, ties)
-    curves = _Curves(scores, options)
+    curves = _Curves(scores, part, ties, thresholds, max_rank)
     parts, shape = _parts(scores, splitter)
     found: dict[str, np.ndarray] = {}
     total = shape[0] * shape[1]
@@ -197,14 +220,6 @@ def _parts(
     return ((place, sides.places(*part)) for place, part in tests), plan.shape
 
 
-@dataclass(frozen=True)
-class _CurveOptions:
-    part: FoldOptions
-    thresholds: Any
-    max_rank: int | None
-    ties: str
-
-
 class _Curves:
     """The counts of each partition on a common grid.
 
@@ -212,19 +227,25 @@ class _Curves:
     impostors of the partitions so far.
     """
 
-    def __init__(self, scores: Scores, options: _CurveOptions):
-        self.options, self.kind = options, scores.kind
-        self.part = options.part
+    def __init__(
+        self,
+        scores: Scores,
+        part: FoldOptions,
+        ties: str,
+        thresholds: Any,
+        max_rank: int | None,
+    ):
+        self.kind, self.part, self.ties = scores.kind, part, ties
         self.roles: set[str] = set()
         self.grid = np.empty(0)
-        closed = self.part.task == "closed_set"
-        self.max_rank = options.max_rank or (CMC_RANKS if closed else 1)
-        if options.max_rank is None and closed:
+        closed = part.task == "closed_set"
+        self.max_rank = max_rank or (CMC_RANKS if closed else 1)
+        if max_rank is None and closed:
             candidates = scores.shape[1]
-            if self.part.rank_unit == "subject":
+            if part.rank_unit == "subject":
                 candidates = len(np.unique(scores.codes.gallery))
             self.max_rank = max(1, min(CMC_RANKS, candidates - 1))
-        given = check_thresholds(options.thresholds)
+        given = check_thresholds(thresholds)
         if isinstance(given, np.ndarray):
             self.grid = given
         elif not closed:
@@ -251,7 +272,7 @@ class _Curves:
 
     def of(self, view: Scores | None, counted: PartAttempts, number: int) -> dict[str, np.ndarray]:
         """Return the counts of one partition over the grid, and its operating points."""
-        task, options = self.part.task, self.options
+        task = self.part.task
         if view is None:
             return self._nothing()
         if task == "verification":
@@ -259,9 +280,9 @@ class _Curves:
             drawn = None if claims is None else claims.draw(view, number)
             return self._verification(view, FoldSide(view, drawn, counted=counted))
         part, most = FoldSide(view, counted=counted), self.max_rank
-        whole = options.ties != "expected"
+        whole = self.ties != "expected"
         role = part.role(self.part)
-        found = part.searched(replace(self.part, impostors=role), options.ties)
+        found = part.searched(replace(self.part, impostors=role), self.ties)
         counts = {"attempts": found.genuine, "skipped": found.skipped}
         if task == "closed_set":
             ranked = found.ranked(most, whole=whole)
@@ -363,11 +384,9 @@ def _dataset(
     for name, over in {**dims, **over_points}.items():
         values = {**rates, **points}[name]
         variables[name] = ((*each, *over), values)
-        low, mean, high = _band(values, band, confidence, AVERAGED[name].bounds)
-        variables |= {f"{name}_mean": (over, mean), f"{name}_low": (over, low)}
-        variables[f"{name}_high"] = (over, high)
-        if name in points:
-            variables[f"{name}_sd"] = (over, _deviation(values))
+        found_of = _band(values, band, confidence, AVERAGED[name].bounds)
+        for key in ("mean", "low", "high", "sd") if name in points else ("mean", "low", "high"):
+            variables[f"{name}_{key}"] = (over, found_of[key])
     of_count = {"ga": "gar", "fa": "far", "fa_unenrolled": "far", "di": "dir", "cms_count": "cms"}
     for name, values in found.items():
         variables[name] = ((*each, *(dims[of_count[name]] if name in of_count else ())), values)
@@ -398,7 +417,7 @@ def _dataset(
     if part.claims is not None:
         attrs["claims"] = repr(part.claims)
     if part.task != "verification":
-        attrs |= {"rank_unit": part.rank_unit, "ties": curves.options.ties}
+        attrs |= {"rank_unit": part.rank_unit, "ties": curves.ties}
     if part.task == "open_set":
         attrs["impostors"] = " or ".join(sorted(curves.roles))
     return build(variables, REPEATED, coordinates, attrs)
@@ -413,30 +432,19 @@ def _or_nan(attempts: np.ndarray) -> np.ndarray:
     return np.where(attempts == 0, np.nan, attempts.astype(np.float64))[..., None]
 
 
-def _deviation(values: np.ndarray) -> np.ndarray:
-    """Return the standard deviation over all partitions that have a value, at each point."""
-    flat = values.reshape(math.prod(values.shape[:2]), *values.shape[2:])
-    flat = flat[~np.isnan(flat).reshape(len(flat), math.prod(values.shape[2:])).all(axis=1)]
-    if len(flat) < 2:
-        return np.full(flat.shape[1:], np.nan)
-    return np.asarray(flat.std(axis=0, ddof=1))
-
-
 def _band(
     values: np.ndarray, band: str, confidence: float, bounds: tuple[float, float]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return low, mean and high over all partitions at each point, ignoring NaN."""
+) -> dict[str, np.ndarray]:
+    """Return mean, standard deviation and band at each point, over partitions that have a value."""
     flat = values.reshape(math.prod(values.shape[:2]), *values.shape[2:])
-    there = ~np.isnan(flat).reshape(len(flat), math.prod(values.shape[2:])).all(axis=1)
-    flat = flat[there]
+    flat = flat[~np.isnan(flat).reshape(len(flat), math.prod(values.shape[2:])).all(axis=1)]
+    nothing = np.full(values.shape[2:], np.nan)
     if not len(flat):
-        nothing = np.full(values.shape[2:], np.nan)
-        return nothing, nothing.copy(), nothing.copy()
-    mean = flat.mean(axis=0)
+        return {key: nothing.copy() for key in ("mean", "sd", "low", "high")}
+    mean, sd = flat.mean(axis=0), flat.std(axis=0, ddof=1) if len(flat) > 1 else nothing
     if band == "quantile":
         low, high = np.quantile(flat, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-        return low, mean, high
-    if len(flat) < 2:
-        return np.full_like(mean, np.nan), mean, np.full_like(mean, np.nan)
-    half = float(scipy.special.ndtri(0.5 + confidence / 2)) * flat.std(axis=0, ddof=1)
-    return np.maximum(mean - half, bounds[0]), mean, np.minimum(mean + half, bounds[1])
+    else:
+        half = float(scipy.special.ndtri(0.5 + confidence / 2)) * sd
+        low, high = np.maximum(mean - half, bounds[0]), np.minimum(mean + half, bounds[1])
+    return {"mean": mean, "sd": sd, "low": low, "high": high}

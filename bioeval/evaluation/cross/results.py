@@ -1,4 +1,4 @@
-"""Results over folds as a dataset: counts and rates of each fold, and their summaries."""
+"""Results over folds as a dataset: variables, counts and rates of each fold, their summaries."""
 
 from __future__ import annotations
 
@@ -10,23 +10,118 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
-from bioeval.base.scalars import ATTACK_RATES, AVERAGED, FAR_UNENROLLED, RATES_OF, SEEN
-from bioeval.evaluation.cross.assured_folds import (
-    ASSURED,
-    RATES as ASSURED_RATES,
-    AssuredFold,
-    refusals,
+from bioeval.base.scalars import (
+    ATTACK_RATES,
+    AVERAGED,
+    FAR_UNENROLLED,
+    RATES_OF,
+    SEEN,
+    Name,
 )
+from bioeval.base.variables import CLOSED_SET, VERIFICATION, picked
+from bioeval.evaluation.assured import Assured
 from bioeval.evaluation.cross.options import FoldOptions, task_in_words
-from bioeval.evaluation.cross.variables import CROSS
+from bioeval.evaluation.cross.parts import Searched
 from bioeval.partition import Experiment
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.support import support_warnings
 from bioeval.scores.provenance import Provenance
+from bioeval.stats.bootstrap import ratio
 from bioeval.stats.folds import PooledRates, nadeau_bengio
 from bioeval.tallies.judged import Judged
 from bioeval.tallies.threshold_rules import NO_RULE
 from bioeval.tallies.thresholds import to_user
+
+FOLD_COUNTS = {
+    **picked(VERIFICATION, "ga", "fr", "fa", "gr", "genuine_attempts", "impostor_attempts"),
+    "cms_count": CLOSED_SET["cms_count"],
+    "skipped": CLOSED_SET["skipped"],
+    **picked(VERIFICATION, "fa_unenrolled", "unenrolled_attempts"),
+    "ia": Name("attack attempts accepted", "attempts"),
+    "attack_attempts": Name("attack attempts", "attempts"),
+}
+
+_SEEN_COUNTS = {
+    f"{name}_{which}": Name(
+        f"{VERIFICATION[name].long_name}: probes of subjects {also} in the training part",
+        VERIFICATION[name].units,
+    )
+    for name in ("fr", "fa", "genuine_attempts", "impostor_attempts")
+    for which, also in (("seen", "also"), ("unseen", "not"))
+}
+
+#: Summaries of a rate over all folds, in the order of the variables.
+OVER_FOLDS = {
+    "mean": "mean over folds",
+    "sd": "standard deviation over folds",
+    "se": "standard error of the mean, sd over the root of the folds, as in tables of LFW; too "
+    "small, for folds share their training parts",
+    "pooled": "counts of all folds summed",
+    "low": "lower end of the interval over folds",
+    "high": "upper end of the interval over folds",
+    "folds": "number of folds in which it is defined",
+}
+
+
+CROSS = {
+    "threshold": Name("threshold chosen on the training part", "score", "threshold T"),
+    "assured_threshold": Name(
+        "threshold whose FAR is assured to be at most the target, from the training part", "score"
+    ),
+    "assured_limit": Name(
+        "one-sided upper limit of its FAR on the training part, a mean over pairs of people",
+        iso="FMR",
+    ),
+    "assured_reason": Name("why no threshold can be promised; empty where one is", ""),
+    "assured_refused": Name("folds in which no threshold can be promised", "folds"),
+    "train_subjects": Name("subjects of the training part (pairs without subjects: pairs)"),
+    "test_subjects": Name("subjects of the test part (pairs without subjects: pairs)"),
+    "crossing_pairs": Name("pairs of a subject of the test part and one outside it", "pairs"),
+    "reduced_galleries": Name(
+        "probes of the test part with fewer templates of their subject to be compared with than "
+        "are enrolled, because of exclude",
+        "probes",
+    ),
+}
+
+_AT_ASSURED = {
+    f"assured_{_name}": Name(f"at the assured threshold: {_what.long_name}", _what.units, _what.iso)
+    for _name, _what in {**AVERAGED, **FOLD_COUNTS}.items()
+    if _name in ("far", "frr", "fa", "fr")
+}
+
+for _name, _what in {**AVERAGED, **FOLD_COUNTS, **_AT_ASSURED}.items():
+    _own = f"on the training part: {_what.long_name}"
+    CROSS |= {_name: _what, f"train_{_name}": Name(_own, _what.units, _what.iso)}
+
+CROSS |= _SEEN_COUNTS
+
+for _rate in (
+    f"{_part}{_k}" for _k in (*AVERAGED, "assured_far", "assured_frr") for _part in ("", "train_")
+):
+    for _key, _words in OVER_FOLDS.items():
+        _units = "folds" if _key == "folds" else "1"
+        CROSS[f"{_rate}_{_key}"] = Name(
+            f"{CROSS[_rate].long_name}; {_words}", _units, CROSS[_rate].iso
+        )
+
+
+#: Rates at the assured threshold, and before their names and counts.
+RATES, ASSURED = ("far", "frr"), "assured_"
+
+
+@dataclass(frozen=True)
+class AssuredFold:
+    """The assured threshold of a fold, and the counts of both parts there."""
+
+    found: Assured
+    counts: Mapping[str, int]
+
+    @property
+    def defined(self) -> bool:
+        """Whether a threshold was promised."""
+        return not self.found.reason
+
 
 PARTS = ("", "train_")
 
@@ -45,9 +140,6 @@ BOUND = '; `interval="subject-bootstrap"` has a bound'
 
 # Relative difference of gallery sizes that is ignored: halves of an odd number.
 ALIKE = 0.1
-
-# Summaries of a rate over all folds, in the order of the variables.
-SUMMARIES = ("mean", "sd", "se", "pooled", "low", "high", "folds")
 
 
 @dataclass
@@ -86,6 +178,13 @@ class Fold:
             counts |= {f"{prefix}{name}": n for name, n in found.items()}
         chosen = judged.chosen
         return cls(chosen.threshold, chosen.defined, counts, train_subjects, test_subjects)
+
+    def with_searches(self, trained: Searched, tested: Searched, ranks: np.ndarray) -> Fold:
+        """Add the genuine attempts detected at the threshold, and the galleries searched."""
+        self.galleries = trained.gallery, tested.gallery
+        for prefix, part in (("", tested), ("train_", trained)):
+            self.detected[prefix] = part.detected(self.threshold, ranks, self.defined)
+        return self
 
 
 def fold_dataset(
@@ -208,11 +307,7 @@ def assured_variables(
         for name in ("fa", "fr"):
             variables[f"{prefix}{ASSURED}{name}"] = (over, counts[f"{prefix}{name}"])
     rates, pooled = (
-        {
-            f"{prefix}{ASSURED}{rate}": found[f"{prefix}{rate}"]
-            for prefix in PARTS
-            for rate in ASSURED_RATES
-        }
+        {f"{prefix}{ASSURED}{rate}": found[f"{prefix}{rate}"] for prefix in PARTS for rate in RATES}
         for found in (
             _ratios(counts, {}),
             _ratios({name: n.sum(axis=(0, 1)) for name, n in counts.items()}, {}),
@@ -259,20 +354,15 @@ def _ratios(
                     np.sum([counts[prefix + name] for name in names], axis=0)
                     for names in scalar.quotient
                 )
-                ratios[prefix + scalar.name] = _ratio(above, below)
+                ratios[prefix + scalar.name] = ratio(above, below)
         for scalar in scalars:
             if scalar.of_rates is not None:
                 far, frr = (ratios[prefix + name] for name in ("far", "frr"))
                 ratios[prefix + scalar.name] = scalar.of_rates(far, frr)
         if prefix in detected:
             genuine = counts[f"{prefix}genuine_attempts"][..., None]
-            ratios[prefix + ("cms" if closed else "dir")] = _ratio(detected[prefix], genuine)
+            ratios[prefix + ("cms" if closed else "dir")] = ratio(detected[prefix], genuine)
     return ratios
-
-
-def _ratio(count: np.ndarray, attempts: np.ndarray) -> np.ndarray:
-    with np.errstate(invalid="ignore"):
-        return np.where(attempts > 0, count / np.where(attempts > 0, attempts, 1), np.nan)
 
 
 @dataclass(frozen=True)
@@ -330,11 +420,11 @@ def _summaries(
         columns = values[there].reshape(int(there.sum()), -1)
         with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
             found = [how.summary(column, limits) for column in columns.T]
-        keys = [key for key in SUMMARIES if key != "pooled"]
+        keys = [key for key in OVER_FOLDS if key != "pooled"]
         summary = {key: np.array([one[key] for one in found]).reshape(inner) for key in keys}
         if name in pooled:
             summary["pooled"] = np.asarray(pooled[name])
-        for key in SUMMARIES:
+        for key in OVER_FOLDS:
             if key in summary:
                 variables[f"{name}_{key}"] = (dims_of_point(name), summary[key][()])
     return variables
@@ -477,3 +567,17 @@ def span(counts: list[int]) -> str:
     """Return the smallest and the largest of some counts in words."""
     low, high = min(counts), max(counts)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def refusals(folds: list[AssuredFold], unit: str) -> list[str]:
+    """Return a warning of the folds in which nothing can be promised, with the first reason."""
+    reasons = [fold.found.reason for fold in folds if fold.found.reason]
+    if not reasons:
+        return []
+    rates = "the means at assured thresholds are over the others"
+    if len(reasons) == len(folds):
+        rates = "so no rate at assured thresholds was measured on new people"
+    return [
+        f"no threshold can be promised in {len(reasons)} of {counted(len(folds), unit + 's')}; "
+        f"{rates}; in the first {reasons[0]}"
+    ]

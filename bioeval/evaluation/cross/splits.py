@@ -326,8 +326,12 @@ class PairSides:
         inside[samples] = True
         return inside[self._ends]
 
-    def size_of(self, pairs: np.ndarray) -> int:
-        """Return the number of subjects of pairs, or of pairs where subjects are unknown."""
+    def sizes(self, split: Split) -> tuple[int, int]:
+        """Return the number of subjects in both parts, or of pairs where subjects are unknown."""
+        return self._size_of(split.train), self._size_of(split.test)
+
+    def _size_of(self, samples: np.ndarray) -> int:
+        pairs = self.pairs_in(samples)
         if self.by_subject:
             return len(np.unique(self._ends[:, pairs]))
         if self.scores.pair_subjects is None:

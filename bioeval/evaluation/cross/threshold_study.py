@@ -12,32 +12,37 @@ import xarray as xr
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
+from bioeval.base.scalars import Name
+from bioeval.base.variables import VERIFICATION
 from bioeval.evaluation.assured import (
+    ASSURED,
     assured_threshold,
     check_assurance,
     require_named_people,
 )
 from bioeval.evaluation.blocks.checkpoint import digest_of_data
 from bioeval.evaluation.blocks.engine import distributable
-from bioeval.evaluation.cross.assured_folds import Assurance, assured_folds, refusals
 from bioeval.evaluation.cross.evaluation import check_task
-from bioeval.evaluation.cross.folds import attempts_by_subject, verify
-from bioeval.evaluation.cross.options import FoldOptions
+from bioeval.evaluation.cross.folds import assured_folds, attempts_by_subject, verify
+from bioeval.evaluation.cross.options import Assurance, FoldOptions
+from bioeval.evaluation.cross.parts import Searched
 from bioeval.evaluation.cross.results import (
     BOUND,
-    SUMMARIES,
+    CROSS,
+    OVER_FOLDS,
     Fold,
     ends_by_subject,
     fold_dataset,
+    refusals,
 )
-from bioeval.evaluation.cross.searches import Searches, SearchShares, require_fixed_gallery
-from bioeval.evaluation.cross.splits import SplitPlan, SplitSides, plan_of_scores
-from bioeval.evaluation.cross.variables import STUDY
+from bioeval.evaluation.cross.splits import SplitPlan, SplitSides, plan_of, plan_of_scores
+from bioeval.evaluation.pairs_of_people import SearchShares
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.results.identification import impostor_probes
 from bioeval.results.support import (
     KIND_DOUBT,
     MOST_ATTEMPTS,
@@ -52,14 +57,66 @@ from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threa
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.listed_templates import pattern_of_pairs
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
+from bioeval.stats.bootstrap import SubjectMeans, weight_columns
 from bioeval.stats.folds import PooledRates
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
 from bioeval.tallies.by_subject import knows_people
-from bioeval.tallies.judged import Judged
+from bioeval.tallies.identification_job import IdentificationJob, rank_weights
+from bioeval.tallies.judged import Judged, judge_listed
 from bioeval.tallies.points import per_cent
+from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
+
+STUDY = {
+    "threshold": Name("threshold chosen on all data", "score", "threshold T"),
+    "optimistic_far": Name("FAR on the data that the threshold was chosen on", iso="FMR"),
+    "optimistic_hter": Name("HTER on the data that the threshold was chosen on"),
+    "optimistic_frr": Name("FRR on the data that the threshold was chosen on", iso="FNMR"),
+    **{
+        f"optimistic_{rate}_{end}": Name(
+            f"{words} end of the interval by subject of {rate.upper()} at this threshold", iso=iso
+        )
+        for rate, iso in (("far", "FMR"), ("frr", "FNMR"), ("hter", ""))
+        for end, words in (("low", "lower"), ("high", "upper"))
+    },
+    "fold_threshold": Name("threshold chosen on the training part of a fold", "score"),
+    "fold_far": Name("FAR on the test part of a fold", iso="FMR"),
+    "fold_frr": Name("FRR on the test part of a fold", iso="FNMR"),
+    "genuine_attempts": VERIFICATION["genuine_attempts"],
+    "impostor_attempts": VERIFICATION["impostor_attempts"],
+    "independent_impostors": Name(
+        "impostor attempts, each pair of a symmetric matrix once: impostor_pairs", "attempts"
+    ),
+    "impostor_pairs": VERIFICATION["impostor_pairs"],
+    "subjects": VERIFICATION["subjects"],
+    "disjoint_pairs": VERIFICATION["disjoint_pairs"],
+    "unenrolled_people": Name("people of open set who search and are not enrolled", "subjects"),
+    **ASSURED,
+}
+
+for _rule in ("3", "30"):
+    STUDY |= {
+        f"impostors_for_{_rule}": Name(
+            f"impostor_pairs required by the rule of {_rule}", "attempts"
+        ),
+        f"more_for_{_rule}": Name(f"how many of them are missing, rule of {_rule}", "attempts"),
+        f"subjects_for_{_rule}": Name(
+            f"subjects needed for as many impostor attempts, rule of {_rule}", "subjects"
+        ),
+    }
+
+for _rate in ("far", "frr", "hter"):
+    STUDY |= {f"{_rate}_{_key}": CROSS[f"{_rate}_{_key}"] for _key in OVER_FOLDS}
+
+for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
+    for _key, _words in OVER_FOLDS.items():
+        STUDY[f"new_assured_{_rate}_{_key}"] = Name(
+            f"{_rate.upper()} on new people at assured thresholds, first division; {_words}",
+            "folds" if _key == "folds" else "1",
+            _iso,
+        )
 
 TASKS = ("verification", "open_set")
 THRESHOLDS = ("threshold", "assured_threshold")
@@ -231,7 +288,7 @@ def study_threshold(
     )
     variables = _where_chosen(counts, scores.kind)
     for rate in RATES:
-        for key in SUMMARIES:
+        for key in OVER_FOLDS:
             variables[f"{rate}_{key}"] = crossed[f"{rate}_{key}"].item()
     for name in ("threshold", "far", "frr"):
         variables[f"fold_{name}"] = (("repeat", "fold"), crossed[name].values)
@@ -364,7 +421,7 @@ def _searches(
     }
     return _Counts(
         plan, searches.folds(plan), whole, by_subject, [], whole.test.impostor_attempts, people,
-        unenrolled, shares=SearchShares(searches), impostors="searches by people not enrolled",
+        unenrolled, shares=searches.shares(), impostors="searches by people not enrolled",
     )  # fmt: skip
 
 
@@ -395,7 +452,7 @@ def _assured_on_new(
     folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
     shape = 1, plan.shape[1]
     found = fold_dataset(folds, shape, about, options, splitter, confidence)
-    names = [f"assured_{rate}_{key}" for rate in ("far", "frr") for key in SUMMARIES]
+    names = [f"assured_{rate}_{key}" for rate in ("far", "frr") for key in OVER_FOLDS]
     rates: Variables = {f"new_{x}": ((), found[x].item()) for x in names}
     return rates, refusals([*made.values()], "fold")
 
@@ -564,3 +621,113 @@ def _reach(variables: dict[str, Any], values: tuple[float, ...], impostors: str)
         )
         return "", few
     return "", ""
+
+
+def require_fixed_gallery(scores: Scores) -> None:
+    """Raise :class:`ProtocolError` unless people who are not enrolled search a gallery."""
+    wanted = (
+        "a threshold of open set is for searches of a fixed gallery by people who are not enrolled"
+    )
+    if are_pairs(scores) or scores.layout != "probe-against-gallery":
+        raise ProtocolError(
+            f"{wanted}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
+            "probes and a gallery"
+        )
+    if np.isin(scores.codes.probe, scores.codes.gallery).all():
+        raise ProtocolError(f"{wanted}; all people of these probes are enrolled. Give others, too")
+
+
+class Searches:
+    """One search of each probe: distance and rank of its mate, or distance of the nearest other.
+
+    Attributes
+    ----------
+    person : int64 array, shape (m,)
+        The person of each probe.
+    mated, unmated : int64 arrays
+        Probes of people who are enrolled and have a usable mate, and of people who are not
+        enrolled.
+    mate, ranks, other : arrays
+        Of `mated` the distance and the rank of the mate, of `unmated` the distance of the nearest.
+    """
+
+    def __init__(
+        self, scores: Scores, reader: BlockReader, options: FoldOptions, progress: Progress | None
+    ):
+        job = IdentificationJob(reader, rank_unit=options.rank_unit, fusion=options.fusion)
+        (tally,) = run_jobs(reader, [job], progress)
+        self.options, self.gallery = options, len(np.unique(scores.codes.gallery))
+        self.person = scores.codes.probe
+        mated = np.flatnonzero(tally.mates > 0)
+        self.mated, ranks, _ = rank_weights(tally, mated, options.ties)
+        self.ranks, self.mate = np.rint(ranks).astype(np.int64), tally.mate[self.mated]
+        self.unmated = impostor_probes(tally, "unenrolled")
+        self.other = tally.other[self.unmated]
+
+    def shares(self) -> SearchShares:
+        """Return the proportions of false alarms, of each person who is not enrolled."""
+        genuine = np.where(self.ranks == 1, self.mate, np.inf)
+        return SearchShares(self.other, self.person[self.unmated], genuine)
+
+    @property
+    def people(self) -> int:
+        """Number of people who search."""
+        return len(np.unique(self.person))
+
+    @property
+    def unenrolled_people(self) -> int:
+        """Number of people who search and are not enrolled."""
+        return len(np.unique(self.person[self.unmated]))
+
+    def plan(self, splitter: Any) -> SplitPlan:
+        """Divide the people who search; those enrolled and those not enrolled alike."""
+        enrolled = np.isin(self.person, self.person[self.mated])
+        meta = {"enrolled": np.where(enrolled, "yes", "no")}
+        return plan_of(splitter, len(self.person), self.person, None, meta)
+
+    def part(self, probes: np.ndarray) -> Searched:
+        """Return the searches of some probes."""
+        inside = np.zeros(len(self.person), dtype=bool)
+        inside[probes] = True
+        mated, unmated = inside[self.mated], inside[self.unmated]
+        mate, ranks = self.mate[mated], self.ranks[mated]
+        return Searched(
+            mate, ranks, np.ones(len(mate)), self.other[unmated], len(mate), gallery=self.gallery
+        )
+
+    def judge_all(self) -> Judged:
+        """Choose a threshold on all searches, and count them at it."""
+        attempts = self.part(np.arange(len(self.person))).attempts()
+        return judge_listed(attempts, attempts, self.options.distance_rule)
+
+    def folds(self, plan: SplitPlan) -> dict[tuple[int, int], Fold]:
+        """Choose a threshold on the searches of some people, and judge it on those of others."""
+        found = {}
+        for place in plan.places:
+            split = plan.split(*place)
+            parts = self.part(split.train), self.part(split.test)
+            train, test = (part.attempts() for part in parts)
+            judged = judge_listed(train, test, self.options.distance_rule)
+            made = Fold.of_judged(judged, *split.sizes(self.person))
+            found[place] = made.with_searches(*parts, self.options.ranks)
+        return found
+
+    def by_subject(
+        self, threshold: float, interval: IntervalOptions
+    ) -> dict[str, tuple[float, float, float]]:
+        """Return FAR and FRR at a threshold, with limits by resampling the people who search."""
+        found = {}
+        missed = ~((self.ranks == 1) & (self.mate <= threshold))
+        for rate, probes, errors in (
+            ("far", self.unmated, self.other <= threshold),
+            ("frr", self.mated, missed),
+        ):
+            _, person = np.unique(self.person[probes], return_inverse=True)
+            attempts = np.bincount(person.reshape(-1)).astype(np.float64)
+            if not len(attempts):
+                continue
+            means = SubjectMeans(attempts, weight_columns(len(attempts), interval), interval)
+            own = np.bincount(person.reshape(-1), errors.astype(np.float64))
+            low, high = means.limits(own[None], cumulative=False)
+            found[rate] = float(errors.mean()), float(low[0]), float(high[0])
+        return found

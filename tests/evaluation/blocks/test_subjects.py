@@ -14,7 +14,7 @@ import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.evaluation.blocks.engine import BlockEngine
-from bioeval.evaluation.groups import _ByGroup
+from bioeval.evaluation.group_rates import _ByGroup
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.folds import PooledRates
