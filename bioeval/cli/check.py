@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import card
-from bioeval.cli.documents import as_columns
-from bioeval.cli.options import (
-    Command,
-    far_targets_option,
-    output_options,
-    reading_options,
-    reword,
-)
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.command import Command, option, reword
+from bioeval.cli.options import far_targets_option, output_options, reading_options
+from bioeval.cli.study_command import StudyCommand, as_columns
 
 if TYPE_CHECKING:
     from bioeval.results.findings import DataCheck
@@ -24,17 +18,16 @@ if TYPE_CHECKING:
 @click.command("check", cls=Command)
 @click.argument("data")
 @click.argument("second", required=False, metavar="[FILE]")
-@click.option(
-    "--protocol",
-    default="auto",
-    metavar="CARD",
-    help="Name of a protocol, or path of a card (.toml), for the later evaluation.",
+@option(
+    "--protocol CARD",
+    "Name of a protocol, or path of a card (.toml), for the later evaluation.",
+    str,
+    "auto",
 )
 @far_targets_option("FAR for which to check the number of subjects")
-@click.option(
-    "--columns",
-    metavar="NAMES",
-    help="Columns of tracks: motchallenge, cityflow, or their names in order.  [motchallenge]",
+@option(
+    "--columns NAMES",
+    "Columns of tracks: motchallenge, cityflow, or their names in order.  [motchallenge]",
 )
 @output_options("summary.json, table.txt and findings.csv")
 @reading_options

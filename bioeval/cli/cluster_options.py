@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.options import F, option_group
+from bioeval.cli.command import F, option, option_group
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -61,26 +61,23 @@ def _check_address(
 def cluster_options(checkpoint: bool = True) -> Callable[[F], F]:
     """Return the options ``--workers`` and ``--scheduler``, and ``--checkpoint`` if it applies."""
     options = [
-        click.option(
-            "--workers",
-            type=click.IntRange(1, 256),
-            metavar="N",
-            help="Count on N processes of this machine, of one thread each.",
+        option(
+            "--workers N",
+            "Count on N processes of this machine, of one thread each.",
+            click.IntRange(1, 256),
         ),
-        click.option(
-            "--scheduler",
-            metavar="ADDRESS",
-            callback=_check_address,
-            help="Count on a dask.distributed cluster, given by an address such as "
+        option(
+            "--scheduler ADDRESS",
+            "Count on a dask.distributed cluster, given by an address such as "
             "tcp://host:8786 or a scheduler file (.json).",
+            callback=_check_address,
         ),
     ]
     if checkpoint:
         options.append(
-            click.option(
-                "--checkpoint",
-                metavar="DIR",
-                help="Keep the counts of finished blocks in DIR; after an interruption the same "
+            option(
+                "--checkpoint DIR",
+                "Keep the counts of finished blocks in DIR; after an interruption the same "
                 "command continues from them.",
             )
         )

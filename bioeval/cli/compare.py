@@ -12,8 +12,8 @@ import click
 from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
+from bioeval.cli.command import Command, option, reword
 from bioeval.cli.options import (
-    Command,
     Output,
     far_option,
     interval_options,
@@ -21,7 +21,6 @@ from bioeval.cli.options import (
     output_options,
     read_scores,
     reading_options,
-    reword,
     take_reading,
     templates_option,
     terms_option,
@@ -48,22 +47,20 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
     "draw each curve of both systems",
     report=True,
 )
-@click.option("--name", metavar="NAME", help="Name of A.  [the file's name]")
-@click.option("--name-b", metavar="NAME", help="Name of B.  [the file's name]")
+@option("--name NAME", "Name of A.  [the file's name]")
+@option("--name-b NAME", "Name of B.  [the file's name]")
 @reading_options
-@click.option("--kind-b", type=click.Choice(KINDS), help="Kind of the scores of B.  [as for A]")
-@click.option("--scores-b", metavar="KEY", help="Array of scores of B.  [as for A]")
-@click.option("--embeddings-b", metavar="KEY", help="Array of embeddings of B.  [as for A]")
-@click.option(
-    "--gallery-embeddings-b",
-    metavar="KEY|NPY",
-    help="Array or .npy file of the gallery's embeddings of B.  [as for A]",
+@option("--kind-b", "Kind of the scores of B.  [as for A]", KINDS)
+@option("--scores-b KEY", "Array of scores of B.  [as for A]")
+@option("--embeddings-b KEY", "Array of embeddings of B.  [as for A]")
+@option(
+    "--gallery-embeddings-b KEY|NPY",
+    "Array or .npy file of the gallery's embeddings of B.  [as for A]",
 )
-@click.option("--metric-b", metavar="M", help="Metric between embeddings of B.  [as for A]")
-@click.option(
-    "--protocol",
-    metavar="CARD",
-    help="Compare mAP, mINP and CMC of re-identification under this convention (name or path of "
+@option("--metric-b M", "Metric between embeddings of B.  [as for A]")
+@option(
+    "--protocol CARD",
+    "Compare mAP, mINP and CMC of re-identification under this convention (name or path of "
     "a card).",
 )
 @templates_option
@@ -71,12 +68,11 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 @far_option
 @interval_options
 @cluster_options()
-@click.option(
+@option(
     "--adjust",
-    type=click.Choice(["none", "holm"]),
-    default="none",
-    show_default=True,
-    help="Adjust the tests for the number of measures, by Holm's method.",
+    "Adjust the tests for the number of measures, by Holm's method.",
+    ["none", "holm"],
+    "none",
 )
 @margin_option("A is worse than B")
 def command(
@@ -100,8 +96,7 @@ def command(
     from bioeval.cli.progress import Stages
 
     with Stages() as stages:
-        from bioeval.cli.documents import as_columns
-        from bioeval.cli.result_checks import require_values
+        from bioeval.cli.study_command import as_columns, require_values
         from bioeval.evaluation.compare import compare
         from bioeval.tallies.points import FAR_TARGETS
         from bioeval.views.tables.comparison import ComparisonTable

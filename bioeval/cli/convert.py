@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from bioeval.cli.options import Command, json_option, naming, reading_options, take_reading
+from bioeval.cli.command import Command, flag, naming
+from bioeval.cli.options import json_option, reading_options, take_reading
 from bioeval.scores.formats.registry import format_to_write, listing, written_formats
 
 _WRITTEN = listing([f"{form.suffixes[0]} ({form.written})" for form in written_formats()])
@@ -21,14 +22,10 @@ The ending of OUT chooses the format: {_WRITTEN}. The command lists what OUT can
 @click.command("convert", cls=Command, help=HELP)
 @click.argument("data", required=False)
 @click.argument("out", required=False)
-@click.option("--list", "listed", is_flag=True, help="List the formats that are read and written.")
-@click.option(
-    "--dry-run", is_flag=True, help="Print what would be written and what lost; write nothing."
-)
-@click.option(
-    "--keep-embeddings", is_flag=True, help="Write the embeddings of DATA, not their distances."
-)
-@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@flag("--list", "List the formats that are read and written.", name="listed")
+@flag("--dry-run", "Print what would be written and what lost; write nothing.")
+@flag("--keep-embeddings", "Write the embeddings of DATA, not their distances.")
+@flag("--force", "Replace OUT if it exists.")
 @json_option("Describe the written file as JSON.")
 @reading_options
 def command(

@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import THRESHOLD, card
-from bioeval.cli.options import (
-    Command,
-    name_option,
-    output_options,
-    protocol_option,
-    reading_options,
-)
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import name_option, output_options, protocol_option, reading_options
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -22,10 +17,9 @@ if TYPE_CHECKING:
 
 @click.command("explain", cls=Command)
 @click.argument("data")
-@click.option(
-    "--probe",
-    metavar="N|NAME",
-    help="Row to explain: the name of its template (metadata column template, name, image or "
+@option(
+    "--probe N|NAME",
+    "Row to explain: the name of its template (metadata column template, name, image or "
     "file), or its position, from 0.",
 )
 @click.option(
@@ -35,16 +29,14 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Explain every row of a small matrix, with running totals of each counter.",
 )
-@click.option(
+@option(
     "--threshold",
-    type=THRESHOLD,
-    help="Threshold: a number, or a rule applied to these data, such as eer or far=0.01.  [eer]",
+    "Threshold: a number, or a rule applied to these data, such as eer or far=0.01.  [eer]",
+    THRESHOLD,
 )
 @protocol_option
-@click.option("--claim", metavar="SUBJECT", help="Let the probe claim this subject only.")
-@click.option(
-    "--plot", "picture", metavar="FILE", help="Draw the row to a .png, .pdf or .svg file."
-)
+@option("--claim SUBJECT", "Let the probe claim this subject only.")
+@option("--plot FILE", "Draw the row to a .png, .pdf or .svg file.", name="picture")
 @name_option
 @output_options("summary.json, table.txt and list.csv", report=True)
 @reading_options

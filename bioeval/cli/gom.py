@@ -10,9 +10,8 @@ import click
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import NUMBERS, ThresholdsOption, card
 from bioeval.cli.cluster_options import cluster_options
-from bioeval.cli.documents import as_columns, rows_of
+from bioeval.cli.command import Command, option
 from bioeval.cli.options import (
-    Command,
     interval_options,
     names_option,
     output_options,
@@ -22,7 +21,7 @@ from bioeval.cli.options import (
     system_names,
     warnings_of,
 )
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.study_command import StudyCommand, as_columns, rows_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -37,47 +36,41 @@ if TYPE_CHECKING:
 )
 @names_option
 @reading_options
-@click.option(
-    "--protocol",
-    "convention",
-    default="gom-market1501",
-    show_default=True,
-    metavar="CARD",
-    help="Name or path of a card with [gom] or [reid], to define the gallery of each query.",
+@option(
+    "--protocol CARD",
+    "Name or path of a card with [gom] or [reid], to define the gallery of each query.",
+    str,
+    "gom-market1501",
+    name="convention",
 )
-@click.option(
-    "--open-queries",
-    multiple=True,
-    metavar="FILE",
-    help="Queries of subjects that are not in the gallery, such as another data set's; once per "
+@option(
+    "--open-queries FILE",
+    "Queries of subjects that are not in the gallery, such as another data set's; once per "
     "system, in order.",
+    multiple=True,
 )
-@click.option(
-    "--normalize",
-    type=NUMBERS,
-    metavar="LOW,HIGH",
-    help="Distances that are scaled to 0 and 1; required for top-K lists.  [smallest and largest]",
+@option(
+    "--normalize LOW,HIGH",
+    "Distances that are scaled to 0 and 1; required for top-K lists.  [smallest and largest]",
+    NUMBERS,
 )
-@click.option(
-    "--budget", type=click.IntRange(1), metavar="B", help="Budget B of mFR.  [the card's]"
-)
-@click.option(
+@option("--budget B", "Budget B of mFR.  [the card's]", click.IntRange(1))
+@option(
     "--variant",
-    type=click.Choice(["paper", "reference"]),
-    help="Definition in the text of the paper, or in the program of its figures.  [the card's]",
+    "Definition in the text of the paper, or in the program of its figures.  [the card's]",
+    ["paper", "reference"],
 )
-@click.option(
+@option(
     "--thresholds",
-    type=ThresholdsOption(),
-    help="Thresholds, or a file with one threshold per line.  [0, 0.01 ... 1]",
+    "Thresholds, or a file with one threshold per line.  [0, 0.01 ... 1]",
+    ThresholdsOption(),
 )
 @ranks_option
-@click.option(
-    "--interval",
-    type=click.Choice(INTERVALS),
-    metavar="METHOD",
-    help="Add confidence intervals over the identities of the queries; subject-bootstrap "
+@option(
+    "--interval METHOD",
+    "Add confidence intervals over the identities of the queries; subject-bootstrap "
     "(recommended), and others as for bioeval run.  [none]",
+    INTERVALS,
 )
 @interval_options
 @cluster_options(checkpoint=False)
@@ -100,8 +93,8 @@ def command(
         names = system_names(systems, name, run.reading)
         _require_distinct(names)
         run.options["convention"] = card_of = card(run.options["convention"])
-        from bioeval.cli.result_checks import require_values
         from bioeval.cli.run_outputs import curve_columns
+        from bioeval.cli.study_command import require_values
         from bioeval.evaluation.reid import gom, gom_blocks
 
         found = {}

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from bioeval.cli.arguments import card as checked
-from bioeval.cli.options import Command, json_option, terms_option
+from bioeval.cli.command import Command, flag
+from bioeval.cli.options import json_option, terms_option
 
 _LEAST_TITLE = 24  # columns
 _LEAST_WIDTH = 20
@@ -17,12 +18,8 @@ _LEAST_WIDTH = 20
 
 @click.command("protocols", cls=Command)
 @click.argument("card", required=False)
-@click.option(
-    "--check",
-    is_flag=True,
-    help="Only check whether the card is valid, and whether it may ship with bioeval.",
-)
-@click.option("--toml", is_flag=True, help="Print the card as TOML, to copy and change.")
+@flag("--check", "Only check whether the card is valid, and whether it may ship with bioeval.")
+@flag("--toml", "Print the card as TOML, to copy and change.")
 @terms_option
 @json_option("Print one JSON document.")
 def command(card: str | None, check: bool, toml: bool, terms: str, as_json: bool) -> None:

@@ -11,8 +11,8 @@ import click
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
+from bioeval.cli.command import Command, flag, option
 from bioeval.cli.options import (
-    Command,
     band_option,
     far_option,
     images_option,
@@ -40,48 +40,44 @@ _SAVED = (".nc",)
 
 @click.command("report", cls=Command)
 @click.argument("data", nargs=-1, required=True)
-@click.option("--out", required=True, metavar="HTML", help="Page to write.")
-@click.option("--force", is_flag=True, help="Replace HTML if it exists.")
-@click.option(
-    "--title", default="", metavar="TEXT", help="Title of the page.  [names of the systems]"
+@option("--out HTML", "Page to write.", required=True)
+@flag("--force", "Replace HTML if it exists.")
+@option("--title TEXT", "Title of the page.  [names of the systems]", str, "")
+@option(
+    "--name NAME",
+    "Name of a system; repeatable, in the order of DATA.  [the files' names]",
+    multiple=True,
+    name="names",
 )
-@click.option(
-    "--name", "names", multiple=True, metavar="NAME",
-    help="Name of a system; repeatable, in the order of DATA.  [the files' names]",
-)  # fmt: skip
 @protocol_option
-@click.option(
-    "--interval",
-    type=click.Choice([*INTERVALS, "none"]),
-    metavar="METHOD",
-    help="Method of the confidence intervals: subject-bootstrap, subject-bootstrap-bca, "
+@option(
+    "--interval METHOD",
+    "Method of the confidence intervals: subject-bootstrap, subject-bootstrap-bca, "
     "subject-bootstrap-logit, analytic, wilson, clopper-pearson or none.  "
     "[subject-bootstrap, or wilson for pairs without subjects]",
+    [*INTERVALS, "none"],
 )
 @interval_options
 @band_option
-@click.option(
-    "--folds",
-    type=click.IntRange(0),
-    default=10,
-    metavar="N",
-    help="Folds of subjects, for the rates to expect for new subjects; 0 leaves them out.",
+@option(
+    "--folds N",
+    "Folds of subjects, for the rates to expect for new subjects; 0 leaves them out.",
+    click.IntRange(0),
+    10,
 )
-@click.option(
-    "--worst",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="List the N nearest impostor pairs and the N farthest genuine pairs.",
+@option(
+    "--worst N",
+    "List the N nearest impostor pairs and the N farthest genuine pairs.",
+    click.IntRange(min=1),
 )
 @images_option
 @margin_option("the first of DATA is worse than each of the others")
-@click.option(
-    "--explain",
-    "probes",
-    multiple=True,
-    metavar="N|NAME",
-    help="Explain this row as bioeval explain does: its position, from 0, or the name of its "
+@option(
+    "--explain N|NAME",
+    "Explain this row as bioeval explain does: its position, from 0, or the name of its "
     "template; repeatable.",
+    multiple=True,
+    name="probes",
 )
 @thresholds_option
 @far_option
@@ -114,9 +110,9 @@ def command(
         if len(data) == 1:
             raise click.UsageError("--margin compares systems, and there is one; name several")
         check_margin(margin, options["confidence"])
-    for option, needed in (("--explain", probes), ("--margin", margin is not None)):
+    for word, needed in (("--explain", probes), ("--margin", margin is not None)):
         if saved := [file for file in data if needed and Path(file).suffix.lower() in _SAVED]:
-            raise click.UsageError(f"{option} needs scores; {saved[0]} holds results")
+            raise click.UsageError(f"{word} needs scores; {saved[0]} holds results")
     where = {name: options.pop(name) for name in ("workers", "scheduler")}
     readings = []
     for file in data:
@@ -261,7 +257,7 @@ def _evaluated(
     import xarray as xr
 
     from bioeval.base.errors import BioevalError
-    from bioeval.cli.result_checks import checked
+    from bioeval.cli.study_command import checked
     from bioeval.evaluation.cross.threshold_study import study_threshold
     from bioeval.evaluation.evaluate import evaluate
     from bioeval.evaluation.plan import resolve_card

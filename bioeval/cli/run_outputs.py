@@ -13,8 +13,8 @@ from rich.text import Text
 from bioeval.base.errors import Naming, renamed
 from bioeval.base.scalars import RANKED_LISTS
 from bioeval.base.version import __version__
-from bioeval.cli.documents import rows_of
 from bioeval.cli.outputs import fold_rows, write_csv, write_results
+from bioeval.cli.study_command import rows_of
 from bioeval.evaluation.data_check import check_data
 from bioeval.evaluation.reid import apply_convention
 from bioeval.results.support import KIND_DOUBT

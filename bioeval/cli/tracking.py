@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.cli.arguments import FRAMES
-from bioeval.cli.documents import rows_of
-from bioeval.cli.options import Command, Output, output_options
+from bioeval.cli.command import Command, flag, option
+from bioeval.cli.options import Output, output_options
+from bioeval.cli.study_command import rows_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -19,57 +20,50 @@ if TYPE_CHECKING:
 @click.command("tracking", cls=Command)
 @click.argument("truth")
 @click.argument("result")
-@click.option("--iou", type=float, default=0.5, help="Smallest overlap (IoU) of a match.")
-@click.option(
-    "--frames",
-    type=FRAMES,
-    multiple=True,
-    metavar="N|NAME=N",
-    help="Number of frames of the sequence, or of the sequence or camera NAME; repeatable.  "
+@option("--iou", "Smallest overlap (IoU) of a match.", float, 0.5)
+@option(
+    "--frames N|NAME=N",
+    "Number of frames of the sequence, or of the sequence or camera NAME; repeatable.  "
     "[from seqinfo.ini, else the frames with rows]",
+    FRAMES,
+    multiple=True,
 )
-@click.option(
+@option(
     "--pairing",
-    type=click.Choice(["last-known", "previous-frame"]),
-    default="last-known",
-    help="Pairings to keep: the last one of each target (py-motmetrics), or those of the "
+    "Pairings to keep: the last one of each target (py-motmetrics), or those of the "
     "previous frame (TrackEval).",
+    ["last-known", "previous-frame"],
+    "last-known",
 )
-@click.option(
+@option(
     "--mostly-tracked",
-    type=click.Choice(["at-least", "more-than"]),
-    default="at-least",
-    help="Count a target tracked in exactly 80 % of its frames as mostly tracked (at-least) or "
+    "Count a target tracked in exactly 80 % of its frames as mostly tracked (at-least) or "
     "not (more-than).",
+    ["at-least", "more-than"],
+    "at-least",
 )
-@click.option(
+@option(
     "--ignored",
-    type=click.Choice(["motchallenge", "mot20", "remove", "count"]),
-    default="motchallenge",
-    help="Result boxes on ignored ground truth: remove those on distractors (motchallenge, "
+    "Result boxes on ignored ground truth: remove those on distractors (motchallenge, "
     "mot20), remove all, or count all.",
+    ["motchallenge", "mot20", "remove", "count"],
+    "motchallenge",
 )
-@click.option(
+@option(
     "--duplicates",
-    type=click.Choice(["raise", "accept"]),
-    default="raise",
-    help="How to treat an id that occurs twice in a frame of the result: as an error, or as two "
-    "boxes.",
+    "How to treat an id that occurs twice in a frame of the result: as an error, or as two boxes.",
+    ["raise", "accept"],
+    "raise",
 )
-@click.option(
-    "--parts",
-    type=click.Choice(["sequences", "cameras"]),
-    default="sequences",
-    help="Meaning of the files of a folder.",
-)
-@click.option(
-    "--columns",
-    default="motchallenge",
-    metavar="NAMES",
-    help="Columns: motchallenge, cityflow (camera,id,frame,left,top,width,height), or their "
+@option("--parts", "Meaning of the files of a folder.", ["sequences", "cameras"], "sequences")
+@option(
+    "--columns NAMES",
+    "Columns: motchallenge, cityflow (camera,id,frame,left,top,width,height), or their "
     "names in order.",
+    str,
+    "motchallenge",
 )
-@click.option("--targets", is_flag=True, help="List every target.")
+@flag("--targets", "List every target.")
 @output_options(
     "results.nc, summary.json, table.txt, hota.csv and targets.csv",
     "write segments.csv, and draw a timeline of the targets and HOTA by threshold",
