@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 from bioeval.protocol.card import HEAD, SECTIONS
-from bioeval.protocol.fields import EVERY_LAYOUT, Field, Section, fields_of
-from bioeval.protocol.toml import write
+from bioeval.protocol.fields import EVERY_LAYOUT, Field, Section, fields_of, write
 
 
 def reference() -> str:

@@ -12,9 +12,8 @@ import xarray as xr
 from bioeval.base.arguments import require_callable, require_flag, require_number
 from bioeval.base.errors import require_choice
 from bioeval.base.version import __version__
-from bioeval.mot.boxes import parse_columns
-from bioeval.mot.inputs import read_pairs
-from bioeval.mot.matching import PAIRINGS
+from bioeval.mot.inputs import parse_columns, read_pairs
+from bioeval.mot.matching import DISTRACTORS, PAIRINGS, Scene, make_scene
 from bioeval.mot.measures import (
     THRESHOLDS,
     TRACKING,
@@ -25,7 +24,6 @@ from bioeval.mot.measures import (
     of_sequence,
     rates,
 )
-from bioeval.mot.sequence import DISTRACTORS, Scene, make_scene
 from bioeval.results.dataset import build
 
 

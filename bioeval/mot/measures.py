@@ -10,13 +10,14 @@ import numpy as np
 from bioeval.base.scalars import Name
 from bioeval.mot.matching import (
     ROUNDING,
+    Boxes,
     Overlaps,
+    Scene,
     find_overlaps,
     match,
     most_in_common,
     serials,
 )
-from bioeval.mot.sequence import Boxes, Scene
 
 _HOTA = {
     "hota": "higher order tracking accuracy: sqrt(DetA * AssA)",

@@ -25,7 +25,7 @@ from bioeval.evaluation.cross.splits import (
     plan_of_scores,
 )
 from bioeval.evaluation.fusion import require_systems
-from bioeval.partition.samples import LabelCodes
+from bioeval.partition.base import LabelCodes
 from bioeval.scores.blocks import Progress
 from bioeval.scores.embeddings import as_embeddings
 from bioeval.scores.labels import as_labels, digest
