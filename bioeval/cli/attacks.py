@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from bioeval.base.errors import counted
+from bioeval.base.errors import DataError, counted
 from bioeval.cli.arguments import LEVELS, NUMBERS, THRESHOLD
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import (
@@ -141,7 +141,6 @@ def pad_command(
         )
     levels = None if potential is None else (potential, most)
     with StudyCommand(data, options, reads=False) as run:
-        from bioeval.base.errors import DataError
         from bioeval.evaluation.pad import blocks, pad
         from bioeval.scores.formats.presentation_lists import read_presentations
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.errors import BioevalWarning
+from bioeval.base.version import __version__
 from bioeval.cli.arguments import NUMBERS
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import (
@@ -16,7 +18,7 @@ from bioeval.cli.options import (
     reading_options,
     templates_option,
 )
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.study_command import StudyCommand, require_values
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -70,7 +72,6 @@ def command(data: str, **options: Any) -> None:
     if len(options["costs"]) != 2:
         raise click.BadParameter("expected two costs, such as 10,1", param_hint="'--costs'")
     with StudyCommand(data, options) as run:
-        from bioeval.cli.study_command import require_values
         from bioeval.evaluation.calibration import blocks, calibration
 
         scores = run.read()
@@ -100,7 +101,6 @@ def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
     """Return calibrated scores, with a remark if they were learnt from the same scores."""
     import warnings
 
-    from bioeval.base.errors import BioevalWarning
     from bioeval.evaluation.calibrator import Calibrator
 
     with warnings.catch_warnings():  # the table has them
@@ -115,7 +115,6 @@ def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
 
 def _document(found: dict[str, xr.Dataset], file: str, how: dict[str, Any]) -> dict[str, Any]:
     """Return all results but the curves."""
-    from bioeval.base.version import __version__
     from bioeval.results.dataset import Scalars
 
     rows = {}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.version import __version__
 from bioeval.cli.arguments import card
 from bioeval.cli.command import Command, option, reword
 from bioeval.cli.options import far_targets_option, output_options, reading_options
@@ -86,8 +87,6 @@ def _are_tracks(data: str, second: str) -> bool:
 
 def _document(found: DataCheck, file: str) -> dict[str, Any]:
     """Return the findings as plain values."""
-    from bioeval.base.version import __version__
-
     rows = [
         {k: reword(v) if isinstance(v, str) else v for k, v in row.items()}
         for row in found.records()

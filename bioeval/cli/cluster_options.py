@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.errors import DataError, EngineError, counted
 from bioeval.cli.command import F, option, option_group
 
 if TYPE_CHECKING:
@@ -100,8 +101,6 @@ def executor_from_options(
     found = {} if checkpoint is None else {"checkpoint": checkpoint}
     if workers is not None and scheduler is not None:
         raise click.UsageError("--workers starts a cluster, --scheduler uses one; give one of them")
-    from bioeval.base.errors import EngineError, counted
-
     if workers is not None and scores and _too_few(scores):
         logging.getLogger("bioeval").info(
             "--workers %d: counting in this process, since starting workers would take longer",
@@ -204,8 +203,6 @@ def _undisturbed() -> Iterator[None]:
 @contextlib.contextmanager
 def _connected(scheduler: str) -> Iterator[Any]:
     """Yield a client of an existing cluster."""
-    from bioeval.base.errors import EngineError
-
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     address = _address_in(scheduler) if scheduler.endswith(".json") else scheduler
     found: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -238,7 +235,6 @@ def _address_in(file: str) -> str:
     """Return the address in a scheduler file."""
     import json
 
-    from bioeval.base.errors import DataError
     from bioeval.scores.formats.files import existing_file
 
     text = existing_file(file, "a scheduler file").read_bytes()

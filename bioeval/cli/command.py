@@ -6,13 +6,16 @@ import re
 import shlex
 from collections.abc import Callable, Sequence
 from inspect import cleandoc
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from bioeval.base.errors import BioevalError, Naming, renamed
 from bioeval.cli.console import put
 from bioeval.cli.examples import EXAMPLES, all_examples, examples_in_help
+
+if TYPE_CHECKING:
+    from bioeval.cli.progress import Stages
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -214,6 +217,13 @@ def flag(option: str, help: str, name: str | None = None) -> Callable[[F], F]:
     """Return an option without a value."""
     names = [option] if name is None else [option, name]
     return click.option(*names, help=help, is_flag=True)
+
+
+def progress_shown() -> Stages:
+    """Return the display of a command's stages; rich, which draws it, takes a while to load."""
+    from bioeval.cli.progress import Stages
+
+    return Stages()
 
 
 @click.command("help", cls=Command)

@@ -12,9 +12,8 @@ import click
 from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
-from bioeval.cli.command import Command, option, reword
+from bioeval.cli.command import Command, option, progress_shown, reword
 from bioeval.cli.options import (
-    Output,
     far_option,
     interval_options,
     margin_option,
@@ -25,6 +24,8 @@ from bioeval.cli.options import (
     templates_option,
     terms_option,
 )
+from bioeval.cli.outputs import Output
+from bioeval.cli.study_command import as_columns, require_values
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -93,10 +94,8 @@ def command(
         (file, given or (_array(own) if a == b else None), take_reading(file, own))
         for file, given, own in ((a, name, options), (b, name_b, all_of_b))
     ]
-    from bioeval.cli.progress import Stages
 
-    with Stages() as stages:
-        from bioeval.cli.study_command import as_columns, require_values
+    with progress_shown() as stages:
         from bioeval.evaluation.compare import compare
         from bioeval.tallies.points import FAR_TARGETS
         from bioeval.views.tables.comparison import ComparisonTable

@@ -7,7 +7,9 @@ from typing import Any
 
 import click
 
-from bioeval.cli.command import Command, flag, naming
+from bioeval.base.errors import DataError, renamed, wrapped
+from bioeval.cli.command import Command, flag, naming, progress_shown
+from bioeval.cli.console import note, put, show_json, terminal_width
 from bioeval.cli.options import json_option, reading_options, take_reading
 from bioeval.scores.formats.registry import format_to_write, listing, written_formats
 
@@ -39,16 +41,12 @@ def command(
     **options: Any,
 ) -> None:
     """Read a file and write another."""
-    from bioeval.cli.console import note, put, show_json
-
     if listed:
         put(_formats())
         return
     if data is None or out is None:
         raise click.UsageError("expected DATA and OUT, or --list")
     reading = take_reading(data, options)
-    from bioeval.base.errors import DataError, renamed
-    from bioeval.cli.progress import Stages
     from bioeval.scores.formats import load, losses, save
     from bioeval.scores.formats.options import ARRAYS
 
@@ -61,7 +59,7 @@ def command(
     if existing and not (force or dry_run):
         names = " and ".join(str(path) for path in existing)
         raise DataError(f"{names} would be replaced; give --force or another name")
-    with Stages() as stages:
+    with progress_shown() as stages:
         stages(f"reading {data}")
         scores = load(data, **reading, keep_embeddings=keep_embeddings)
         if not dry_run:
@@ -79,8 +77,6 @@ def command(
 
 def _formats() -> str:
     """Return a table of all formats."""
-    from bioeval.base.errors import wrapped
-    from bioeval.cli.console import terminal_width
     from bioeval.scores.formats.registry import FORMATS
 
     rows = [(form.word, form.holds, form.written) for form in FORMATS]

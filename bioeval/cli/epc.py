@@ -19,7 +19,13 @@ from bioeval.cli.options import (
     templates_option,
     terms_option,
 )
-from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows_over
+from bioeval.cli.study_command import (
+    StudyCommand,
+    as_columns,
+    attributes,
+    require_values,
+    rows_over,
+)
 
 sets_arguments = option_group(
     click.argument("files", nargs=-1, metavar=""),
@@ -64,8 +70,6 @@ def evaluate_sets(
         names = system_names(test, name, run.reading)
         if len(set(names)) < len(names):
             raise click.UsageError("two systems have one name; name each with --name")
-        from bioeval.cli.study_command import require_values
-
         found = {}
         for called, *both in zip(names, dev, test, strict=True):
             sets = [run.read(file) for file in both]

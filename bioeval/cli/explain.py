@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.version import __version__
 from bioeval.cli.arguments import THRESHOLD, card
 from bioeval.cli.command import Command, option
 from bioeval.cli.options import name_option, output_options, protocol_option, reading_options
@@ -64,7 +65,6 @@ def command(
         if steps and run.output.page is not None:
             raise click.UsageError("--report is of one row: give --probe N")
         protocol = card(protocol)
-        from bioeval.base.version import __version__
         from bioeval.evaluation.explanation.calls import explain, step_by_step
         from bioeval.views.tables.explanation import ExplanationTable, StepsTable
 

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.errors import BioevalWarning, DataError
+from bioeval.base.version import __version__
 from bioeval.cli.arguments import METADATA, card
-from bioeval.cli.command import Command, flag, naming, option
+from bioeval.cli.command import Command, flag, naming, option, progress_shown
+from bioeval.cli.console import note, show, show_json
 from bioeval.cli.options import (
     far_option,
     json_option,
@@ -21,6 +24,7 @@ from bioeval.cli.options import (
     warnings_of,
 )
 from bioeval.cli.sites import take_out
+from bioeval.cli.study_command import require_values
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -94,15 +98,11 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
     _require_distinct(names)
     import warnings
 
-    from bioeval.base.errors import BioevalWarning, DataError
-    from bioeval.cli.progress import Stages
-
     if out is not None:
         if Path(out).suffix.lower() != ".npz":
             raise DataError(f"{out}: fused scores are written as .npz")
         take_out(out, force)
-    with Stages() as stages:
-        from bioeval.cli.study_command import require_values
+    with progress_shown() as stages:
         from bioeval.evaluation.fusion import Fusion, fuse
         from bioeval.evaluation.verification import verification
         from bioeval.tallies.points import FAR_TARGETS
@@ -139,8 +139,6 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             save(fused, out)
         method = f"Fusion of {len(read)} systems"
         table = SideBySideTable(method, found, naming())
-    from bioeval.cli.console import note, show, show_json
-
     if as_json:
         show_json(_document(found, systems, {**how, "weights": weights}, protocol))
     else:
@@ -190,7 +188,6 @@ def _document(
     found: dict[str, xr.Dataset], files: tuple[str, ...], how: dict[str, Any], protocol: Any
 ) -> dict[str, Any]:
     """Return all results but the curves."""
-    from bioeval.base.version import __version__
     from bioeval.cli.run_outputs import task_document
     from bioeval.results.dataset import Scalars
 

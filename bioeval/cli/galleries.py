@@ -17,7 +17,14 @@ from bioeval.cli.options import (
     reading_options,
     terms_option,
 )
-from bioeval.cli.study_command import StudyCommand, as_columns, described, rows_over, scalars
+from bioeval.cli.study_command import (
+    StudyCommand,
+    as_columns,
+    described,
+    require_values,
+    rows_over,
+    scalars,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,14 +51,19 @@ def gallery_size_command(data: str, **options: Any) -> None:
     the model on these data.
     """
     with StudyCommand(data, options) as run:
-        from bioeval.cli.study_command import require_values
         from bioeval.evaluation.gallery_size import blocks, gallery_size
 
         scores = run.read()
         found = run.count(gallery_size, scores, **run.options)
         require_values([found["cms"]], [scores])
         document = {"file": data, **_size_document(found)}
-        run.finish(found, blocks, document, _size_csv(found), lines=True, task="identification")
+        csv = _curve_files(
+            found,
+            "gallery_size",
+            "gallery_size",
+            {"cms": "rank", "far": "threshold", "frr": "threshold"},
+        )
+        run.finish(found, blocks, document, csv, lines=True, task="identification")
 
 
 def _size_document(ds: xr.Dataset) -> dict[str, Any]:
@@ -88,13 +100,14 @@ def _size_document(ds: xr.Dataset) -> dict[str, Any]:
     return described(ds, **parts)
 
 
-def _size_csv(ds: xr.Dataset) -> dict[str, dict[str, list[float]]]:
-    """Return the columns of the curves: one for each gallery size."""
+def _curve_files(
+    ds: xr.Dataset, sizes: str, head: str, curves: dict[str, str]
+) -> dict[str, dict[str, list[Any]]]:
+    """Return the columns of each curve over its dimension: one for each size of the gallery."""
     files = {}
-    sizes = ds["gallery_size"].values.tolist()
-    for name, over in (("cms", "rank"), ("far", "threshold"), ("frr", "threshold")):
-        curves = ds[name].transpose("gallery_size", over).values.tolist()
-        columns = {f"gallery_size_{size}": curve for size, curve in zip(sizes, curves, strict=True)}
+    for name, over in curves.items():
+        values = ds[name].transpose(sizes, over).values.tolist()
+        columns = {f"{head}_{n}": x for n, x in zip(ds[sizes].values.tolist(), values, strict=True)}
         files[f"{name}.csv"] = {over: ds[over].values.tolist(), **columns}
     return files
 
@@ -127,14 +140,18 @@ def gallery_templates_command(data: str, **options: Any) -> None:
     what more templates gain. Rates are exact means over all choices of templates.
     """
     with StudyCommand(data, options) as run:
-        from bioeval.cli.study_command import require_values
         from bioeval.evaluation.gallery_templates import blocks, gallery_templates
 
         scores = run.read()
         found = run.count(gallery_templates, scores, **run.options)
         require_values([found["frr"], found["far"]], [scores])
         document = {"file": data, **_templates_document(found)}
-        run.finish(found, blocks, document, _templates_csv(found))
+        over = dict.fromkeys(("far", "frr", "open_set_far"), "threshold")
+        csv = {
+            "gallery_templates.csv": as_columns(rows_over(found, "gallery_templates")),
+            **_curve_files(found, "gallery_templates", "templates", {"cms": "rank", **over}),
+        }
+        run.finish(found, blocks, document, csv)
 
 
 def _templates_document(ds: xr.Dataset) -> dict[str, Any]:
@@ -149,17 +166,3 @@ def _templates_document(ds: xr.Dataset) -> dict[str, Any]:
         row["at_far"] = rows_over(one, "far_target")
         rows.append(row)
     return described(ds, **scalars(ds), by_templates=rows)
-
-
-def _templates_csv(ds: xr.Dataset) -> dict[str, dict[str, list[Any]]]:
-    """Return the columns of the table, and of the curves for each number of templates."""
-    files: dict[str, dict[str, list[Any]]] = {
-        "gallery_templates.csv": as_columns(rows_over(ds, "gallery_templates"))
-    }
-    over = {"cms": "rank", "far": "threshold", "frr": "threshold", "open_set_far": "threshold"}
-    for name, dim in over.items():
-        curves = ds[name].transpose("gallery_templates", dim).values.tolist()
-        sizes = ds["gallery_templates"].values.tolist()
-        columns = {f"templates_{n}": curve for n, curve in zip(sizes, curves, strict=True)}
-        files[f"{name}.csv"] = {dim: ds[dim].values.tolist(), **columns}
-    return files

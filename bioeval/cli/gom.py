@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.variables import INTERVALS
+from bioeval.base.version import __version__
 from bioeval.cli.arguments import NUMBERS, ThresholdsOption, card
 from bioeval.cli.cluster_options import cluster_options
 from bioeval.cli.command import Command, option
@@ -21,7 +22,7 @@ from bioeval.cli.options import (
     system_names,
     warnings_of,
 )
-from bioeval.cli.study_command import StudyCommand, as_columns, rows_of
+from bioeval.cli.study_command import StudyCommand, as_columns, require_values, rows_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -94,7 +95,6 @@ def command(
         _require_distinct(names)
         run.options["convention"] = card_of = card(run.options["convention"])
         from bioeval.cli.run_outputs import curve_columns
-        from bioeval.cli.study_command import require_values
         from bioeval.evaluation.reid import gom, gom_blocks
 
         found = {}
@@ -131,7 +131,6 @@ def _require_distinct(names: tuple[str, ...]) -> None:
 
 def _document(found: dict[str, xr.Dataset], files: tuple[str, ...]) -> dict[str, Any]:
     """Return all results but the curves."""
-    from bioeval.base.version import __version__
     from bioeval.cli.run_outputs import task_document
 
     rows = {}

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.errors import Argument, ProtocolError, wrapped
 from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import CONFIDENCE, MARGIN, METADATA, RATES, ThresholdsOption
 from bioeval.cli.command import F, flag, option, option_group, reword
+from bioeval.cli.console import note
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -403,7 +403,6 @@ def require_method(interval: str | None, *, seed_of_draws: bool = False) -> None
 
 def interval_by_default(scores: Scores, interval: str | None) -> str:
     """Return the given interval, or the one that the scores allow, with a note."""
-    from bioeval.cli.console import note
     from bioeval.scores.listed_templates import pattern_of_pairs
     from bioeval.tallies.by_subject import knows_people
 
@@ -426,8 +425,6 @@ def warnings_of(ds: xr.Dataset) -> list[str]:
 
 def warning_lines(ds: xr.Dataset, say: Callable[[str], str]) -> list[str]:
     """Return the warnings of a result, in the words of `say`, as the last lines of a text."""
-    from bioeval.base.errors import wrapped
-
     lines = [line for x in warnings_of(ds) for line in wrapped(f"  - {say(x)}", hang=4)]
     return ["", "Warnings", *lines] if lines else []
 
@@ -460,109 +457,6 @@ def output_options(
 def json_option(help: str) -> Callable[[F], F]:
     """Return the option of JSON on standard output."""
     return flag("--json", help, name="as_json")
-
-
-@dataclass(frozen=True)
-class Output:
-    """Destinations of the results of a command."""
-
-    folder: Path | None  # of the files; it can be written to
-    force: bool  # whether files of the same names are replaced
-    plots: bool  # whether plots are among the files
-    as_json: bool  # whether a document is printed, in place of a table
-    page: Path | None = None  # the page to write; it can be written
-    remarks: list[str] = field(default_factory=list)  # of plots that are left out
-
-    @classmethod
-    def take(cls, options: dict[str, Any]) -> Output:
-        """Remove the output options from a command's, and check them before any computation."""
-        out, force = options.pop("out"), options.pop("force")
-        plots = options.pop("plots", None)  # without the option, what there is to draw is drawn
-        if plots and out is None:
-            raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
-        from bioeval.cli.outputs import check_folder, check_page
-
-        page = options.pop("report", None)
-        folder = None if out is None else check_folder(out, force)
-        page = None if page is None else check_page(page, force)
-        return cls(folder, force, plots is not False, options.pop("as_json"), page)
-
-    @property
-    def documented(self) -> bool:
-        """Whether a document is written or printed."""
-        return self.folder is not None or self.as_json
-
-    def write(
-        self, document: dict[str, Any], fill: Callable[[Path], None], stages: Callable[[str], None]
-    ) -> list[str]:
-        """Write the files that `fill` makes in a folder, and return their names."""
-        if self.folder is None:
-            return []
-        stages(f"writing to {self.folder}")
-        from bioeval.cli.outputs import write_folder
-
-        return write_folder(self.folder, document, fill, self.force)
-
-    def write_page(
-        self,
-        results: Any,
-        files: Iterable[str | None],
-        stages: Callable[[str], None],
-        **options: Any,
-    ) -> None:
-        """Write the page of the results of `files` if --report names it."""
-        if self.page is None:
-            return
-        stages(f"writing {self.page}")
-        from bioeval.cli.outputs import write_page
-
-        write_page(self.page, results, [file for file in files if file], **options)
-
-    def save(
-        self,
-        document: dict[str, Any],
-        results: xr.Dataset | xr.DataTree | None,
-        table: Any,
-        stages: Callable[[str], None],
-        *,
-        name: str = "results.nc",
-        csv: Mapping[str, Mapping[str, Iterable[Any]]] | None = None,
-        drawn: Any = None,
-        overlaid: bool = False,
-    ) -> list[str]:
-        """Write results of this name, table, CSV files by name, and the plots of `drawn`.
-
-        Return the names of the files.
-        """
-
-        def fill(folder: Path) -> None:
-            from bioeval.cli.outputs import write_csv, write_results
-
-            write_results(folder, results, table, name)
-            for file, columns in (csv or {}).items():
-                write_csv(folder / file, columns)
-            if drawn is not None and self.plots:
-                from bioeval.views.plots.save import save_all
-
-                for one in drawn if isinstance(drawn, list) else [drawn]:
-                    save_all(one, (), folder, overlaid=overlaid, tell=self.remarks.append)
-
-        return self.write(document, fill, stages)
-
-    def show(self, table: Any, document: dict[str, Any], files: list[str]) -> None:
-        """Print the document or the table (text is printed as it is), then the number of files."""
-        from bioeval.cli.console import note, put, show, show_json
-
-        if self.as_json:
-            show_json(document)
-        elif isinstance(table, str):
-            put(table)
-        else:
-            show(table)
-        if self.folder is not None:
-            note("\n".join([*self.remarks, f"wrote {len(files)} files to {self.folder}"]))
-        if self.page is not None:
-            note(f"wrote {self.page}")
 
 
 def read_scores(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from bioeval.base.errors import DataError, counted, wrapped
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import THRESHOLD, WHOLE_NUMBERS, Typed, card
 from bioeval.cli.command import Command, flag, option
@@ -65,7 +66,6 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
 
 def _plan_text(ds: xr.Dataset) -> str:
     """Return the table: a line for each quantity."""
-    from bioeval.base.errors import counted, wrapped
     from bioeval.base.memory import in_words
 
     one = {str(k): float(v) for k, v in ds.data_vars.items()}
@@ -222,7 +222,6 @@ def _of_results(path: Path, task: str) -> xr.Dataset:
     """Return the results of a task from a file of ``bioeval run``, or from its folder."""
     import xarray as xr
 
-    from bioeval.base.errors import DataError
     from bioeval.scores.formats.files import existing_file, guarded
 
     file = path / "results.nc" if path.is_dir() else path

@@ -8,8 +8,10 @@ from typing import Any
 
 import click
 
+from bioeval.base.errors import CardError
 from bioeval.cli.arguments import card as checked
 from bioeval.cli.command import Command, flag
+from bioeval.cli.console import put, show, show_json, terminal_width
 from bioeval.cli.options import json_option, terms_option
 
 _LEAST_TITLE = 24  # columns
@@ -24,7 +26,6 @@ _LEAST_WIDTH = 20
 @json_option("Print one JSON document.")
 def command(card: str | None, check: bool, toml: bool, terms: str, as_json: bool) -> None:
     """List the protocols, or explain CARD, a protocol's name or card file (.toml)."""
-    from bioeval.cli.console import put, show, show_json, terminal_width
     from bioeval.protocol import available, explain, load
     from bioeval.views.terms import TermTranslator
 
@@ -56,8 +57,6 @@ def command(card: str | None, check: bool, toml: bool, terms: str, as_json: bool
 
 def _check(names: Sequence[str]) -> None:
     """Print whether each card is valid and what it lacks to ship."""
-    from bioeval.base.errors import CardError
-    from bioeval.cli.console import put
     from bioeval.protocol import load
     from bioeval.protocol.check import unmet_rules, unmet_rules_of_draft
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.errors import BioevalError, DataError
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
-from bioeval.cli.command import Command, flag, option
+from bioeval.cli.command import Command, flag, option, progress_shown
+from bioeval.cli.console import note
 from bioeval.cli.options import (
     band_option,
     far_option,
@@ -26,6 +28,8 @@ from bioeval.cli.options import (
     terms_option,
     thresholds_option,
 )
+from bioeval.cli.outputs import check_page, require_images, write_page
+from bioeval.cli.study_command import checked
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -93,8 +97,6 @@ def command(
     The page has the answer in a few sentences, rates that follow the threshold and the rank,
     curves, all figures with their intervals, and the provenance of the data.
     """
-    from bioeval.cli.outputs import check_page
-
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
     page = check_page(out, force)
@@ -118,10 +120,8 @@ def command(
     for file in data:
         of_file = dict(options)
         readings.append((take_reading(file, of_file), of_file))
-    from bioeval.cli.progress import Stages
 
-    with Stages() as stages:
-        from bioeval.cli.outputs import require_images, write_page
+    with progress_shown() as stages:
         from bioeval.evaluation.paired_systems import Named
         from bioeval.views.terms import in_terms
 
@@ -166,8 +166,6 @@ def command(
             images=images,
             image_folder=folder,
         )
-    from bioeval.cli.console import note
-
     for line in said:
         note(f"bioeval: warning: {line}")
     note(f"wrote {page}")
@@ -202,7 +200,6 @@ def _compared(
     with a margin, which is set beforehand, it is the first that is compared, as by bioeval compare.
     With a margin an error says why not.
     """
-    from bioeval.base.errors import BioevalError
     from bioeval.evaluation.compare import compare
     from bioeval.evaluation.plan import resolve_card
     from bioeval.views.page.live import LiveState
@@ -239,8 +236,6 @@ def _saved(file: str) -> xr.DataTree:
     """Return results that were saved, as a tree."""
     import xarray as xr
 
-    from bioeval.base.errors import DataError
-
     try:
         with xr.open_datatree(file, engine="h5netcdf") as tree:
             return tree.load()
@@ -256,8 +251,6 @@ def _evaluated(
     """Return the results of a system: the tasks of the card, limits for new people, worst pairs."""
     import xarray as xr
 
-    from bioeval.base.errors import BioevalError
-    from bioeval.cli.study_command import checked
     from bioeval.evaluation.cross.threshold_study import study_threshold
     from bioeval.evaluation.evaluate import evaluate
     from bioeval.evaluation.plan import resolve_card

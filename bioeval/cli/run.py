@@ -12,9 +12,8 @@ from click.core import ParameterSource
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import CLAIMS, GALLERY, SIZE, TARGET, card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
-from bioeval.cli.command import Command, flag, naming, option, option_group
+from bioeval.cli.command import Command, flag, naming, option, option_group, progress_shown
 from bioeval.cli.options import (
-    Output,
     assure_options,
     band_option,
     far_option,
@@ -32,6 +31,8 @@ from bioeval.cli.options import (
     terms_option,
     thresholds_option,
 )
+from bioeval.cli.outputs import Output, require_images
+from bioeval.cli.study_command import checked
 
 if TYPE_CHECKING:
     from bioeval.protocol.card import Protocol, Threshold
@@ -292,12 +293,9 @@ def command(
     read = [data, options.get("second")]
     reading = take_reading(data, options)
     protocol = card(protocol)
-    from bioeval.cli.progress import Stages
 
-    with Stages() as stages:
-        from bioeval.cli.outputs import require_images
+    with progress_shown() as stages:
         from bioeval.cli.run_outputs import Evaluation
-        from bioeval.cli.study_command import checked
         from bioeval.evaluation.evaluate import evaluate
 
         scores = read_system(data, name, reading, stages)

@@ -11,6 +11,7 @@ import click
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import AMOUNT, COUNTS, NUMBERS
 from bioeval.cli.command import Command, option
+from bioeval.cli.console import put, show_json
 from bioeval.cli.options import json_option, seed_option
 
 if TYPE_CHECKING:
@@ -80,7 +81,6 @@ def command(out: str, as_json: bool, within: Any, **options: Any) -> None:
     finds them as wolves and lambs. With --model gaussian-scores all subjects are alike, unless
     --goat-sd, --wolf-sd or --lamb-sd makes them differ.
     """
-    from bioeval.cli.console import put, show_json
     from bioeval.scores.formats import save
     from bioeval.scores.formats.files import check_target
     from bioeval.scores.simulation.scores_of_people import simulate

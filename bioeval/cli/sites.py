@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bioeval.base.errors import Argument, DataError, MergeError
+from bioeval.base.errors import Argument, DataError, MergeError, renamed, wrapped
+from bioeval.base.version import __version__
 from bioeval.cli.arguments import NUMBERS, ThresholdsOption, card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
-from bioeval.cli.command import Command, flag, naming, option, option_group
+from bioeval.cli.command import Command, flag, naming, option, option_group, progress_shown
+from bioeval.cli.console import note, put, show, show_json, terminal_width
 from bioeval.cli.options import (
     far_option,
     json_option,
@@ -22,6 +24,7 @@ from bioeval.cli.options import (
     take_reading,
     terms_option,
 )
+from bioeval.cli.outputs import check_page, write_page
 
 if TYPE_CHECKING:
     from bioeval.evaluation.gallery_parts import BestMates
@@ -52,7 +55,6 @@ site_options = option_group(
 
 def take_out(out: str, force: bool, inputs: tuple[str, ...] = ()) -> Path:
     """Return the path to write, checked before anything is computed."""
-    from bioeval.base.errors import DataError
     from bioeval.scores.formats.files import check_target
 
     place = Path(out)
@@ -68,7 +70,6 @@ def secret(path: str | None) -> bytes | None:
     """Return the secret in a file, without white space around it."""
     if path is None:
         return None
-    from bioeval.base.errors import DataError
     from bioeval.scores.formats.files import MOST_SETTINGS, existing_file
 
     file = existing_file(path, "a file with a secret")
@@ -83,9 +84,6 @@ def secret(path: str | None) -> bytes | None:
 
 def show_written(found: Any, place: Path | None, as_json: bool, **about: Any) -> None:
     """Print what a file holds and discloses about people; `about` is in the document alone."""
-    from bioeval.base.errors import wrapped
-    from bioeval.cli.console import put, show_json, terminal_width
-
     if as_json:
         show_json({"file": str(place), **about, "discloses": found.disclosed()})
         return
@@ -113,9 +111,8 @@ def best_mates_command(
     place = take_out(out, force, (data,))
     reading = take_reading(data, options)
     options["protocol"] = card(options["protocol"])
-    from bioeval.cli.progress import Stages
 
-    with Stages() as stages:
+    with progress_shown() as stages:
         from bioeval.evaluation.gallery_parts import best_mates
         from bioeval.scores.formats import load
 
@@ -192,9 +189,8 @@ def tally_command(
     options["key"] = secret(options["key"])
     if isinstance(thresholds, int) and (share or fold):
         raise DataError(f"{Argument('thresholds')} is a number; a fixed grid is a list or a file")
-    from bioeval.cli.progress import Stages
 
-    with Stages() as stages:
+    with progress_shown() as stages:
         from bioeval.evaluation.gallery_parts import BestMates
         from bioeval.evaluation.tally import tally
 
@@ -245,11 +241,9 @@ def merge_command(
     if they share a probe, or if they were counted in different ways.
     """
     place = None if out is None else take_out(out, force, files)
-    from bioeval.cli.outputs import check_page, write_page
-    from bioeval.cli.progress import Stages
 
     page = None if report is None else check_page(report, force)
-    with Stages():
+    with progress_shown():
         from bioeval.evaluation.gallery_parts import BestMates
 
         found = _merged(files, union_of_galleries, same_system)
@@ -270,8 +264,6 @@ def merge_command(
         show_written(found, place, as_json)
         return
     _show_rates(found, files, terms, as_json)
-    from bioeval.cli.console import note
-
     for written in filter(None, (place, page)):
         note(f"wrote {written}")
 
@@ -308,9 +300,6 @@ def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
 
 def _show_rates(found: Tally, files: tuple[str, ...], terms: str, as_json: bool) -> None:
     """Print the results of a tally as a table or as a document."""
-    from bioeval.base.errors import renamed
-    from bioeval.base.version import __version__
-    from bioeval.cli.console import show, show_json
     from bioeval.cli.run_outputs import task_document
     from bioeval.views.tables import ResultTable, warnings
     from bioeval.views.terms import in_terms

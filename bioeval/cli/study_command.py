@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from bioeval.base.errors import NoResultError
+from bioeval.base.version import __version__
 from bioeval.cli.cluster_options import executor_from_options
-from bioeval.cli.command import reword
-from bioeval.cli.options import Output, read_scores, system_name, take_reading, warnings_of
+from bioeval.cli.command import progress_shown, reword
+from bioeval.cli.options import read_scores, system_name, take_reading, warnings_of
+from bioeval.cli.outputs import Output
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
 
 def attributes(ds: xr.Dataset, file: str) -> dict[str, Any]:
     """Return the file, the attributes and the scalars of a result, warnings as a list."""
-    from bioeval.base.version import __version__
-
     attrs = {str(k): v for k, v in ds.attrs.items() if k != "bioeval_version"}
     attrs["warnings"] = warnings_of(ds)
     return {"bioeval": __version__, "file": file, **attrs, **scalars(ds)}
@@ -51,6 +51,13 @@ def rows_over(ds: xr.Dataset, *dims: str) -> list[dict[str, Any]]:
         {**dict(zip(dims, place, strict=True)), **{name: values[name][i] for name in names}}
         for i, place in enumerate(itertools.product(*labels))
     ]
+
+
+def columns_over(ds: xr.Dataset, dim: str) -> dict[str, list[Any]]:
+    """Return the variables over exactly this dimension as columns, after its labels if any."""
+    labels = {dim: ds[dim].values.tolist()} if dim in ds.coords else {}
+    over = {str(k): v.values.tolist() for k, v in ds.data_vars.items() if v.dims == (dim,)}
+    return labels | over
 
 
 def as_columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
@@ -142,9 +149,8 @@ class StudyCommand:
         self._inside, self._counting = contextlib.ExitStack(), contextlib.ExitStack()
 
     def __enter__(self) -> Self:
-        from bioeval.cli.progress import Stages
 
-        self.stages = self._inside.enter_context(Stages())
+        self.stages = self._inside.enter_context(progress_shown())
         self._inside.enter_context(self._counting)
         return self
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.errors import Argument, DataError
 from bioeval.cli.arguments import TARGET
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
-from bioeval.cli.command import Command, flag, option, reword
+from bioeval.cli.command import Command, flag, option, progress_shown, reword
 from bioeval.cli.options import (
-    Output,
     assure_options,
     fusion_option,
     interval_options,
@@ -24,7 +24,8 @@ from bioeval.cli.options import (
     templates_option,
     terms_option,
 )
-from bioeval.cli.study_command import StudyCommand, attributes
+from bioeval.cli.outputs import Output, fold_rows
+from bioeval.cli.study_command import StudyCommand, attributes, require_values, rows_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,13 +97,10 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
         _require_far(target, options["task"])
     files_read = [data, options.get("second")]
     reading = take_reading(data, options)
-    from bioeval.cli.progress import Stages
 
-    with Stages() as stages:
+    with progress_shown() as stages:
         import xarray as xr
 
-        from bioeval.cli.outputs import fold_rows
-        from bioeval.cli.study_command import require_values
         from bioeval.evaluation.cross.threshold_study import study_threshold
         from bioeval.evaluation.data_check import with_kind_finding
         from bioeval.views.tables.threshold_study import StudyTable
@@ -136,8 +134,6 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
 
 def _check_claim(data: str, options: dict[str, Any]) -> None:
     """Say whether the data show, refute or leave open a claim."""
-    from bioeval.base.errors import DataError
-
     at, claim = options.pop("threshold"), options.pop("claim")
     if at is None or claim is None:
         raise DataError(
@@ -205,7 +201,6 @@ def _with_curves(
 
 def _require_far(target: str, task: str) -> None:
     """Raise :class:`DataError` unless a target is a FAR to extrapolate to."""
-    from bioeval.base.errors import Argument, DataError
     from bioeval.tallies.threshold_rules import parse_rule
 
     if task != "verification":
@@ -225,7 +220,6 @@ def _extrapolated(
     from rich.console import Group
     from rich.text import Text
 
-    from bioeval.cli.study_command import rows_over
     from bioeval.evaluation.extrapolated_far import LABEL, extrapolate_far
     from bioeval.results.words import threshold_text
 

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.version import __version__
 from bioeval.cli.arguments import FRAMES
-from bioeval.cli.command import Command, flag, option
-from bioeval.cli.options import Output, output_options
-from bioeval.cli.study_command import rows_of
+from bioeval.cli.command import Command, flag, option, progress_shown
+from bioeval.cli.options import output_options
+from bioeval.cli.outputs import Output, write_csv, write_results
+from bioeval.cli.study_command import columns_over, rows_of, scalars
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -79,11 +81,10 @@ def command(truth: str, result: str, targets: bool, **options: Any) -> None:
     """
     output = Output.take(options)
     options["frames"] = _lengths(options["frames"])
-    from bioeval.cli.progress import Stages
     from bioeval.mot import tracking
     from bioeval.mot.table import TrackingTable
 
-    with Stages() as stages:
+    with progress_shown() as stages:
         dataset = tracking(
             truth,
             result,
@@ -112,13 +113,11 @@ def _lengths(given: tuple[tuple[str, int], ...]) -> int | dict[str, int] | None:
 
 def _document(dataset: xr.Dataset, truth: str, result: str) -> dict[str, Any]:
     """Return all results as one document."""
-    from bioeval.base.version import __version__
-
     attrs = {str(name): value for name, value in dataset.attrs.items()}
     warnings = str(attrs.pop("warnings")).splitlines()
     attrs.pop("bioeval_version")
     document: dict[str, Any] = {"bioeval": __version__, "truth": truth, "result": result, **attrs}
-    document |= {str(k): v.item() for k, v in dataset.data_vars.items() if not v.ndim}
+    document |= scalars(dataset)
     if "sequence" in dataset:
         document["sequences"] = rows_of(_columns(dataset, "sequence"))
     document["hota_table"] = rows_of(_columns(dataset, "localisation_threshold"))
@@ -128,18 +127,15 @@ def _document(dataset: xr.Dataset, truth: str, result: str) -> dict[str, Any]:
 
 
 def _columns(dataset: xr.Dataset, dim: str) -> dict[str, list]:
-    """Return the variables along a dimension."""
-    columns = {dim: dataset[dim].values.tolist()} if dim in dataset.coords else {}
-    for name, values in dataset.data_vars.items():
-        if values.dims == (dim,):
-            stem = str(name).removeprefix("sequence_").removesuffix("_by_threshold")
-            columns[stem] = values.values.tolist()
-    return columns
+    """Return the variables along a dimension, by the short names of their rates."""
+    return {
+        name.removeprefix("sequence_").removesuffix("_by_threshold"): values
+        for name, values in columns_over(dataset, dim).items()
+    }
 
 
 def _write(dataset: xr.Dataset, folder: Path) -> None:
     """Write the dataset, the table with all targets, and each target's row, into a folder."""
-    from bioeval.cli.outputs import write_csv, write_results
     from bioeval.mot.table import TrackingTable
 
     write_results(folder, dataset, TrackingTable(dataset, True))
