@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +14,7 @@ from bioeval.cli.options import far_targets_option, output_options, reading_opti
 from bioeval.cli.study_command import StudyCommand, as_columns
 
 if TYPE_CHECKING:
-    from bioeval.results.findings import DataCheck
+    pass
 
 
 @click.command("check", cls=Command)
@@ -49,7 +50,11 @@ def command(
     The exit code is 1 if an error is found that makes results misleading, 0 otherwise.
     """
     second = options["second"]
-    tracks = columns is not None or (second is not None and _are_tracks(data, second))
+    tracks = columns is not None
+    if second is not None and not tracks:
+        from bioeval.mot.inputs import lists_boxes
+
+        tracks = all(Path(x).exists() and lists_boxes(Path(x)) for x in (data, second))
     with StudyCommand(data, options, reads=not tracks) as run:
         if tracks and second is None:
             raise click.UsageError("--columns is of tracks: give a ground truth and a result")
@@ -69,33 +74,20 @@ def command(
             found = check_data(
                 scores, protocol, far_targets=far_targets, progress=run.stages.counting
             )
-        document = {**_document(found, data), **({"result": second} if tracks else {})}
-        csv = {"findings.csv": as_columns(document["findings"])}
+        rows = [
+            {k: reword(v) if isinstance(v, str) else v for k, v in row.items()}
+            for row in found.records()
+        ]
+        document = {
+            "bioeval": __version__,
+            "file": data,
+            "data": found.data,
+            "protocol": found.protocol,
+            "misleads": found.misleads,
+            "findings": rows,
+            **({"result": second} if tracks else {}),
+        }
+        csv = {"findings.csv": as_columns(rows)}
         run.save(document, None, FindingsTable(found, reword), csv=csv)
     if found.misleads:
         click.get_current_context().exit(1)
-
-
-def _are_tracks(data: str, second: str) -> bool:
-    """Whether both files, or folders, look like boxes of tracks."""
-    from pathlib import Path
-
-    from bioeval.mot.inputs import lists_boxes
-
-    return all(Path(x).exists() and lists_boxes(Path(x)) for x in (data, second))
-
-
-def _document(found: DataCheck, file: str) -> dict[str, Any]:
-    """Return the findings as plain values."""
-    rows = [
-        {k: reword(v) if isinstance(v, str) else v for k, v in row.items()}
-        for row in found.records()
-    ]
-    return {
-        "bioeval": __version__,
-        "file": file,
-        "data": found.data,
-        "protocol": found.protocol,
-        "misleads": found.misleads,
-        "findings": rows,
-    }

@@ -91,10 +91,13 @@ def command(
     not_of_b = {what for other, apart in _APART.items() if other in of_b for what in apart}
     all_of_b = {what: None if what in not_of_b else v for what, v in options.items()} | of_b
     systems = [
-        (file, given or (_array(own) if a == b else None), take_reading(file, own))
+        (
+            file,
+            given or (own["scores"] or own["embeddings"] if a == b else None),
+            take_reading(file, own),
+        )
         for file, given, own in ((a, name, options), (b, name_b, all_of_b))
     ]
-
     with progress_shown() as stages:
         from bioeval.evaluation.compare import compare
         from bioeval.tallies.points import FAR_TARGETS
@@ -133,11 +136,6 @@ def command(
         )  # fmt: skip
         output.write_page({" and ".join(curves): shown, **curves}, [a, b], stages)
     output.show(table, document, files)
-
-
-def _array(options: dict[str, Any]) -> str | None:
-    """Return the name of the array that holds a system."""
-    return options["scores"] or options["embeddings"]
 
 
 def _curves(

@@ -80,20 +80,15 @@ def command(
             found, table = row, ExplanationTable(row)
             if picture is not None:
                 run.stages(f"drawing {picture}")
-                _draw(row, picture)
+                from matplotlib.figure import Figure
+
+                from bioeval.views.plots.row_walk import RowWalkDisplay
+                from bioeval.views.plots.save import save
+
+                save(RowWalkDisplay.from_results(row).plot(Figure(layout="constrained")), picture)
             run.output.write_page(row, [data, run.reading.get("labels")], run.stages)
         document, csv = {}, {}
         if run.output.documented:  # entries of a long row take longer than the row
             document = {"bioeval": __version__, "file": data, **found.document()}
             csv = {"list.csv": found.columns()}
         run.save(document, None, table, csv=csv)
-
-
-def _draw(found: Explanation, file: str) -> None:
-    """Draw a row into a file."""
-    from matplotlib.figure import Figure
-
-    from bioeval.views.plots.row_walk import RowWalkDisplay
-    from bioeval.views.plots.save import save
-
-    save(RowWalkDisplay.from_results(found).plot(Figure(layout="constrained")), file)

@@ -25,7 +25,7 @@ from bioeval.cli.options import (
 from bioeval.cli.study_command import StudyCommand, as_columns, require_values, rows_of
 
 if TYPE_CHECKING:
-    import xarray as xr
+    pass
 
 
 @click.command("gom", cls=Command)
@@ -94,7 +94,7 @@ def command(
         names = system_names(systems, name, run.reading)
         _require_distinct(names)
         run.options["convention"] = card_of = card(run.options["convention"])
-        from bioeval.cli.run_outputs import curve_columns
+        from bioeval.cli.run_outputs import curve_columns, task_document
         from bioeval.evaluation.reid import gom, gom_blocks
 
         found = {}
@@ -113,7 +113,17 @@ def command(
             for row in rows_of(curve_columns(ds, "threshold"))
         ]
         csv = {"curves.csv": as_columns(rows)}
-        run.finish(found, gom_blocks, _document(found, systems), csv, overlaid=True)
+        document = {
+            called: {
+                "file": file,
+                "fingerprint": ds.attrs["fingerprint"],
+                **task_document(ds),
+                "warnings": warnings_of(ds),
+            }
+            for (called, ds), file in zip(found.items(), systems, strict=True)
+        }
+        whole = {"bioeval": __version__, "systems": document}
+        run.finish(found, gom_blocks, whole, csv, overlaid=True)
 
 
 def _require_distinct(names: tuple[str, ...]) -> None:
@@ -127,18 +137,3 @@ def _require_distinct(names: tuple[str, ...]) -> None:
             raise click.BadParameter(
                 f"{called!r}; expected a word without '/'", param_hint="'--name'"
             )
-
-
-def _document(found: dict[str, xr.Dataset], files: tuple[str, ...]) -> dict[str, Any]:
-    """Return all results but the curves."""
-    from bioeval.cli.run_outputs import task_document
-
-    rows = {}
-    for (called, dataset), file in zip(found.items(), files, strict=True):
-        rows[called] = {
-            "file": file,
-            "fingerprint": dataset.attrs["fingerprint"],
-            **task_document(dataset),
-            "warnings": warnings_of(dataset),
-        }
-    return {"bioeval": __version__, "systems": rows}

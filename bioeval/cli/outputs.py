@@ -1,4 +1,4 @@
-"""Writing results into a folder: all the files, or none."""
+"""What a command writes and prints: a folder with all its files or none, a page, a table."""
 
 from __future__ import annotations
 

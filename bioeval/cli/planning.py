@@ -198,8 +198,9 @@ def workload_command(data: str | None, **options: Any) -> None:
 
         given = run.options
         task, found, words = given.pop("task"), given.pop("rates", None), ""
-        if data is not None and _is_results(data):
-            found = _of_results(Path(data), task)
+        saved = Path(data or "")
+        if data is not None and (saved.suffix == ".nc" or (saved / "results.nc").exists()):
+            found = _of_results(saved, task)
         elif data is not None:
             scores = run.read()
             run.stages("counting")
@@ -211,11 +212,13 @@ def workload_command(data: str | None, **options: Any) -> None:
             given["confidence"] = of_scores["confidence"]
         ds = workload(found, **given)
         ds.attrs["operating_point"] += words
-        run.finish(ds, blocks, _workload_document(ds, data), lines=True)
-
-
-def _is_results(data: str) -> bool:
-    return Path(data).suffix == ".nc" or (Path(data) / "results.nc").exists()
+        every = {e: ds.isel(event=i) for i, e in enumerate(ds["event"].values.tolist())}
+        events = [
+            {"event": e, **scalars(one), "periods": rows_over(one, "days")}
+            for e, one in every.items()
+        ]
+        document = {"file": data, **{str(k): v for k, v in ds.attrs.items()}, "events": events}
+        run.finish(ds, blocks, document, lines=True)
 
 
 def _of_results(path: Path, task: str) -> xr.Dataset:
@@ -271,12 +274,3 @@ def _rule(options: dict[str, Any]) -> Rule | None:
     if (threshold is None) == (target is None):
         return None
     return parse_rule(("far", target) if threshold is None else threshold)
-
-
-def _workload_document(ds: xr.Dataset, file: str | None) -> dict[str, Any]:
-    """Return the workload as plain values; rates are fractions."""
-    events = []
-    for i, event in enumerate(ds["event"].values.tolist()):
-        one = ds.isel(event=i)
-        events.append({"event": event, **scalars(one), "periods": rows_over(one, "days")})
-    return {"file": file, **{str(k): v for k, v in ds.attrs.items()}, "events": events}

@@ -120,7 +120,6 @@ def command(
     for file in data:
         of_file = dict(options)
         readings.append((take_reading(file, of_file), of_file))
-
     with progress_shown() as stages:
         from bioeval.evaluation.paired_systems import Named
         from bioeval.views.terms import in_terms

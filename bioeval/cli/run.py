@@ -293,7 +293,6 @@ def command(
     read = [data, options.get("second")]
     reading = take_reading(data, options)
     protocol = card(protocol)
-
     with progress_shown() as stages:
         from bioeval.cli.run_outputs import Evaluation
         from bioeval.evaluation.evaluate import evaluate

@@ -15,18 +15,7 @@ from bioeval.cli.console import put, show_json
 from bioeval.cli.options import json_option, seed_option
 
 if TYPE_CHECKING:
-    from bioeval.scores.matrix import Scores
-
-
-def _require_room(out: str, scores: Scores) -> None:
-    """Raise where the scores would not fit on the disk."""
-    m, n = scores.shape
-    needed, free = m * n * scores.dtype.itemsize, shutil.disk_usage(Path(out).parent).free
-    if needed > free:
-        raise DataError(
-            f"{out}: {m:,} x {n:,} scores would take {needed / 2**30:,.2f} GiB, and "
-            f"{free / 2**30:,.2f} GiB are free; expected fewer subjects or templates"
-        )
+    pass
 
 
 @click.command("simulate", cls=Command)
@@ -89,7 +78,13 @@ def command(out: str, as_json: bool, within: Any, **options: Any) -> None:
     if within is not None:
         options["within"] = within[0] if len(within) == 1 else list(within)
     scores = simulate(**options)
-    _require_room(out, scores)
+    m, n = scores.shape
+    needed, free = m * n * scores.dtype.itemsize, shutil.disk_usage(Path(out).parent).free
+    if needed > free:
+        raise DataError(
+            f"{out}: {m:,} x {n:,} scores would take {needed / 2**30:,.2f} GiB, and "
+            f"{free / 2**30:,.2f} GiB are free; expected fewer subjects or templates"
+        )
     save(scores, out)
     if as_json:
         about = {"layout": scores.layout, "shape": scores.shape, "subjects": len(scores.subjects)}

@@ -111,7 +111,6 @@ def best_mates_command(
     place = take_out(out, force, (data,))
     reading = take_reading(data, options)
     options["protocol"] = card(options["protocol"])
-
     with progress_shown() as stages:
         from bioeval.evaluation.gallery_parts import best_mates
         from bioeval.scores.formats import load
@@ -189,7 +188,6 @@ def tally_command(
     options["key"] = secret(options["key"])
     if isinstance(thresholds, int) and (share or fold):
         raise DataError(f"{Argument('thresholds')} is a number; a fixed grid is a list or a file")
-
     with progress_shown() as stages:
         from bioeval.evaluation.gallery_parts import BestMates
         from bioeval.evaluation.tally import tally

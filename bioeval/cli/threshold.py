@@ -97,7 +97,6 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
         _require_far(target, options["task"])
     files_read = [data, options.get("second")]
     reading = take_reading(data, options)
-
     with progress_shown() as stages:
         import xarray as xr
 

@@ -116,7 +116,9 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
         if key in SECTIONS:
             continue
         if isinstance(value, dict) and key not in HEAD:
-            problems.add((key,), _unknown_section(key))
+            said = f"[{write_toml_key(key)}] is not a section of a card; expected one of "
+            hint = nearest_name(key, SECTIONS)
+            problems.add((key,), _with_hint(said + _brackets(SECTIONS), hint))
         else:
             head[key] = value
     above = _check_section("", head, None, problems)
@@ -312,11 +314,6 @@ class _UnexpectedValue(Exception):
 
 def _with_hint(message: str, hint: str) -> str:
     return f"{message}.{hint}" if hint else message
-
-
-def _unknown_section(name: str) -> str:
-    message = f"[{write_toml_key(name)}] is not a section of a card; expected one of "
-    return _with_hint(message + _brackets(SECTIONS), nearest_name(name, SECTIONS))
 
 
 def _unknown_field(section: str, key: str, value: object) -> str:
