@@ -220,7 +220,7 @@ def flag(option: str, help: str, name: str | None = None) -> Callable[[F], F]:
 
 
 def progress_shown() -> Stages:
-    """Return the display of a command's stages; rich, which draws it, takes a while to load."""
+    """Return the display of a command's stages, imported late: rich takes a while to load."""
     from bioeval.cli.progress import Stages
 
     return Stages()
