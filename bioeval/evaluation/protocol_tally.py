@@ -13,7 +13,7 @@ import xarray as xr
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, MergeError, ProtocolError, bad_choice
 from bioeval.base.lazy import without
-from bioeval.base.notebook import panel
+from bioeval.base.panels import panel
 from bioeval.evaluation.gallery_parts import GalleryPart
 from bioeval.evaluation.sharing import (
     Sharing,

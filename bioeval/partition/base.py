@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from bioeval.base.errors import DataError, bad_choice
-from bioeval.base.notebook import panel
+from bioeval.base.panels import panel
 from bioeval.base.random import seed_sequence
 from bioeval.scores.labels import Codes, as_labels, as_meta
 from bioeval.scores.matrix import Scores, are_pairs

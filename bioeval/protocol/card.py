@@ -8,7 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from bioeval.base.notebook import panel
+from bioeval.base.panels import panel
 from bioeval.protocol.fields import (
     PAIRS,
     RECTANGULAR,

@@ -191,7 +191,7 @@ class Scores(LabelledMatrix):
         return made
 
     def _repr_html_(self) -> str:
-        from bioeval.base.notebook import panel
+        from bioeval.base.panels import panel
         from bioeval.scores.description import lines_of_matrix
 
         return panel(type(self).__name__, lines_of_matrix(self))

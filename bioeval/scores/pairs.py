@@ -12,7 +12,7 @@ import numpy as np
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
 from bioeval.base.kinds import KINDS
-from bioeval.base.notebook import panel
+from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_index
 from bioeval.scores.coded_sides import CodedSides
 from bioeval.scores.description import lines_of_pairs

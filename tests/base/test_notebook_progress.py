@@ -8,7 +8,7 @@ import types
 import pytest
 from optional import optional_import
 
-from bioeval.base import notebook, progress
+from bioeval.base import notebook_progress, progress
 
 
 class Shell:
@@ -43,7 +43,7 @@ def shell(monkeypatch):
     monkeypatch.setitem(
         sys.modules, "IPython.display", types.SimpleNamespace(display=shell.display)
     )
-    monkeypatch.setattr(notebook, "_PROGRESS", [])
+    monkeypatch.setattr(notebook_progress, "_PROGRESS", [])
     return shell
 
 
@@ -55,8 +55,8 @@ def test_short_work_shows_nothing(shell):
 
 
 def test_long_work_shows_each_stage_and_is_wiped(shell, monkeypatch):
-    monkeypatch.setattr(notebook, "_SHORTEST", 0.0)
-    monkeypatch.setattr(notebook, "_BETWEEN", 0.0)
+    monkeypatch.setattr(notebook_progress, "_SHORTEST", 0.0)
+    monkeypatch.setattr(notebook_progress, "_BETWEEN", 0.0)
     progress.report(1, 4)
     with progress.stage("look <here>"):
         progress.report(3, 4)
@@ -72,7 +72,7 @@ def test_long_work_shows_each_stage_and_is_wiped(shell, monkeypatch):
 
 
 def test_a_command_shows_its_own(shell, monkeypatch):
-    monkeypatch.setattr(notebook, "_SHORTEST", 0.0)
+    monkeypatch.setattr(notebook_progress, "_SHORTEST", 0.0)
     seen = []
     with progress.shown_by(lambda *stage: seen.append(stage)), progress.stage("a"):
         progress.report(1, 2)
@@ -81,7 +81,7 @@ def test_a_command_shows_its_own(shell, monkeypatch):
 
 def test_without_a_notebook_nothing_is_imported(shell, monkeypatch):
     monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: None))
-    monkeypatch.setattr(notebook, "_SHORTEST", 0.0)
+    monkeypatch.setattr(notebook_progress, "_SHORTEST", 0.0)
     progress.report(1, 2)
     assert shell.shown == []
 
@@ -91,8 +91,8 @@ def test_in_a_kernel():
     nbclient, nbformat = optional_import("nbclient"), optional_import("nbformat")
     optional_import("ipykernel")
     code = (
-        "import time\nimport bioeval as be\nfrom bioeval.base import notebook\n"
-        "notebook._SHORTEST = 0\n"
+        "import time\nimport bioeval as be\nfrom bioeval.base import notebook_progress\n"
+        "notebook_progress._SHORTEST = 0\n"
         "be.verification(be.simulate(20, 3))\n"
         "be.simulate(4, 2)"
     )

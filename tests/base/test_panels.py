@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.base.notebook import panel, table
+from bioeval.base.panels import panel, table
 from bioeval.protocol import load
 
 EVIL = "<script>alert(1)</script>\x1b[31m&\"'"

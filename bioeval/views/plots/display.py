@@ -11,7 +11,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bioeval.base.notebook import panel
+from bioeval.base.panels import panel
 from bioeval.views.plots import style as look
 from bioeval.views.plots.select_datasets import as_plot_text, pick_one
 
