@@ -205,8 +205,8 @@ class Task(Section):
     rates: ClassVar[Sentences] = {}
 
 
-# TOML as text: `tomllib` gives the values of a valid text, and error messages need more: the line of
-# each field, and a syntax error that begins with its line.
+# TOML as text: `tomllib` gives the values of a valid text, and error messages need more: the line
+# of each field, and a syntax error that begins with its line.
 
 MAX_BYTES = 1 << 16
 """A card has some dozens of lines; a file beyond this size is something else."""
