@@ -55,10 +55,8 @@ from bioeval.evaluation.worst_pairs import worst_pairs as worst_pairs
 from bioeval.evaluation.zoo import zoo as zoo
 from bioeval.mot import check_tracks as check_tracks, tracking as tracking
 from bioeval.protocol import Protocol as Protocol
-from bioeval.results.derived import (
-    mean_over_galleries as mean_over_galleries,
-    with_failures as with_failures,
-)
+from bioeval.results.failures import with_failures as with_failures
+from bioeval.results.galleries import mean_over_galleries as mean_over_galleries
 from bioeval.results.reid import gom_from_curves as gom_from_curves
 from bioeval.results.top_k import top_k as top_k
 from bioeval.scores.formats import load as load, save as save

@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 from bioeval.protocol.card import HEAD, SECTIONS
-from bioeval.protocol.fields import EVERY_LAYOUT, Field, Section, fields_of
-from bioeval.protocol.toml import write
+from bioeval.protocol.fields import EVERY_LAYOUT, Field, Section, fields_of, write_toml
 
 
 def reference() -> str:
@@ -62,7 +61,7 @@ def _line(key: str, field: Field) -> str:
         about = "a list"
     if field.required:
         about = f"required; {about}" if about else "required"
-    default = "" if field.required or field.default is None else f" = `{write(field.default)}`"
+    default = "" if field.required or field.default is None else f" = `{write_toml(field.default)}`"
     doc = field.doc
     if field.only_if is not None:
         doc += f" (only with `{field.only_if[0]}` = `{field.only_if[1]}`)"

@@ -90,6 +90,7 @@ def near(file: Path) -> Iterator[tuple[str, Iterable[str]]]:
         public = re.findall(r"^(?:def|class) ([A-Za-z]\w*)", file.read_text("utf-8"), re.MULTILINE)
         plots = "plots" in inside.parts
         names += [rf"\b{'plot' if plots else '(be|bp)'}\.{x}\b" for x in public]
+        names += re.findall(r'click\.command\(("[\w-]+")', file.read_text("utf-8"))
     if registry := REGISTRIES.get(str(inside)) or REGISTRIES.get(str(inside.parent)):
         for path in TESTS:
             yield "covers all of its kind", tests_using(path, registry)

@@ -1,4 +1,4 @@
-"""The command line: one file a command, heavy imports inside the commands.
+"""The command line: one file a command or a kind of them, heavy imports inside the commands.
 
 Exit codes: 0 done, 1 the evaluation failed, 2 wrong usage or bad input, 130 interrupted, 141 broken
 pipe (SIGPIPE), 143 terminated (SIGTERM).

@@ -9,6 +9,9 @@ from typing import Any
 
 import click
 
+from bioeval.base.errors import CardError, DataError
+from bioeval.cli.console import note
+
 
 class Typed(click.ParamType):
     """A value that a function reads from text; it raises ValueError where it is not `expected`."""
@@ -78,8 +81,6 @@ def _far(text: str) -> float:
     """Return a FAR, with a warning above one half."""
     far = _rate(text)
     if 0.5 < far <= 1:
-        from bioeval.cli.console import note
-
         note(
             f"bioeval: warning: FAR {far:g} is {100 * far:g} %; for {far:g} % write {far:g}% or "
             f"{far / 100:g}"
@@ -100,8 +101,6 @@ def _of_rates(text: str) -> str:
     """Return a rule as it is, with a warning about a number that may be meant as a FAR."""
     with contextlib.suppress(ValueError):
         if 0 < _number(text) <= 0.1:
-            from bioeval.cli.console import note
-
             note(f"bioeval: warning: {text} is taken as a threshold; for a FAR write far={text}")
     return _target(text)
 
@@ -221,7 +220,6 @@ class ThresholdsOption(click.ParamType):
 
 def card(value: str) -> str:
     """Return the name or path of a protocol card, unless a folder or another file has that name."""
-    from bioeval.base.errors import CardError
     from bioeval.protocol import available
 
     path = Path(value)
@@ -237,7 +235,6 @@ def card(value: str) -> str:
 
 def _threshold_file(path: Path) -> Any:
     """Read thresholds from a .npy file, or from text with one on each line."""
-    from bioeval.base.errors import DataError
     from bioeval.scores.formats.files import content, decoded_lines, existing_file, guarded
 
     existing_file(path, "a file of thresholds")

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.errors import BioevalWarning
+from bioeval.base.version import __version__
 from bioeval.cli.arguments import NUMBERS
+from bioeval.cli.command import Command, option
 from bioeval.cli.options import (
-    Command,
     fusion_option,
     name_option,
     output_options,
@@ -16,7 +18,7 @@ from bioeval.cli.options import (
     reading_options,
     templates_option,
 )
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.study_command import StudyCommand, require_values
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,42 +26,29 @@ if TYPE_CHECKING:
 
 @click.command("calibration", cls=Command)
 @click.argument("data")
-@click.option(
+@option(
     "--calibrate",
-    type=click.Choice(["logistic", "pav"]),
-    help="Turn scores into log-likelihood ratios, by logistic or isotonic regression (pav).",
+    "Turn scores into log-likelihood ratios, by logistic or isotonic regression (pav).",
+    ["logistic", "pav"],
 )
-@click.option(
-    "--train", metavar="FILE", help="Scores of other subjects, to learn the calibration from."
-)
-@click.option(
-    "--prior", type=float, default=0.5, metavar="P", help="Prior for which --calibrate is optimal."
-)
-@click.option(
+@option("--train FILE", "Scores of other subjects, to learn the calibration from.")
+@option("--prior P", "Prior for which --calibrate is optimal.", float, 0.5)
+@option(
     "--ends",
-    type=click.Choice(["laplace", "raw"]),
-    help="With --calibrate pav: finite extreme ratios by Laplace's rule of succession (one more "
+    "With --calibrate pav: finite extreme ratios by Laplace's rule of succession (one more "
     "attempt of each class), or raw ones.  [laplace]",
+    ["laplace", "raw"],
 )
-@click.option(
-    "--priors",
-    type=NUMBERS,
-    metavar="P,P",
-    help="Priors of a genuine attempt, for the decision costs.  [0.5,0.1,0.01,0.001]",
+@option(
+    "--priors P,P",
+    "Priors of a genuine attempt, for the decision costs.  [0.5,0.1,0.01,0.001]",
+    NUMBERS,
 )
-@click.option(
-    "--costs",
-    type=NUMBERS,
-    default="1,1",
-    metavar="MISS,FALSE",
-    help="Costs of a miss and of a false accept.",
+@option("--costs MISS,FALSE", "Costs of a miss and of a false accept.", NUMBERS, "1,1")
+@option(
+    "--equalise COLUMN", "Metadata column of the probes whose values get equal weight in Cprimary."
 )
-@click.option(
-    "--equalise",
-    metavar="COLUMN",
-    help="Metadata column of the probes whose values get equal weight in Cprimary.",
-)
-@click.option("--save", "save_to", metavar="FILE", help="Write the calibrated scores, as .npz.")
+@option("--save FILE", "Write the calibrated scores, as .npz.", name="save_to")
 @templates_option
 @fusion_option
 @name_option
@@ -83,7 +72,6 @@ def command(data: str, **options: Any) -> None:
     if len(options["costs"]) != 2:
         raise click.BadParameter("expected two costs, such as 10,1", param_hint="'--costs'")
     with StudyCommand(data, options) as run:
-        from bioeval.cli.result_checks import require_values
         from bioeval.evaluation.calibration import blocks, calibration
 
         scores = run.read()
@@ -113,7 +101,6 @@ def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
     """Return calibrated scores, with a remark if they were learnt from the same scores."""
     import warnings
 
-    from bioeval.base.errors import BioevalWarning
     from bioeval.evaluation.calibrator import Calibrator
 
     with warnings.catch_warnings():  # the table has them
@@ -128,7 +115,6 @@ def _calibrated(how: dict[str, Any], train: Any, scores: Any) -> Any:
 
 def _document(found: dict[str, xr.Dataset], file: str, how: dict[str, Any]) -> dict[str, Any]:
     """Return all results but the curves."""
-    from bioeval.base.version import __version__
     from bioeval.results.dataset import Scalars
 
     rows = {}

@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.version import __version__
 from bioeval.cli.arguments import card
-from bioeval.cli.documents import as_columns
-from bioeval.cli.options import (
-    Command,
-    far_targets_option,
-    output_options,
-    reading_options,
-    reword,
-)
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.command import Command, option, reword
+from bioeval.cli.options import far_targets_option, output_options, reading_options
+from bioeval.cli.study_command import StudyCommand, as_columns
 
 if TYPE_CHECKING:
-    from bioeval.results.findings import DataCheck
+    pass
 
 
 @click.command("check", cls=Command)
 @click.argument("data")
 @click.argument("second", required=False, metavar="[FILE]")
-@click.option(
-    "--protocol",
-    default="auto",
-    metavar="CARD",
-    help="Name of a protocol, or path of a card (.toml), for the later evaluation.",
+@option(
+    "--protocol CARD",
+    "Name of a protocol, or path of a card (.toml), for the later evaluation.",
+    str,
+    "auto",
 )
 @far_targets_option("FAR for which to check the number of subjects")
-@click.option(
-    "--columns",
-    metavar="NAMES",
-    help="Columns of tracks: motchallenge, cityflow, or their names in order.  [motchallenge]",
+@option(
+    "--columns NAMES",
+    "Columns of tracks: motchallenge, cityflow, or their names in order.  [motchallenge]",
 )
 @output_options("summary.json, table.txt and findings.csv")
 @reading_options
@@ -55,7 +50,11 @@ def command(
     The exit code is 1 if an error is found that makes results misleading, 0 otherwise.
     """
     second = options["second"]
-    tracks = columns is not None or (second is not None and _are_tracks(data, second))
+    tracks = columns is not None
+    if second is not None and not tracks:
+        from bioeval.mot.inputs import lists_boxes
+
+        tracks = all(Path(x).exists() and lists_boxes(Path(x)) for x in (data, second))
     with StudyCommand(data, options, reads=not tracks) as run:
         if tracks and second is None:
             raise click.UsageError("--columns is of tracks: give a ground truth and a result")
@@ -75,35 +74,20 @@ def command(
             found = check_data(
                 scores, protocol, far_targets=far_targets, progress=run.stages.counting
             )
-        document = {**_document(found, data), **({"result": second} if tracks else {})}
-        csv = {"findings.csv": as_columns(document["findings"])}
+        rows = [
+            {k: reword(v) if isinstance(v, str) else v for k, v in row.items()}
+            for row in found.records()
+        ]
+        document = {
+            "bioeval": __version__,
+            "file": data,
+            "data": found.data,
+            "protocol": found.protocol,
+            "misleads": found.misleads,
+            "findings": rows,
+            **({"result": second} if tracks else {}),
+        }
+        csv = {"findings.csv": as_columns(rows)}
         run.save(document, None, FindingsTable(found, reword), csv=csv)
     if found.misleads:
         click.get_current_context().exit(1)
-
-
-def _are_tracks(data: str, second: str) -> bool:
-    """Whether both files, or folders, look like boxes of tracks."""
-    from pathlib import Path
-
-    from bioeval.mot.inputs import lists_boxes
-
-    return all(Path(x).exists() and lists_boxes(Path(x)) for x in (data, second))
-
-
-def _document(found: DataCheck, file: str) -> dict[str, Any]:
-    """Return the findings as plain values."""
-    from bioeval.base.version import __version__
-
-    rows = [
-        {k: reword(v) if isinstance(v, str) else v for k, v in row.items()}
-        for row in found.records()
-    ]
-    return {
-        "bioeval": __version__,
-        "file": file,
-        "data": found.data,
-        "protocol": found.protocol,
-        "misleads": found.misleads,
-        "findings": rows,
-    }

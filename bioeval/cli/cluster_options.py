@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.cli.options import F, option_group
+from bioeval.base.errors import DataError, EngineError, counted
+from bioeval.cli.command import F, option, option_group
 
 if TYPE_CHECKING:
     from bioeval.scores.matrix import Scores
@@ -61,26 +62,23 @@ def _check_address(
 def cluster_options(checkpoint: bool = True) -> Callable[[F], F]:
     """Return the options ``--workers`` and ``--scheduler``, and ``--checkpoint`` if it applies."""
     options = [
-        click.option(
-            "--workers",
-            type=click.IntRange(1, 256),
-            metavar="N",
-            help="Count on N processes of this machine, of one thread each.",
+        option(
+            "--workers N",
+            "Count on N processes of this machine, of one thread each.",
+            click.IntRange(1, 256),
         ),
-        click.option(
-            "--scheduler",
-            metavar="ADDRESS",
-            callback=_check_address,
-            help="Count on a dask.distributed cluster, given by an address such as "
+        option(
+            "--scheduler ADDRESS",
+            "Count on a dask.distributed cluster, given by an address such as "
             "tcp://host:8786 or a scheduler file (.json).",
+            callback=_check_address,
         ),
     ]
     if checkpoint:
         options.append(
-            click.option(
-                "--checkpoint",
-                metavar="DIR",
-                help="Keep the counts of finished blocks in DIR; after an interruption the same "
+            option(
+                "--checkpoint DIR",
+                "Keep the counts of finished blocks in DIR; after an interruption the same "
                 "command continues from them.",
             )
         )
@@ -103,8 +101,6 @@ def executor_from_options(
     found = {} if checkpoint is None else {"checkpoint": checkpoint}
     if workers is not None and scheduler is not None:
         raise click.UsageError("--workers starts a cluster, --scheduler uses one; give one of them")
-    from bioeval.base.errors import EngineError, counted
-
     if workers is not None and scores and _too_few(scores):
         logging.getLogger("bioeval").info(
             "--workers %d: counting in this process, since starting workers would take longer",
@@ -207,8 +203,6 @@ def _undisturbed() -> Iterator[None]:
 @contextlib.contextmanager
 def _connected(scheduler: str) -> Iterator[Any]:
     """Yield a client of an existing cluster."""
-    from bioeval.base.errors import EngineError
-
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     address = _address_in(scheduler) if scheduler.endswith(".json") else scheduler
     found: queue.SimpleQueue[Any] = queue.SimpleQueue()
@@ -241,7 +235,6 @@ def _address_in(file: str) -> str:
     """Return the address in a scheduler file."""
     import json
 
-    from bioeval.base.errors import DataError
     from bioeval.scores.formats.files import existing_file
 
     text = existing_file(file, "a scheduler file").read_bytes()

@@ -12,20 +12,20 @@ import click
 from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
+from bioeval.cli.command import Command, option, progress_shown, reword
 from bioeval.cli.options import (
-    Command,
-    Output,
     far_option,
     interval_options,
     margin_option,
     output_options,
     read_scores,
     reading_options,
-    reword,
     take_reading,
     templates_option,
     terms_option,
 )
+from bioeval.cli.outputs import Output
+from bioeval.cli.study_command import as_columns, require_values
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -48,22 +48,20 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
     "draw each curve of both systems",
     report=True,
 )
-@click.option("--name", metavar="NAME", help="Name of A.  [the file's name]")
-@click.option("--name-b", metavar="NAME", help="Name of B.  [the file's name]")
+@option("--name NAME", "Name of A.  [the file's name]")
+@option("--name-b NAME", "Name of B.  [the file's name]")
 @reading_options
-@click.option("--kind-b", type=click.Choice(KINDS), help="Kind of the scores of B.  [as for A]")
-@click.option("--scores-b", metavar="KEY", help="Array of scores of B.  [as for A]")
-@click.option("--embeddings-b", metavar="KEY", help="Array of embeddings of B.  [as for A]")
-@click.option(
-    "--gallery-embeddings-b",
-    metavar="KEY|NPY",
-    help="Array or .npy file of the gallery's embeddings of B.  [as for A]",
+@option("--kind-b", "Kind of the scores of B.  [as for A]", KINDS)
+@option("--scores-b KEY", "Array of scores of B.  [as for A]")
+@option("--embeddings-b KEY", "Array of embeddings of B.  [as for A]")
+@option(
+    "--gallery-embeddings-b KEY|NPY",
+    "Array or .npy file of the gallery's embeddings of B.  [as for A]",
 )
-@click.option("--metric-b", metavar="M", help="Metric between embeddings of B.  [as for A]")
-@click.option(
-    "--protocol",
-    metavar="CARD",
-    help="Compare mAP, mINP and CMC of re-identification under this convention (name or path of "
+@option("--metric-b M", "Metric between embeddings of B.  [as for A]")
+@option(
+    "--protocol CARD",
+    "Compare mAP, mINP and CMC of re-identification under this convention (name or path of "
     "a card).",
 )
 @templates_option
@@ -71,12 +69,11 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 @far_option
 @interval_options
 @cluster_options()
-@click.option(
+@option(
     "--adjust",
-    type=click.Choice(["none", "holm"]),
-    default="none",
-    show_default=True,
-    help="Adjust the tests for the number of measures, by Holm's method.",
+    "Adjust the tests for the number of measures, by Holm's method.",
+    ["none", "holm"],
+    "none",
 )
 @margin_option("A is worse than B")
 def command(
@@ -94,14 +91,14 @@ def command(
     not_of_b = {what for other, apart in _APART.items() if other in of_b for what in apart}
     all_of_b = {what: None if what in not_of_b else v for what, v in options.items()} | of_b
     systems = [
-        (file, given or (_array(own) if a == b else None), take_reading(file, own))
+        (
+            file,
+            given or (own["scores"] or own["embeddings"] if a == b else None),
+            take_reading(file, own),
+        )
         for file, given, own in ((a, name, options), (b, name_b, all_of_b))
     ]
-    from bioeval.cli.progress import Stages
-
-    with Stages() as stages:
-        from bioeval.cli.documents import as_columns
-        from bioeval.cli.result_checks import require_values
+    with progress_shown() as stages:
         from bioeval.evaluation.compare import compare
         from bioeval.tallies.points import FAR_TARGETS
         from bioeval.views.tables.comparison import ComparisonTable
@@ -139,11 +136,6 @@ def command(
         )  # fmt: skip
         output.write_page({" and ".join(curves): shown, **curves}, [a, b], stages)
     output.show(table, document, files)
-
-
-def _array(options: dict[str, Any]) -> str | None:
-    """Return the name of the array that holds a system."""
-    return options["scores"] or options["embeddings"]
 
 
 def _curves(

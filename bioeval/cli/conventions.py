@@ -7,31 +7,25 @@ from typing import Any
 import click
 
 from bioeval.cli.arguments import card
-from bioeval.cli.documents import as_columns, attributes, rows_over
-from bioeval.cli.options import Command, name_option, output_options, reading_options
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import name_option, output_options, reading_options
+from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows_over
 
 
 @click.command("conventions", cls=Command)
 @click.argument("data")
-@click.option(
-    "--measure",
-    metavar="M",
-    help="eer, auc, frr_at_far=X, dir_at_far=X, recognition_rate, cms=K, mean_ap, mean_inp, cmc=K "
+@option(
+    "--measure M",
+    "eer, auc, frr_at_far=X, dir_at_far=X, recognition_rate, cms=K, mean_ap, mean_inp, cmc=K "
     "...  [all of the task]",
 )
-@click.option(
-    "--published", metavar="N", help="Published number as printed, such as 88.40 (per cent)."
-)
-@click.option(
-    "--unit", type=click.Choice(["percent", "fraction"]), help="Unit of --published, if 1 or less."
-)
-@click.option(
-    "--card",
-    "cards",
+@option("--published N", "Published number as printed, such as 88.40 (per cent).")
+@option("--unit", "Unit of --published, if 1 or less.", ["percent", "fraction"])
+@option(
+    "--card CARD",
+    "Card to depart from; repeatable, to compare several.  [all cards that suit the data]",
     multiple=True,
-    metavar="CARD",
-    help="Card to depart from; repeatable, to compare several.  [all cards that suit the data]",
+    name="cards",
 )
 @name_option
 @output_options("results.nc, summary.json, table.txt and readings.csv", report=True)

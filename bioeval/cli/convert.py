@@ -7,7 +7,10 @@ from typing import Any
 
 import click
 
-from bioeval.cli.options import Command, json_option, naming, reading_options, take_reading
+from bioeval.base.errors import DataError, renamed, wrapped
+from bioeval.cli.command import Command, flag, naming, progress_shown
+from bioeval.cli.console import note, put, show_json, terminal_width
+from bioeval.cli.options import json_option, reading_options, take_reading
 from bioeval.scores.formats.registry import format_to_write, listing, written_formats
 
 _WRITTEN = listing([f"{form.suffixes[0]} ({form.written})" for form in written_formats()])
@@ -21,14 +24,10 @@ The ending of OUT chooses the format: {_WRITTEN}. The command lists what OUT can
 @click.command("convert", cls=Command, help=HELP)
 @click.argument("data", required=False)
 @click.argument("out", required=False)
-@click.option("--list", "listed", is_flag=True, help="List the formats that are read and written.")
-@click.option(
-    "--dry-run", is_flag=True, help="Print what would be written and what lost; write nothing."
-)
-@click.option(
-    "--keep-embeddings", is_flag=True, help="Write the embeddings of DATA, not their distances."
-)
-@click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@flag("--list", "List the formats that are read and written.", name="listed")
+@flag("--dry-run", "Print what would be written and what lost; write nothing.")
+@flag("--keep-embeddings", "Write the embeddings of DATA, not their distances.")
+@flag("--force", "Replace OUT if it exists.")
 @json_option("Describe the written file as JSON.")
 @reading_options
 def command(
@@ -42,16 +41,12 @@ def command(
     **options: Any,
 ) -> None:
     """Read a file and write another."""
-    from bioeval.cli.console import note, put, show_json
-
     if listed:
         put(_formats())
         return
     if data is None or out is None:
         raise click.UsageError("expected DATA and OUT, or --list")
     reading = take_reading(data, options)
-    from bioeval.base.errors import DataError, renamed
-    from bioeval.cli.progress import Stages
     from bioeval.scores.formats import load, losses, save
     from bioeval.scores.formats.format import ARRAYS
 
@@ -64,7 +59,7 @@ def command(
     if existing and not (force or dry_run):
         names = " and ".join(str(path) for path in existing)
         raise DataError(f"{names} would be replaced; give --force or another name")
-    with Stages() as stages:
+    with progress_shown() as stages:
         stages(f"reading {data}")
         scores = load(data, **reading, keep_embeddings=keep_embeddings)
         if not dry_run:
@@ -82,8 +77,6 @@ def command(
 
 def _formats() -> str:
     """Return a table of all formats."""
-    from bioeval.base.errors import wrapped
-    from bioeval.cli.console import terminal_width
     from bioeval.scores.formats.registry import FORMATS
 
     rows = [(form.word, form.holds, form.written) for form in FORMATS]

@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from bioeval.cli.arguments import NUMBERS, THRESHOLD
-from bioeval.cli.documents import as_columns, attributes, rows_over
+from bioeval.cli.command import Command, option
 from bioeval.cli.options import (
-    Command,
     fusion_option,
     name_option,
     output_options,
@@ -17,30 +16,27 @@ from bioeval.cli.options import (
     templates_option,
     terms_option,
 )
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows_over
 
 
 @click.command("error-discard", cls=Command)
 @click.argument("data")
-@click.option(
-    "--quality",
+@option(
+    "--quality COLUMN",
+    "Metadata column of a quality (larger is better); repeatable, to compare measures.",
     multiple=True,
     required=True,
-    metavar="COLUMN",
-    help="Metadata column of a quality (larger is better); repeatable, to compare measures.",
 )
-@click.option(
+@option(
     "--threshold",
-    type=THRESHOLD,
+    "Threshold: a number, or a rule applied to all attempts: eer, far=0.001, hter, cost=P,M,A.",
+    THRESHOLD,
     required=True,
-    help="Threshold: a number, or a rule applied to all attempts: eer, far=0.001, hter, "
-    "cost=P,M,A.",
 )
-@click.option(
-    "--fractions",
-    type=NUMBERS,
-    metavar="F,F",
-    help="Proportions of the samples to discard, increasing.  [0,0.01 ... 0.5]",
+@option(
+    "--fractions F,F",
+    "Proportions of the samples to discard, increasing.  [0,0.01 ... 0.5]",
+    NUMBERS,
 )
 @templates_option
 @fusion_option

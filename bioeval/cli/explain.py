@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.version import __version__
 from bioeval.cli.arguments import THRESHOLD, card
-from bioeval.cli.options import (
-    Command,
-    name_option,
-    output_options,
-    protocol_option,
-    reading_options,
-)
+from bioeval.cli.command import Command, option
+from bioeval.cli.options import name_option, output_options, protocol_option, reading_options
 from bioeval.cli.study_command import StudyCommand
 
 if TYPE_CHECKING:
@@ -22,10 +18,9 @@ if TYPE_CHECKING:
 
 @click.command("explain", cls=Command)
 @click.argument("data")
-@click.option(
-    "--probe",
-    metavar="N|NAME",
-    help="Row to explain: the name of its template (metadata column template, name, image or "
+@option(
+    "--probe N|NAME",
+    "Row to explain: the name of its template (metadata column template, name, image or "
     "file), or its position, from 0.",
 )
 @click.option(
@@ -35,16 +30,14 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Explain every row of a small matrix, with running totals of each counter.",
 )
-@click.option(
+@option(
     "--threshold",
-    type=THRESHOLD,
-    help="Threshold: a number, or a rule applied to these data, such as eer or far=0.01.  [eer]",
+    "Threshold: a number, or a rule applied to these data, such as eer or far=0.01.  [eer]",
+    THRESHOLD,
 )
 @protocol_option
-@click.option("--claim", metavar="SUBJECT", help="Let the probe claim this subject only.")
-@click.option(
-    "--plot", "picture", metavar="FILE", help="Draw the row to a .png, .pdf or .svg file."
-)
+@option("--claim SUBJECT", "Let the probe claim this subject only.")
+@option("--plot FILE", "Draw the row to a .png, .pdf or .svg file.", name="picture")
 @name_option
 @output_options("summary.json, table.txt and list.csv", report=True)
 @reading_options
@@ -72,7 +65,6 @@ def command(
         if steps and run.output.page is not None:
             raise click.UsageError("--report is of one row: give --probe N")
         protocol = card(protocol)
-        from bioeval.base.version import __version__
         from bioeval.evaluation.explanation import explain, step_by_step
         from bioeval.views.tables.explanation import ExplanationTable, StepsTable
 
@@ -88,20 +80,15 @@ def command(
             found, table = row, ExplanationTable(row)
             if picture is not None:
                 run.stages(f"drawing {picture}")
-                _draw(row, picture)
+                from matplotlib.figure import Figure
+
+                from bioeval.views.plots.save import save
+                from bioeval.views.plots.score_plots import RowWalkDisplay
+
+                save(RowWalkDisplay.from_results(row).plot(Figure(layout="constrained")), picture)
             run.output.write_page(row, [data, run.reading.get("labels")], run.stages)
         document, csv = {}, {}
         if run.output.documented:  # entries of a long row take longer than the row
             document = {"bioeval": __version__, "file": data, **found.document()}
             csv = {"list.csv": found.columns()}
         run.save(document, None, table, csv=csv)
-
-
-def _draw(found: Explanation, file: str) -> None:
-    """Draw a row into a file."""
-    from matplotlib.figure import Figure
-
-    from bioeval.views.plots.save import save
-    from bioeval.views.plots.score_plots import RowWalkDisplay
-
-    save(RowWalkDisplay.from_results(found).plot(Figure(layout="constrained")), file)

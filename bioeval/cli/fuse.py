@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.errors import BioevalWarning, DataError
+from bioeval.base.version import __version__
 from bioeval.cli.arguments import METADATA, card
+from bioeval.cli.command import Command, flag, naming, option, progress_shown
+from bioeval.cli.console import note, show, show_json
 from bioeval.cli.options import (
-    Command,
     far_option,
     json_option,
     names_option,
-    naming,
     read_system,
     reading_options,
     system_names,
@@ -21,7 +23,8 @@ from bioeval.cli.options import (
     templates_option,
     warnings_of,
 )
-from bioeval.cli.site_options import take_out
+from bioeval.cli.sites import take_out
+from bioeval.cli.study_command import require_values
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -32,40 +35,37 @@ if TYPE_CHECKING:
 
 @click.command("fuse", cls=Command)
 @click.argument("systems", nargs=-1, required=True, metavar="A B [C ...]")
-@click.option(
+@option(
     "--method",
-    type=click.Choice(["mean", "min", "max", "product", "weighted", "logistic"]),
-    default="mean",
-    help="Rule that fuses the scores.",
+    "Rule that fuses the scores.",
+    ["mean", "min", "max", "product", "weighted", "logistic"],
+    "mean",
 )
-@click.option(
+@option(
     "--normalise",
-    type=click.Choice(["none", "min-max", "z", "tanh"]),
-    default="none",
-    help="Normalisation of the scores (as similarities) before fusion.",
+    "Normalisation of the scores (as similarities) before fusion.",
+    ["none", "min-max", "z", "tanh"],
+    "none",
 )
-@click.option(
-    "--weights",
-    type=METADATA,
+@option(
+    "--weights NAME=W",
+    "With --method weighted: weight of a system; once per system.",
+    METADATA,
     multiple=True,
-    metavar="NAME=W",
-    help="With --method weighted: weight of a system; once per system.",
 )
 @names_option
-@click.option(
-    "--train",
+@option(
+    "--train FILE",
+    "Scores of other subjects to learn from; once per system, in order.",
     multiple=True,
-    metavar="FILE",
-    help="Scores of other subjects to learn from; once per system, in order.",
 )
-@click.option(
-    "--protocol",
-    metavar="CARD",
-    help="Card with folds, such as course-kfold: learn on the training subjects of each fold, "
+@option(
+    "--protocol CARD",
+    "Card with folds, such as course-kfold: learn on the training subjects of each fold, "
     "evaluate on its test subjects.",
 )
-@click.option("--out", metavar="FILE", help="Write the fused scores, as .npz.")
-@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@option("--out FILE", "Write the fused scores, as .npz.")
+@flag("--force", "Replace FILE if it exists.")
 @json_option("Print one JSON document instead of a table.")
 @templates_option
 @far_option
@@ -98,15 +98,11 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
     _require_distinct(names)
     import warnings
 
-    from bioeval.base.errors import BioevalWarning, DataError
-    from bioeval.cli.progress import Stages
-
     if out is not None:
         if Path(out).suffix.lower() != ".npz":
             raise DataError(f"{out}: fused scores are written as .npz")
         take_out(out, force)
-    with Stages() as stages:
-        from bioeval.cli.result_checks import require_values
+    with progress_shown() as stages:
         from bioeval.evaluation.fusion import Fusion, fuse
         from bioeval.evaluation.verification import verification
         from bioeval.tallies.points import FAR_TARGETS
@@ -143,8 +139,6 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             save(fused, out)
         method = f"Fusion of {len(read)} systems"
         table = SideBySideTable(method, found, naming())
-    from bioeval.cli.console import note, show, show_json
-
     if as_json:
         show_json(_document(found, systems, {**how, "weights": weights}, protocol))
     else:
@@ -193,7 +187,6 @@ def _document(
     found: dict[str, xr.Dataset], files: tuple[str, ...], how: dict[str, Any], protocol: Any
 ) -> dict[str, Any]:
     """Return all results but the curves."""
-    from bioeval.base.version import __version__
     from bioeval.cli.run_outputs import task_document
     from bioeval.results.dataset import Scalars
 

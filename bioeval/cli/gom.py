@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.variables import INTERVALS
+from bioeval.base.version import __version__
 from bioeval.cli.arguments import NUMBERS, ThresholdsOption, card
 from bioeval.cli.cluster_options import cluster_options
-from bioeval.cli.documents import as_columns, rows_of
+from bioeval.cli.command import Command, option
 from bioeval.cli.options import (
-    Command,
     interval_options,
     names_option,
     output_options,
@@ -22,10 +22,10 @@ from bioeval.cli.options import (
     system_names,
     warnings_of,
 )
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.study_command import StudyCommand, as_columns, require_values, rows_of
 
 if TYPE_CHECKING:
-    import xarray as xr
+    pass
 
 
 @click.command("gom", cls=Command)
@@ -37,47 +37,41 @@ if TYPE_CHECKING:
 )
 @names_option
 @reading_options
-@click.option(
-    "--protocol",
-    "convention",
-    default="gom-market1501",
-    show_default=True,
-    metavar="CARD",
-    help="Name or path of a card with [gom] or [reid], to define the gallery of each query.",
+@option(
+    "--protocol CARD",
+    "Name or path of a card with [gom] or [reid], to define the gallery of each query.",
+    str,
+    "gom-market1501",
+    name="convention",
 )
-@click.option(
-    "--open-queries",
-    multiple=True,
-    metavar="FILE",
-    help="Queries of subjects that are not in the gallery, such as another data set's; once per "
+@option(
+    "--open-queries FILE",
+    "Queries of subjects that are not in the gallery, such as another data set's; once per "
     "system, in order.",
+    multiple=True,
 )
-@click.option(
-    "--normalize",
-    type=NUMBERS,
-    metavar="LOW,HIGH",
-    help="Distances that are scaled to 0 and 1; required for top-K lists.  [smallest and largest]",
+@option(
+    "--normalize LOW,HIGH",
+    "Distances that are scaled to 0 and 1; required for top-K lists.  [smallest and largest]",
+    NUMBERS,
 )
-@click.option(
-    "--budget", type=click.IntRange(1), metavar="B", help="Budget B of mFR.  [the card's]"
-)
-@click.option(
+@option("--budget B", "Budget B of mFR.  [the card's]", click.IntRange(1))
+@option(
     "--variant",
-    type=click.Choice(["paper", "reference"]),
-    help="Definition in the text of the paper, or in the program of its figures.  [the card's]",
+    "Definition in the text of the paper, or in the program of its figures.  [the card's]",
+    ["paper", "reference"],
 )
-@click.option(
+@option(
     "--thresholds",
-    type=ThresholdsOption(),
-    help="Thresholds, or a file with one threshold per line.  [0, 0.01 ... 1]",
+    "Thresholds, or a file with one threshold per line.  [0, 0.01 ... 1]",
+    ThresholdsOption(),
 )
 @ranks_option
-@click.option(
-    "--interval",
-    type=click.Choice(INTERVALS),
-    metavar="METHOD",
-    help="Add confidence intervals over the identities of the queries; subject-bootstrap "
+@option(
+    "--interval METHOD",
+    "Add confidence intervals over the identities of the queries; subject-bootstrap "
     "(recommended), and others as for bioeval run.  [none]",
+    INTERVALS,
 )
 @interval_options
 @cluster_options(checkpoint=False)
@@ -100,8 +94,7 @@ def command(
         names = system_names(systems, name, run.reading)
         _require_distinct(names)
         run.options["convention"] = card_of = card(run.options["convention"])
-        from bioeval.cli.result_checks import require_values
-        from bioeval.cli.run_outputs import curve_columns
+        from bioeval.cli.run_outputs import curve_columns, task_document
         from bioeval.evaluation.reid import gom, gom_blocks
 
         found = {}
@@ -120,7 +113,17 @@ def command(
             for row in rows_of(curve_columns(ds, "threshold"))
         ]
         csv = {"curves.csv": as_columns(rows)}
-        run.finish(found, gom_blocks, _document(found, systems), csv, overlaid=True)
+        document = {
+            called: {
+                "file": file,
+                "fingerprint": ds.attrs["fingerprint"],
+                **task_document(ds),
+                "warnings": warnings_of(ds),
+            }
+            for (called, ds), file in zip(found.items(), systems, strict=True)
+        }
+        whole = {"bioeval": __version__, "systems": document}
+        run.finish(found, gom_blocks, whole, csv, overlaid=True)
 
 
 def _require_distinct(names: tuple[str, ...]) -> None:
@@ -134,19 +137,3 @@ def _require_distinct(names: tuple[str, ...]) -> None:
             raise click.BadParameter(
                 f"{called!r}; expected a word without '/'", param_hint="'--name'"
             )
-
-
-def _document(found: dict[str, xr.Dataset], files: tuple[str, ...]) -> dict[str, Any]:
-    """Return all results but the curves."""
-    from bioeval.base.version import __version__
-    from bioeval.cli.run_outputs import task_document
-
-    rows = {}
-    for (called, dataset), file in zip(found.items(), files, strict=True):
-        rows[called] = {
-            "file": file,
-            "fingerprint": dataset.attrs["fingerprint"],
-            **task_document(dataset),
-            "warnings": warnings_of(dataset),
-        }
-    return {"bioeval": __version__, "systems": rows}

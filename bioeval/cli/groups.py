@@ -8,9 +8,8 @@ import click
 
 from bioeval.cli.arguments import THRESHOLD
 from bioeval.cli.cluster_options import cluster_options
-from bioeval.cli.documents import as_columns, attributes, rows_over
+from bioeval.cli.command import Command, option
 from bioeval.cli.options import (
-    Command,
     far_option,
     fusion_option,
     name_option,
@@ -21,31 +20,29 @@ from bioeval.cli.options import (
     templates_option,
     terms_option,
 )
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows_over
 
 
 @click.command("groups", cls=Command)
 @click.argument("data")
-@click.option(
-    "--by", "group", required=True, metavar="COLUMN", help="Metadata column of the groups."
-)
-@click.option(
+@option("--by COLUMN", "Metadata column of the groups.", required=True, name="group")
+@option(
     "--threshold",
-    type=THRESHOLD,
-    default="eer",
-    help="Threshold: a number, or a rule applied to all groups together: eer, far=0.001, hter, "
+    "Threshold: a number, or a rule applied to all groups together: eer, far=0.001, hter, "
     "cost=P,M,A.",
+    THRESHOLD,
+    "eer",
 )
 @far_option
-@click.option(
+@option(
     "--task",
-    type=click.Choice(["verification", "open-set"]),
-    default="verification",
-    help="Verification, or open-set searches at rank 1, by group of the probe.",
+    "Verification, or open-set searches at rank 1, by group of the probe.",
+    ["verification", "open-set"],
+    "verification",
 )
 @templates_option
 @fusion_option
-@click.option("--alpha", type=float, default=0.5, help="Weight of FAR in FDR and GARBE, 0 to 1.")
+@option("--alpha", "Weight of FAR in FDR and GARBE, 0 to 1.", float, 0.5)
 @subject_interval_options
 @cluster_options()
 @name_option

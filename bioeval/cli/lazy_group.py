@@ -68,6 +68,16 @@ HEADINGS = {
 #: The command that prints the help of the others.
 HELP_COMMAND = "help"
 
+#: Commands that are in a file of another name.
+SHARED_FILES = {
+    HELP_COMMAND: "command",
+    "epsc": "epc",
+    **dict.fromkeys(("gallery-size", "gallery-templates"), "galleries"),
+    **dict.fromkeys(("vulnerability", "pad", "morphing"), "attacks"),
+    **dict.fromkeys(("workload", "sample-size", "plan"), "planning"),
+    **dict.fromkeys(("tally", "best-mates", "merge"), "sites"),
+}
+
 #: Commands that were removed, and what does their work.
 REMOVED = {
     "extend": "count all scores again: bioeval tally DATA --out FILE",
@@ -136,7 +146,9 @@ class LazyGroup(click.Group):
         """Import a command."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        return importlib.import_module(f"bioeval.cli.{cmd_name.replace('-', '_')}").command
+        file = SHARED_FILES.get(cmd_name, cmd_name.replace("-", "_"))
+        found = vars(importlib.import_module(f"bioeval.cli.{file}")).values()
+        return next(x for x in found if isinstance(x, click.Command) and x.name == cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -1,4 +1,4 @@
-"""Writing results into a folder: all the files, or none."""
+"""What a command writes and prints: a folder with all its files or none, a page, a table."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from bioeval.base.errors import DataError, escaped
-from bioeval.cli.console import WIDTH, as_json
-from bioeval.scores.formats.files import check_target, naming_writes, no_folder, part_of
+from bioeval.cli.console import WIDTH, as_json, note, put, show, show_json
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -34,6 +34,8 @@ def check_folder(out: str, force: bool) -> Path:
 
     A folder with the results of an earlier run is refused, unless `force` is given.
     """
+    from bioeval.scores.formats.files import no_folder
+
     folder = Path(out)
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder}: is a file; --out expects a folder for the results")
@@ -49,6 +51,8 @@ def check_folder(out: str, force: bool) -> Path:
 
 def check_page(path: str, force: bool) -> Path:
     """Return `path` if a page can be written there, before anything is computed."""
+    from bioeval.scores.formats.files import check_target
+
     page = check_target(path)
     if page.exists() and not force:
         raise DataError(
@@ -103,6 +107,8 @@ def write_folder(
     added. Files of the same names are replaced with `force`, and are an error without; no other
     file of the folder is touched.
     """
+    from bioeval.scores.formats.files import naming_writes, part_of
+
     new = not folder.exists()
     part = part_of(folder.absolute()) if new else part_of(folder / "results")
     try:
@@ -164,3 +170,96 @@ def write_csv(target: Path, columns: Mapping[str, Iterable[Any]]) -> None:
         writer.writerow(map(escaped, columns))
         for row in zip(*columns.values(), strict=True):
             writer.writerow([escaped(x) if isinstance(x, str) else x for x in row])
+
+
+@dataclass(frozen=True)
+class Output:
+    """Destinations of the results of a command."""
+
+    folder: Path | None  # of the files; it can be written to
+    force: bool  # whether files of the same names are replaced
+    plots: bool  # whether plots are among the files
+    as_json: bool  # whether a document is printed, in place of a table
+    page: Path | None = None  # the page to write; it can be written
+    remarks: list[str] = field(default_factory=list)  # of plots that are left out
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> Output:
+        """Remove the output options from a command's, and check them before any computation."""
+        out, force = options.pop("out"), options.pop("force")
+        plots = options.pop("plots", None)  # without the option, what there is to draw is drawn
+        if plots and out is None:
+            raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
+        page = options.pop("report", None)
+        folder = None if out is None else check_folder(out, force)
+        page = None if page is None else check_page(page, force)
+        return cls(folder, force, plots is not False, options.pop("as_json"), page)
+
+    @property
+    def documented(self) -> bool:
+        """Whether a document is written or printed."""
+        return self.folder is not None or self.as_json
+
+    def write(
+        self, document: dict[str, Any], fill: Callable[[Path], None], stages: Callable[[str], None]
+    ) -> list[str]:
+        """Write the files that `fill` makes in a folder, and return their names."""
+        if self.folder is None:
+            return []
+        stages(f"writing to {self.folder}")
+        return write_folder(self.folder, document, fill, self.force)
+
+    def write_page(
+        self,
+        results: Any,
+        files: Iterable[str | None],
+        stages: Callable[[str], None],
+        **options: Any,
+    ) -> None:
+        """Write the page of the results of `files` if --report names it."""
+        if self.page is None:
+            return
+        stages(f"writing {self.page}")
+        write_page(self.page, results, [file for file in files if file], **options)
+
+    def save(
+        self,
+        document: dict[str, Any],
+        results: xr.Dataset | xr.DataTree | None,
+        table: Any,
+        stages: Callable[[str], None],
+        *,
+        name: str = "results.nc",
+        csv: Mapping[str, Mapping[str, Iterable[Any]]] | None = None,
+        drawn: Any = None,
+        overlaid: bool = False,
+    ) -> list[str]:
+        """Write results of this name, table, CSV files by name, and the plots of `drawn`.
+
+        Return the names of the files.
+        """
+
+        def fill(folder: Path) -> None:
+            write_results(folder, results, table, name)
+            for file, columns in (csv or {}).items():
+                write_csv(folder / file, columns)
+            if drawn is not None and self.plots:
+                from bioeval.views.plots.save import save_all
+
+                for one in drawn if isinstance(drawn, list) else [drawn]:
+                    save_all(one, (), folder, overlaid=overlaid, tell=self.remarks.append)
+
+        return self.write(document, fill, stages)
+
+    def show(self, table: Any, document: dict[str, Any], files: list[str]) -> None:
+        """Print the document or the table (text is printed as it is), then the number of files."""
+        if self.as_json:
+            show_json(document)
+        elif isinstance(table, str):
+            put(table)
+        else:
+            show(table)
+        if self.folder is not None:
+            note("\n".join([*self.remarks, f"wrote {len(files)} files to {self.folder}"]))
+        if self.page is not None:
+            note(f"wrote {self.page}")

@@ -10,9 +10,8 @@ import click
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import BINS, THRESHOLD, WHOLE_NUMBERS, card
 from bioeval.cli.cluster_options import cluster_options
-from bioeval.cli.documents import described, rows_of, scalars
+from bioeval.cli.command import Command, option
 from bioeval.cli.options import (
-    Command,
     interval_options,
     output_options,
     reading_options,
@@ -20,44 +19,32 @@ from bioeval.cli.options import (
     templates_option,
     terms_option,
 )
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.study_command import StudyCommand, described, rows_of, scalars
 
 
 @click.command("over-time", cls=Command)
 @click.argument("data")
-@click.option(
+@option(
     "--bins",
-    type=BINS,
-    default="10",
-    help="Bins of time: their number, year, month, day or hour, or edges (2020-01-01,2021-01-01).",
+    "Bins of time: their number, year, month, day or hour, or edges (2020-01-01,2021-01-01).",
+    BINS,
+    "10",
 )
-@click.option(
+@option(
     "--threshold",
-    type=THRESHOLD,
-    default="eer",
-    help="Threshold: a number, or a rule applied to all data: eer, far=0.001, hter ...",
+    "Threshold: a number, or a rule applied to all data: eer, far=0.001, hter ...",
+    THRESHOLD,
+    "eer",
 )
-@click.option(
-    "--ages",
-    type=BINS,
-    help="Also evaluate by age of the template: number of bins, or edges in days.",
-)
-@click.option("--ranks", type=WHOLE_NUMBERS, default="1", help="Ranks of DIR and CMS.")
+@option("--ages", "Also evaluate by age of the template: number of bins, or edges in days.", BINS)
+@option("--ranks", "Ranks of DIR and CMS.", WHOLE_NUMBERS, "1")
 @templates_option
-@click.option(
-    "--reid",
-    metavar="CARD",
-    help="Also evaluate mAP, mReP and mFR under a card with [gom] or [reid], such as "
-    "gom-market1501.",
+@option(
+    "--reid CARD",
+    "Also evaluate mAP, mReP and mFR under a card with [gom] or [reid], such as gom-market1501.",
 )
-@click.option(
-    "--budget", type=click.IntRange(1), metavar="B", help="Budget B of mFR.  [the card's]"
-)
-@click.option(
-    "--interval",
-    type=click.Choice(INTERVALS[:3]),
-    help="Add confidence intervals of FRR, DIR and CMS.  [none]",
-)
+@option("--budget B", "Budget B of mFR.  [the card's]", click.IntRange(1))
+@option("--interval", "Add confidence intervals of FRR, DIR and CMS.  [none]", INTERVALS[:3])
 @interval_options
 @cluster_options()
 @output_options("results.nc, summary.json, table.txt and CSV files", "draw the plots")

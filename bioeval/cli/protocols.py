@@ -8,8 +8,11 @@ from typing import Any
 
 import click
 
+from bioeval.base.errors import CardError
 from bioeval.cli.arguments import card as checked
-from bioeval.cli.options import Command, json_option, terms_option
+from bioeval.cli.command import Command, flag
+from bioeval.cli.console import put, show, show_json, terminal_width
+from bioeval.cli.options import json_option, terms_option
 
 _LEAST_TITLE = 24  # columns
 _LEAST_WIDTH = 20
@@ -17,17 +20,12 @@ _LEAST_WIDTH = 20
 
 @click.command("protocols", cls=Command)
 @click.argument("card", required=False)
-@click.option(
-    "--check",
-    is_flag=True,
-    help="Only check whether the card is valid, and whether it may ship with bioeval.",
-)
-@click.option("--toml", is_flag=True, help="Print the card as TOML, to copy and change.")
+@flag("--check", "Only check whether the card is valid, and whether it may ship with bioeval.")
+@flag("--toml", "Print the card as TOML, to copy and change.")
 @terms_option
 @json_option("Print one JSON document.")
 def command(card: str | None, check: bool, toml: bool, terms: str, as_json: bool) -> None:
     """List the protocols, or explain CARD, a protocol's name or card file (.toml)."""
-    from bioeval.cli.console import put, show, show_json, terminal_width
     from bioeval.protocol import available, explain, load
     from bioeval.views.terms import TermTranslator
 
@@ -59,8 +57,6 @@ def command(card: str | None, check: bool, toml: bool, terms: str, as_json: bool
 
 def _check(names: Sequence[str]) -> None:
     """Print whether each card is valid and what it lacks to ship."""
-    from bioeval.base.errors import CardError
-    from bioeval.cli.console import put
     from bioeval.protocol import load
     from bioeval.protocol.check import unmet_rules, unmet_rules_of_draft
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.errors import BioevalError, DataError
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
+from bioeval.cli.command import Command, flag, option, progress_shown
+from bioeval.cli.console import note
 from bioeval.cli.options import (
-    Command,
     band_option,
     far_option,
     images_option,
@@ -26,6 +28,8 @@ from bioeval.cli.options import (
     terms_option,
     thresholds_option,
 )
+from bioeval.cli.outputs import check_page, require_images, write_page
+from bioeval.cli.study_command import checked
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -40,48 +44,44 @@ _SAVED = (".nc",)
 
 @click.command("report", cls=Command)
 @click.argument("data", nargs=-1, required=True)
-@click.option("--out", required=True, metavar="HTML", help="Page to write.")
-@click.option("--force", is_flag=True, help="Replace HTML if it exists.")
-@click.option(
-    "--title", default="", metavar="TEXT", help="Title of the page.  [names of the systems]"
+@option("--out HTML", "Page to write.", required=True)
+@flag("--force", "Replace HTML if it exists.")
+@option("--title TEXT", "Title of the page.  [names of the systems]", str, "")
+@option(
+    "--name NAME",
+    "Name of a system; repeatable, in the order of DATA.  [the files' names]",
+    multiple=True,
+    name="names",
 )
-@click.option(
-    "--name", "names", multiple=True, metavar="NAME",
-    help="Name of a system; repeatable, in the order of DATA.  [the files' names]",
-)  # fmt: skip
 @protocol_option
-@click.option(
-    "--interval",
-    type=click.Choice([*INTERVALS, "none"]),
-    metavar="METHOD",
-    help="Method of the confidence intervals: subject-bootstrap, subject-bootstrap-bca, "
+@option(
+    "--interval METHOD",
+    "Method of the confidence intervals: subject-bootstrap, subject-bootstrap-bca, "
     "subject-bootstrap-logit, analytic, wilson, clopper-pearson or none.  "
     "[subject-bootstrap, or wilson for pairs without subjects]",
+    [*INTERVALS, "none"],
 )
 @interval_options
 @band_option
-@click.option(
-    "--folds",
-    type=click.IntRange(0),
-    default=10,
-    metavar="N",
-    help="Folds of subjects, for the rates to expect for new subjects; 0 leaves them out.",
+@option(
+    "--folds N",
+    "Folds of subjects, for the rates to expect for new subjects; 0 leaves them out.",
+    click.IntRange(0),
+    10,
 )
-@click.option(
-    "--worst",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="List the N nearest impostor pairs and the N farthest genuine pairs.",
+@option(
+    "--worst N",
+    "List the N nearest impostor pairs and the N farthest genuine pairs.",
+    click.IntRange(min=1),
 )
 @images_option
 @margin_option("the first of DATA is worse than each of the others")
-@click.option(
-    "--explain",
-    "probes",
-    multiple=True,
-    metavar="N|NAME",
-    help="Explain this row as bioeval explain does: its position, from 0, or the name of its "
+@option(
+    "--explain N|NAME",
+    "Explain this row as bioeval explain does: its position, from 0, or the name of its "
     "template; repeatable.",
+    multiple=True,
+    name="probes",
 )
 @thresholds_option
 @far_option
@@ -97,8 +97,6 @@ def command(
     The page has the answer in a few sentences, rates that follow the threshold and the rank,
     curves, all figures with their intervals, and the provenance of the data.
     """
-    from bioeval.cli.outputs import check_page
-
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
     page = check_page(out, force)
@@ -114,18 +112,15 @@ def command(
         if len(data) == 1:
             raise click.UsageError("--margin compares systems, and there is one; name several")
         check_margin(margin, options["confidence"])
-    for option, needed in (("--explain", probes), ("--margin", margin is not None)):
+    for word, needed in (("--explain", probes), ("--margin", margin is not None)):
         if saved := [file for file in data if needed and Path(file).suffix.lower() in _SAVED]:
-            raise click.UsageError(f"{option} needs scores; {saved[0]} holds results")
+            raise click.UsageError(f"{word} needs scores; {saved[0]} holds results")
     where = {name: options.pop(name) for name in ("workers", "scheduler")}
     readings = []
     for file in data:
         of_file = dict(options)
         readings.append((take_reading(file, of_file), of_file))
-    from bioeval.cli.progress import Stages
-
-    with Stages() as stages:
-        from bioeval.cli.outputs import require_images, write_page
+    with progress_shown() as stages:
         from bioeval.evaluation.paired_systems import Named
         from bioeval.views.terms import in_terms
 
@@ -170,8 +165,6 @@ def command(
             images=images,
             image_folder=folder,
         )
-    from bioeval.cli.console import note
-
     for line in said:
         note(f"bioeval: warning: {line}")
     note(f"wrote {page}")
@@ -206,7 +199,6 @@ def _compared(
     with a margin, which is set beforehand, it is the first that is compared, as by bioeval compare.
     With a margin an error says why not.
     """
-    from bioeval.base.errors import BioevalError
     from bioeval.evaluation.compare import compare
     from bioeval.evaluation.plan import resolve_card
     from bioeval.views.page.parts import LiveState, parts_of
@@ -242,8 +234,6 @@ def _saved(file: str) -> xr.DataTree:
     """Return results that were saved, as a tree."""
     import xarray as xr
 
-    from bioeval.base.errors import DataError
-
     try:
         with xr.open_datatree(file, engine="h5netcdf") as tree:
             return tree.load()
@@ -259,8 +249,6 @@ def _evaluated(
     """Return the results of a system: the tasks of the card, limits for new people, worst pairs."""
     import xarray as xr
 
-    from bioeval.base.errors import BioevalError
-    from bioeval.cli.result_checks import checked
     from bioeval.evaluation.cross.threshold_study import study_threshold
     from bioeval.evaluation.evaluate import evaluate
     from bioeval.evaluation.plan import resolve_card

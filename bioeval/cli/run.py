@@ -12,17 +12,14 @@ from click.core import ParameterSource
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import CLAIMS, GALLERY, SIZE, TARGET, card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
+from bioeval.cli.command import Command, flag, naming, option, option_group, progress_shown
 from bioeval.cli.options import (
-    Command,
-    Output,
     assure_options,
     band_option,
     far_option,
     images_option,
     interval_options,
     name_option,
-    naming,
-    option_group,
     output_options,
     protocol_option,
     ranks_option,
@@ -34,6 +31,8 @@ from bioeval.cli.options import (
     terms_option,
     thresholds_option,
 )
+from bioeval.cli.outputs import Output, require_images
+from bioeval.cli.study_command import checked
 
 if TYPE_CHECKING:
     from bioeval.protocol.card import Protocol, Threshold
@@ -47,75 +46,64 @@ PARTS = (
 
 #: Options of the whole experiment.
 experiment_options = option_group(
-    click.option(
+    option(
         "--train",
-        type=SIZE,
-        help="Proportion or number of subjects for choosing the threshold; the others are "
+        "Proportion or number of subjects for choosing the threshold; the others are "
         "tested. Other options default to those of course-experiment.",
+        SIZE,
     ),
-    click.option(
-        "--validation",
-        type=SIZE,
-        help="Subjects for choosing the threshold, apart from those of --train.",
+    option(
+        "--validation", "Subjects for choosing the threshold, apart from those of --train.", SIZE
     ),
-    click.option(
+    option(
         "--gallery-templates",
-        type=GALLERY,
-        help="Templates of each subject to enrol: number, proportion, or session=1.",
+        "Templates of each subject to enrol: number, proportion, or session=1.",
+        GALLERY,
     ),
-    click.option(
-        "--gallery-quality",
-        metavar="COLUMN",
-        help="Enrol the templates with the largest values in this metadata column, instead of "
+    option(
+        "--gallery-quality COLUMN",
+        "Enrol the templates with the largest values in this metadata column, instead of "
         "random ones.",
     ),
-    click.option(
+    option(
         "--by",
-        type=click.Choice(["subject", "sample"]),
-        help="Unit of --train: subjects, or the templates of each subject.  [subject]",
+        "Unit of --train: subjects, or the templates of each subject.  [subject]",
+        ["subject", "sample"],
     ),
-    click.option("--unseen", type=SIZE, help="With --by sample: subjects that are only tested."),
-    click.option(
-        "--stratify",
-        metavar="COLUMN",
-        help="Keep the proportions of this metadata column in the training part; numbers are "
+    option("--unseen", "With --by sample: subjects that are only tested.", SIZE),
+    option(
+        "--stratify COLUMN",
+        "Keep the proportions of this metadata column in the training part; numbers are "
         "taken by quartile.",
     ),
-    click.option("--unenrolled", type=SIZE, help="Test subjects that are not enrolled."),
-    click.option(
-        "--enrolled", type=SIZE, help="Test subjects that are enrolled, instead of --unenrolled."
+    option("--unenrolled", "Test subjects that are not enrolled.", SIZE),
+    option("--enrolled", "Test subjects that are enrolled, instead of --unenrolled.", SIZE),
+    option(
+        "--probe-templates N",
+        "Largest number of probes of an enrolled subject.  [all other templates]",
+        click.IntRange(1),
     ),
-    click.option(
-        "--probe-templates",
-        type=click.IntRange(1),
-        metavar="N",
-        help="Largest number of probes of an enrolled subject.  [all other templates]",
-    ),
-    click.option(
+    option(
         "--too-few",
-        type=click.Choice(["raise", "enrol", "probe", "drop"]),
-        help="How to treat subjects with too few templates.  [raise]",
+        "How to treat subjects with too few templates.  [raise]",
+        ["raise", "enrol", "probe", "drop"],
     ),
-    click.option(
-        "--repeats", type=click.IntRange(1), metavar="N", help="Number of random experiments."
-    ),
-    click.option(
-        "--target",
-        type=TARGET,
-        metavar="RULE",
-        help="Rule for choosing the threshold, with folds or --train: eer, far=0.001, hter, "
+    option("--repeats N", "Number of random experiments.", click.IntRange(1)),
+    option(
+        "--target RULE",
+        "Rule for choosing the threshold, with folds or --train: eer, far=0.001, hter, "
         "accuracy, cost=P,M,A, fixed=T.",
+        TARGET,
     ),
     assure_options("With --target far=X: choose a threshold on each training part"),
-    click.option(
+    option(
         "--claims",
-        type=CLAIMS,
-        help="Draw the claims of verification at random: genuine=0.5,per_probe=1 (defaults).",
+        "Draw the claims of verification at random: genuine=0.5,per_probe=1 (defaults).",
+        CLAIMS,
     ),
-    click.option(
-        "--attempts",
-        metavar="COLUMN",
-        help="Verification: all probes of a subject with the same value in this metadata column "
+    option(
+        "--attempts COLUMN",
+        "Verification: all probes of a subject with the same value in this metadata column "
         "make one attempt, accepted if any probe is accepted.",
     ),
 )
@@ -235,12 +223,12 @@ def _require_verification(card: Protocol, option: str) -> Verification:
     '"inf" and "-inf"',
     report=True,
 )
-@click.option(
+@option(
     "--plot-format",
-    "plot_formats",
-    type=click.Choice(["png", "pdf", "svg"]),
+    "File format of the plots; repeatable.  [png]",
+    ["png", "pdf", "svg"],
     multiple=True,
-    help="File format of the plots; repeatable.  [png]",
+    name="plot_formats",
 )
 @terms_option
 @reading_options
@@ -248,46 +236,34 @@ def _require_verification(card: Protocol, option: str) -> Verification:
 @ranks_option
 @far_option
 @experiment_options
-@click.option(
-    "--interval",
-    type=click.Choice(INTERVALS),
-    metavar="METHOD",
-    help="Add confidence intervals: subject-bootstrap (recommended), subject-bootstrap-bca, "
+@option(
+    "--interval METHOD",
+    "Add confidence intervals: subject-bootstrap (recommended), subject-bootstrap-bca, "
     "subject-bootstrap-logit, analytic, wilson or clopper-pearson.  [none]",
+    INTERVALS,
 )
 @interval_options
 @band_option
-@click.option(
-    "--fta",
-    type=float,
-    metavar="P",
-    help="Verification: add rates that include this failure-to-acquire rate (ISO/IEC 19795-1).  "
-    "[0]",
+@option(
+    "--fta P",
+    "Verification: add rates that include this failure-to-acquire rate (ISO/IEC 19795-1).  [0]",
+    float,
 )
-@click.option(
-    "--fte",
-    type=float,
-    metavar="P",
-    help="Verification: add rates that include this failure-to-enrol rate.  [0]",
-)
-@click.option(
+@option("--fte P", "Verification: add rates that include this failure-to-enrol rate.  [0]", float)
+@flag(
     "--per-query",
-    is_flag=True,
-    help="Re-identification: list the worst queries. With --out, write queries.csv; with --json, "
+    "Re-identification: list the worst queries. With --out, write queries.csv; with --json, "
     "list all queries, the worst first.",
 )
-@click.option(
-    "--worst",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="List the N nearest impostor pairs and the N farthest genuine pairs, and likely errors "
+@option(
+    "--worst N",
+    "List the N nearest impostor pairs and the N farthest genuine pairs, and likely errors "
     "of labels. With --out, write worst_pairs.csv and suspect_templates.csv.",
+    click.IntRange(min=1),
 )
 @images_option
 @cluster_options()
-@click.option(
-    "--no-auc", is_flag=True, help="Leave out AUC, d' and similar measures: several times faster."
-)
+@flag("--no-auc", "Leave out AUC, d' and similar measures: several times faster.")
 def command(
     data: str,
     protocol: str,
@@ -317,11 +293,7 @@ def command(
     read = [data, options.get("second")]
     reading = take_reading(data, options)
     protocol = card(protocol)
-    from bioeval.cli.progress import Stages
-
-    with Stages() as stages:
-        from bioeval.cli.outputs import require_images
-        from bioeval.cli.result_checks import checked
+    with progress_shown() as stages:
         from bioeval.cli.run_outputs import Evaluation
         from bioeval.evaluation.evaluate import evaluate
 

@@ -13,8 +13,8 @@ from rich.text import Text
 from bioeval.base.errors import Naming, renamed
 from bioeval.base.scalars import RANKED_LISTS
 from bioeval.base.version import __version__
-from bioeval.cli.documents import rows_of
 from bioeval.cli.outputs import fold_rows, write_csv, write_results
+from bioeval.cli.study_command import columns_over, rows_of, scalars
 from bioeval.evaluation.data_check import check_data
 from bioeval.evaluation.reid import apply_convention
 from bioeval.results.support import KIND_DOUBT
@@ -200,14 +200,13 @@ class Evaluation:
 def task_document(dataset: xr.Dataset) -> dict[str, Any]:
     """Return the scalars of a task, and its values at FAR targets and at some ranks."""
     about = {str(name): value for name, value in dataset.attrs.items() if name not in _ELSEWHERE}
-    scalars = {str(k): v.item() for k, v in dataset.data_vars.items() if not v.ndim}
-    document: dict[str, Any] = {**about, **scalars}
+    document: dict[str, Any] = {**about, **scalars(dataset)}
     ranks = report_ranks(dataset)
     if "far_target" in dataset.dims:
         document["far_targets"] = _far_targets(dataset, ranks)
     for dim in dataset.dims:
         if dim not in (*_CURVES, "far_target"):
-            document[f"{dim}s"] = _along(dataset, str(dim))
+            document[f"{dim}s"] = rows_of(columns_over(dataset, str(dim)))
     ends = ("", "_count", "_low", "_high")
     curves = ("cms", "cmc", *(scalar.name for scalar in RANKED_LISTS))
     names = [f"{curve}{end}" for curve in curves for end in ends]
@@ -218,7 +217,7 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
             for rank in ranks
         ]
     if "recall_level" in dataset.dims and "threshold" in dataset.dims:
-        document["retrieved"] = _along(dataset, "threshold")
+        document["retrieved"] = rows_of(columns_over(dataset, "threshold"))
     if dataset.sizes.get("threshold", 0):
         thresholds = dataset["threshold"].values
         document["thresholds"] = {
@@ -227,16 +226,6 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
             "last": thresholds[-1],
         }
     return document
-
-
-def _along(dataset: xr.Dataset, dim: str) -> list[dict[str, Any]]:
-    """Return the values along a short dimension, such as the costs of decisions."""
-    names = [name for name, values in dataset.data_vars.items() if values.dims == (dim,)]
-    names = [dim, *names] if dim in dataset.coords else names
-    return [
-        {str(name): dataset[name].values[i].item() for name in names}
-        for i in range(dataset.sizes[dim])
-    ]
 
 
 def _far_targets(dataset: xr.Dataset, ranks: list[int]) -> list[dict[str, Any]]:

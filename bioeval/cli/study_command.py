@@ -1,20 +1,133 @@
-"""Common parts of the commands of studies: from reading files to writing results."""
+"""Common parts of the commands of studies: reading, checks, documents, and what is written."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from bioeval.base.errors import NoResultError
+from bioeval.base.version import __version__
 from bioeval.cli.cluster_options import executor_from_options
-from bioeval.cli.options import Output, read_scores, reword, system_name, take_reading
+from bioeval.cli.command import progress_shown, reword
+from bioeval.cli.options import read_scores, system_name, take_reading, warnings_of
+from bioeval.cli.outputs import Output
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from bioeval.cli.progress import Stages
+    from bioeval.protocol.card import Protocol
     from bioeval.results.blocks import Block, Found
     from bioeval.scores.matrix import Scores
+
+
+def attributes(ds: xr.Dataset, file: str) -> dict[str, Any]:
+    """Return the file, the attributes and the scalars of a result, warnings as a list."""
+    attrs = {str(k): v for k, v in ds.attrs.items() if k != "bioeval_version"}
+    attrs["warnings"] = warnings_of(ds)
+    return {"bioeval": __version__, "file": file, **attrs, **scalars(ds)}
+
+
+def described(ds: xr.Dataset, **parts: Any) -> dict[str, Any]:
+    """Return the attributes of a result, then its parts, and warnings as a list at the end."""
+    attrs = {str(k): v for k, v in ds.attrs.items() if k != "warnings"}
+    return {**attrs, **parts, "warnings": warnings_of(ds)}
+
+
+def scalars(ds: xr.Dataset) -> dict[str, Any]:
+    """Return the variables without dimensions as plain values."""
+    return {str(k): v.item() for k, v in ds.data_vars.items() if not v.ndim}
+
+
+def rows_over(ds: xr.Dataset, *dims: str) -> list[dict[str, Any]]:
+    """Return the variables over exactly these dimensions as rows of plain values."""
+    names = [str(k) for k, v in ds.data_vars.items() if v.dims == dims]
+    labels = [ds[dim].values.tolist() for dim in dims]
+    values = {name: ds[name].values.reshape(-1).tolist() for name in names}
+    return [
+        {**dict(zip(dims, place, strict=True)), **{name: values[name][i] for name in names}}
+        for i, place in enumerate(itertools.product(*labels))
+    ]
+
+
+def columns_over(ds: xr.Dataset, dim: str) -> dict[str, list[Any]]:
+    """Return the variables over exactly this dimension as columns, after its labels if any."""
+    labels = {dim: ds[dim].values.tolist()} if dim in ds.coords else {}
+    over = {str(k): v.values.tolist() for k, v in ds.data_vars.items() if v.dims == (dim,)}
+    return labels | over
+
+
+def as_columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return rows that have the same keys as columns."""
+    return {key: [row[key] for row in rows] for key in rows[0]} if rows else {}
+
+
+def rows_of(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """Return columns as rows."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def checked(
+    tree: xr.DataTree,
+    scores: Scores,
+    protocol: str | Protocol,
+    stages: Stages,
+    given: bool = False,
+) -> xr.DataTree:
+    """Return the results of an evaluation, doubtful ones with the findings of the data check.
+
+    Where thresholds are `given`, a rate of one class of attempts at them is a result, too.
+
+    Raises
+    ------
+    NoResultError
+        If no task has a result.
+    """
+    from bioeval.evaluation.data_check import with_kind_finding
+    from bioeval.views.tables import datasets
+    from bioeval.views.tables.folds import has_folds
+    from bioeval.views.tables.sections import section
+
+    found = dict(datasets(tree))
+    if has_folds(tree):
+        rates = [x for ds in found.values() for k, x in ds.items() if str(k).endswith("_mean")]
+        require_values(rates, [scores], protocol)
+    else:
+        rows = [row for path, dataset in found.items() for row in section(dataset, path).rows]
+        if not any(row.is_defined and (given or row.measure != "FAR") for row in rows):
+            refuse([scores], protocol)
+    return with_kind_finding(tree, scores, protocol, progress=stages.counting)
+
+
+def require_values(
+    values: Iterable[xr.DataArray], systems: Iterable[Scores], protocol: str | Protocol = "auto"
+) -> None:
+    """Raise :class:`NoResultError` unless one of the values is defined."""
+    if all(x.isnull().all() for x in values):
+        refuse(systems, protocol)
+
+
+def refuse(systems: Iterable[Scores], protocol: str | Protocol) -> NoReturn:
+    """Raise :class:`NoResultError` with the reason that the check of the data gives."""
+    for scores in systems:
+        if why := _why(scores, protocol):
+            raise NoResultError(f"nothing could be evaluated of {scores.name}: {why}")
+    raise NoResultError("nothing could be evaluated: no rate is defined for these data")
+
+
+def _why(scores: Scores, protocol: str | Protocol) -> str:
+    """Return the first error that the check of the data finds; empty without any."""
+    from bioeval.evaluation.data_check import check_data
+
+    if scores.layout == "top-k":
+        return ""
+    for read in (False, True):
+        for found in check_data(scores, protocol, read_scores=read).of("error"):
+            return "; ".join(filter(None, (found.message, found.remedy)))
+    return ""
 
 
 class StudyCommand:
@@ -36,9 +149,8 @@ class StudyCommand:
         self._inside, self._counting = contextlib.ExitStack(), contextlib.ExitStack()
 
     def __enter__(self) -> Self:
-        from bioeval.cli.progress import Stages
 
-        self.stages = self._inside.enter_context(Stages())
+        self.stages = self._inside.enter_context(progress_shown())
         self._inside.enter_context(self._counting)
         return self
 

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.errors import Argument, DataError
 from bioeval.cli.arguments import TARGET
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
-from bioeval.cli.documents import attributes
+from bioeval.cli.command import Command, flag, option, progress_shown, reword
 from bioeval.cli.options import (
-    Command,
-    Output,
     assure_options,
     fusion_option,
     interval_options,
@@ -21,12 +20,12 @@ from bioeval.cli.options import (
     read_system,
     reading_options,
     require_assure,
-    reword,
     take_reading,
     templates_option,
     terms_option,
 )
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.outputs import Output, fold_rows
+from bioeval.cli.study_command import StudyCommand, attributes, require_values, rows_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,57 +39,32 @@ if TYPE_CHECKING:
 @click.command("threshold", cls=Command)
 @click.argument("data")
 @click.argument("second", required=False, metavar="[FILE]")
-@click.option(
-    "--target",
-    type=TARGET,
-    default="far=0.001",
-    metavar="TARGET",
-    help="Rule for choosing the threshold; see Details.",
-)
-@click.option(
+@option("--target TARGET", "Rule for choosing the threshold; see Details.", TARGET, "far=0.001")
+@option(
     "--task",
-    type=click.Choice(["verification", "open_set"]),
-    default="verification",
-    help="Verification, or searches of a gallery by enrolled and unenrolled subjects (open_set).",
+    "Verification, or searches of a gallery by enrolled and unenrolled subjects (open_set).",
+    ["verification", "open_set"],
+    "verification",
 )
-@click.option(
-    "--folds",
-    type=click.IntRange(2),
-    metavar="N",
-    help="Number of folds of subjects.  [10, or the folds of the pairs]",
+@option(
+    "--folds N", "Number of folds of subjects.  [10, or the folds of the pairs]", click.IntRange(2)
 )
-@click.option(
-    "--repeats",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Number of random divisions into folds.  [20]",
-)
+@option("--repeats N", "Number of random divisions into folds.  [20]", click.IntRange(1))
 @assure_options("Choose a threshold")
-@click.option("--new-gallery", is_flag=True, help="With --assure: hold for other galleries too.")
-@click.option(
-    "--at",
-    "threshold",
-    type=float,
-    metavar="T",
-    help="With --claim: threshold that was fixed beforehand.",
-)
-@click.option(
-    "--claim",
-    metavar="RATE",
-    help="Test whether the data show far=X or frr=X at the threshold --at.",
-)
-@click.option(
+@flag("--new-gallery", "With --assure: hold for other galleries too.")
+@option("--at T", "With --claim: threshold that was fixed beforehand.", float, name="threshold")
+@option("--claim RATE", "Test whether the data show far=X or frr=X at the threshold --at.")
+@flag(
     "--extrapolate",
-    is_flag=True,
-    help="Also estimate by a model the threshold of a FAR too small for the number of subjects.",
+    "Also estimate by a model the threshold of a FAR too small for the number of subjects.",
 )
 @templates_option
 @fusion_option
-@click.option(
+@option(
     "--rank-unit",
-    type=click.Choice(["template", "subject"]),
-    default="template",
-    help="With --task open_set: rank templates, or subjects by their fused score.",
+    "With --task open_set: rank templates, or subjects by their fused score.",
+    ["template", "subject"],
+    "template",
 )
 @interval_options
 @cluster_options()
@@ -123,13 +97,9 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
         _require_far(target, options["task"])
     files_read = [data, options.get("second")]
     reading = take_reading(data, options)
-    from bioeval.cli.progress import Stages
-
-    with Stages() as stages:
+    with progress_shown() as stages:
         import xarray as xr
 
-        from bioeval.cli.outputs import fold_rows
-        from bioeval.cli.result_checks import require_values
         from bioeval.evaluation.cross.threshold_study import study_threshold
         from bioeval.evaluation.data_check import with_kind_finding
         from bioeval.views.tables.folds import StudyTable
@@ -163,8 +133,6 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
 
 def _check_claim(data: str, options: dict[str, Any]) -> None:
     """Say whether the data show, refute or leave open a claim."""
-    from bioeval.base.errors import DataError
-
     at, claim = options.pop("threshold"), options.pop("claim")
     if at is None or claim is None:
         raise DataError(
@@ -232,7 +200,6 @@ def _with_curves(
 
 def _require_far(target: str, task: str) -> None:
     """Raise :class:`DataError` unless a target is a FAR to extrapolate to."""
-    from bioeval.base.errors import Argument, DataError
     from bioeval.tallies.threshold_rules import parse_rule
 
     if task != "verification":
@@ -252,7 +219,6 @@ def _extrapolated(
     from rich.console import Group
     from rich.text import Text
 
-    from bioeval.cli.documents import rows_over
     from bioeval.evaluation.extrapolated_far import LABEL, extrapolate_far
     from bioeval.results.words import threshold_text
 

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.version import __version__
 from bioeval.cli.arguments import FRAMES
-from bioeval.cli.documents import rows_of
-from bioeval.cli.options import Command, Output, output_options
+from bioeval.cli.command import Command, flag, option, progress_shown
+from bioeval.cli.options import output_options
+from bioeval.cli.outputs import Output, write_csv, write_results
+from bioeval.cli.study_command import columns_over, rows_of, scalars
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -19,57 +22,50 @@ if TYPE_CHECKING:
 @click.command("tracking", cls=Command)
 @click.argument("truth")
 @click.argument("result")
-@click.option("--iou", type=float, default=0.5, help="Smallest overlap (IoU) of a match.")
-@click.option(
-    "--frames",
-    type=FRAMES,
-    multiple=True,
-    metavar="N|NAME=N",
-    help="Number of frames of the sequence, or of the sequence or camera NAME; repeatable.  "
+@option("--iou", "Smallest overlap (IoU) of a match.", float, 0.5)
+@option(
+    "--frames N|NAME=N",
+    "Number of frames of the sequence, or of the sequence or camera NAME; repeatable.  "
     "[from seqinfo.ini, else the frames with rows]",
+    FRAMES,
+    multiple=True,
 )
-@click.option(
+@option(
     "--pairing",
-    type=click.Choice(["last-known", "previous-frame"]),
-    default="last-known",
-    help="Pairings to keep: the last one of each target (py-motmetrics), or those of the "
+    "Pairings to keep: the last one of each target (py-motmetrics), or those of the "
     "previous frame (TrackEval).",
+    ["last-known", "previous-frame"],
+    "last-known",
 )
-@click.option(
+@option(
     "--mostly-tracked",
-    type=click.Choice(["at-least", "more-than"]),
-    default="at-least",
-    help="Count a target tracked in exactly 80 % of its frames as mostly tracked (at-least) or "
+    "Count a target tracked in exactly 80 % of its frames as mostly tracked (at-least) or "
     "not (more-than).",
+    ["at-least", "more-than"],
+    "at-least",
 )
-@click.option(
+@option(
     "--ignored",
-    type=click.Choice(["motchallenge", "mot20", "remove", "count"]),
-    default="motchallenge",
-    help="Result boxes on ignored ground truth: remove those on distractors (motchallenge, "
+    "Result boxes on ignored ground truth: remove those on distractors (motchallenge, "
     "mot20), remove all, or count all.",
+    ["motchallenge", "mot20", "remove", "count"],
+    "motchallenge",
 )
-@click.option(
+@option(
     "--duplicates",
-    type=click.Choice(["raise", "accept"]),
-    default="raise",
-    help="How to treat an id that occurs twice in a frame of the result: as an error, or as two "
-    "boxes.",
+    "How to treat an id that occurs twice in a frame of the result: as an error, or as two boxes.",
+    ["raise", "accept"],
+    "raise",
 )
-@click.option(
-    "--parts",
-    type=click.Choice(["sequences", "cameras"]),
-    default="sequences",
-    help="Meaning of the files of a folder.",
-)
-@click.option(
-    "--columns",
-    default="motchallenge",
-    metavar="NAMES",
-    help="Columns: motchallenge, cityflow (camera,id,frame,left,top,width,height), or their "
+@option("--parts", "Meaning of the files of a folder.", ["sequences", "cameras"], "sequences")
+@option(
+    "--columns NAMES",
+    "Columns: motchallenge, cityflow (camera,id,frame,left,top,width,height), or their "
     "names in order.",
+    str,
+    "motchallenge",
 )
-@click.option("--targets", is_flag=True, help="List every target.")
+@flag("--targets", "List every target.")
 @output_options(
     "results.nc, summary.json, table.txt, hota.csv and targets.csv",
     "write segments.csv, and draw a timeline of the targets and HOTA by threshold",
@@ -85,11 +81,10 @@ def command(truth: str, result: str, targets: bool, **options: Any) -> None:
     """
     output = Output.take(options)
     options["frames"] = _lengths(options["frames"])
-    from bioeval.cli.progress import Stages
     from bioeval.mot import tracking
     from bioeval.mot.table import TrackingTable
 
-    with Stages() as stages:
+    with progress_shown() as stages:
         dataset = tracking(
             truth,
             result,
@@ -118,13 +113,11 @@ def _lengths(given: tuple[tuple[str, int], ...]) -> int | dict[str, int] | None:
 
 def _document(dataset: xr.Dataset, truth: str, result: str) -> dict[str, Any]:
     """Return all results as one document."""
-    from bioeval.base.version import __version__
-
     attrs = {str(name): value for name, value in dataset.attrs.items()}
     warnings = str(attrs.pop("warnings")).splitlines()
     attrs.pop("bioeval_version")
     document: dict[str, Any] = {"bioeval": __version__, "truth": truth, "result": result, **attrs}
-    document |= {str(k): v.item() for k, v in dataset.data_vars.items() if not v.ndim}
+    document |= scalars(dataset)
     if "sequence" in dataset:
         document["sequences"] = rows_of(_columns(dataset, "sequence"))
     document["hota_table"] = rows_of(_columns(dataset, "localisation_threshold"))
@@ -134,18 +127,15 @@ def _document(dataset: xr.Dataset, truth: str, result: str) -> dict[str, Any]:
 
 
 def _columns(dataset: xr.Dataset, dim: str) -> dict[str, list]:
-    """Return the variables along a dimension."""
-    columns = {dim: dataset[dim].values.tolist()} if dim in dataset.coords else {}
-    for name, values in dataset.data_vars.items():
-        if values.dims == (dim,):
-            stem = str(name).removeprefix("sequence_").removesuffix("_by_threshold")
-            columns[stem] = values.values.tolist()
-    return columns
+    """Return the variables along a dimension, by the short names of their rates."""
+    return {
+        name.removeprefix("sequence_").removesuffix("_by_threshold"): values
+        for name, values in columns_over(dataset, dim).items()
+    }
 
 
 def _write(dataset: xr.Dataset, folder: Path) -> None:
     """Write the dataset, the table with all targets, and each target's row, into a folder."""
-    from bioeval.cli.outputs import write_csv, write_results
     from bioeval.mot.table import TrackingTable
 
     write_results(folder, dataset, TrackingTable(dataset, True))

@@ -8,9 +8,8 @@ import click
 
 from bioeval.cli.arguments import THRESHOLD
 from bioeval.cli.cluster_options import cluster_options
-from bioeval.cli.documents import as_columns, attributes, rows_over
+from bioeval.cli.command import Command, option
 from bioeval.cli.options import (
-    Command,
     fusion_option,
     name_option,
     output_options,
@@ -19,34 +18,23 @@ from bioeval.cli.options import (
     templates_option,
     terms_option,
 )
-from bioeval.cli.study_command import StudyCommand
+from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows_over
 
 
 @click.command("zoo", cls=Command)
 @click.argument("data")
-@click.option(
+@option(
     "--threshold",
-    type=THRESHOLD,
-    default="eer",
-    help="Threshold: a number, or a rule applied to these data: eer, far=X, hter, accuracy, "
-    "cost=P,M,A.",
+    "Threshold: a number, or a rule applied to these data: eer, far=X, hter, accuracy, cost=P,M,A.",
+    THRESHOLD,
+    "eer",
 )
 @templates_option
 @fusion_option
-@click.option(
-    "--quantile",
-    type=float,
-    default=0.25,
-    metavar="Q",
-    help="Proportion of best and of worst subjects, to define the animals.",
+@option(
+    "--quantile Q", "Proportion of best and of worst subjects, to define the animals.", float, 0.25
 )
-@click.option(
-    "--permutations",
-    type=click.IntRange(1),
-    metavar="N",
-    default=2000,
-    help="Number of permutations of the tests.",
-)
+@option("--permutations N", "Number of permutations of the tests.", click.IntRange(1), 2000)
 @seed_option("Random seed of the halves and permutations.")
 @cluster_options()
 @name_option

@@ -22,8 +22,7 @@ from bioeval.evaluation.ticker import ticker
 from bioeval.evaluation.verification import verification
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.published import EQUAL, Published
-from bioeval.protocol.readings import RANKS, Reading, Readings
+from bioeval.protocol.readings import EQUAL, RANKS, Published, Reading, Readings
 from bioeval.protocol.reid import Convention, convention_of, has_cameras
 from bioeval.results.blocks import (
     Block,

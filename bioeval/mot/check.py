@@ -10,11 +10,9 @@ import numpy as np
 
 from bioeval.base.arguments import require_callable, require_number
 from bioeval.base.errors import counted, require_choice
-from bioeval.mot.boxes import parse_columns
 from bioeval.mot.evaluate import IGNORED
-from bioeval.mot.inputs import read_pairs
-from bioeval.mot.matching import find_overlaps
-from bioeval.mot.sequence import Boxes, Scene, make_scene
+from bioeval.mot.inputs import parse_columns, read_pairs
+from bioeval.mot.matching import Boxes, Scene, find_overlaps, make_scene
 from bioeval.results.findings import DataCheck, Finding, listed
 from bioeval.results.words import percent
 

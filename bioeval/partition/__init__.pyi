@@ -15,14 +15,12 @@ from bioeval.partition.experiment import (
     ExperimentParts as ExperimentParts,
 )
 from bioeval.partition.folds import (
+    PredefinedFolds as PredefinedFolds,
+    PredefinedPairFolds as PredefinedPairFolds,
     RepeatedSampleKFold as RepeatedSampleKFold,
     RepeatedSubjectKFold as RepeatedSubjectKFold,
     SampleKFold as SampleKFold,
     SubjectKFold as SubjectKFold,
-)
-from bioeval.partition.predefined import (
-    PredefinedFolds as PredefinedFolds,
-    PredefinedPairFolds as PredefinedPairFolds,
 )
 from bioeval.partition.shuffle_splits import (
     SampleShuffleSplit as SampleShuffleSplit,

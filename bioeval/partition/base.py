@@ -1,12 +1,15 @@
-"""Base classes of splitters: parameters, ``split`` and ``get_n_splits``."""
+"""Base classes of splitters, and the samples that they divide."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
+from copy import copy
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -14,7 +17,274 @@ import numpy as np
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.panels import panel
 from bioeval.base.random import seed_sequence
-from bioeval.partition.samples import SplitInput
+from bioeval.scores.labels import Codes, as_labels, as_meta
+from bioeval.scores.matrix import Scores, are_pairs
+
+_NUMBERS = (bool, int, float)
+
+
+class LabelCodes:
+    """Integer codes of labels in canonical order, whatever the order of the samples.
+
+    Numbers are ordered by value and strings by code point; everything else, mixtures included, by
+    the name of its type and its ``repr``. The distinct labels are `values`; `codes` has one entry
+    for each sample, and `counts` the number of samples of each label.
+    """
+
+    def __init__(self, labels: Any, name: str):
+        array = as_labels(labels, name)
+        found = Codes(array, array, name)
+        self.values, self.codes = found.values, found.gallery
+        if array.dtype.kind == "O":
+            order = _canonical_order(found.values.tolist())
+            place = np.empty(len(order), dtype=np.int64)
+            place[order] = np.arange(len(order))
+            self.values, self.codes = found.values[order], place[found.gallery]
+        self.counts = np.bincount(self.codes, minlength=len(self.values)).astype(np.int64)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def _numbers(self) -> dict[Any, int]:
+        return {value: code for code, value in enumerate(self.values.tolist())}
+
+    def code(self, label: Any) -> int:
+        """Return the code of a label, or -1 if no sample has it."""
+        try:
+            return self._numbers.get(label.item() if isinstance(label, np.generic) else label, -1)
+        except TypeError:  # not hashable
+            return -1
+
+    def at(self, index: np.ndarray) -> LabelCodes:
+        """Return the codes of some samples, renumbered from 0 among their labels."""
+        found = copy(self)
+        found.__dict__.pop("_numbers", None)
+        present, found.codes = np.unique(self.codes[index], return_inverse=True)
+        found.values = self.values[present]
+        found.counts = np.bincount(found.codes, minlength=len(present)).astype(np.int64)
+        return found
+
+    def show(self, codes: np.ndarray, most: int = 3) -> str:
+        """Name a few labels, and state how many more there are."""
+        shown = ", ".join(repr(label) for label in self.values[codes[:most]].tolist())
+        return shown + (f" and {len(codes) - most} more" if len(codes) > most else "")
+
+
+def _canonical_order(values: list) -> np.ndarray:
+    kinds = {type(x) for x in values}
+    plain = kinds <= set(_NUMBERS) or kinds == {str} or kinds == {bytes}
+    if plain:
+        key: Any = values.__getitem__
+    else:
+        names = [(f"{type(x).__module__}.{type(x).__qualname__}", repr(x)) for x in values]
+        key = names.__getitem__
+    return np.array(sorted(range(len(values)), key=key), dtype=np.int64)
+
+
+class SplitInput:
+    """The `n` samples that a splitter was given."""
+
+    def __init__(self, who: str, X: Any, y: Any, groups: Any, meta: Any):
+        self.who = who
+        if isinstance(X, Scores):
+            y, groups, meta = _of_scores(who, X, y, groups, meta)
+        given = {"X": X, "y": y, "groups": groups}
+        lengths = {k: _length(who, k, v) for k, v in given.items() if v is not None}
+        if not lengths:
+            raise DataError(f"{who}: nothing to divide; give X, y or groups")
+        self.n = next(iter(lengths.values()))
+        if len(set(lengths.values())) > 1:
+            listed = ", ".join(f"{k} has {v}" for k, v in lengths.items())
+            raise DataError(f"{who}: {listed} samples; expected as many in each")
+        if self.n == 0:
+            raise DataError(f"{who}: there are no samples to divide")
+        self._labels, self._source = (groups, "groups") if groups is not None else (y, "y")
+        self._meta = meta
+
+    def at(self, index: np.ndarray) -> SplitInput:
+        """Return some of the samples, with their subjects and metadata."""
+        part = copy(self)
+        part.n = len(index)
+        part.subjects = self.subjects.at(index)
+        part._columns = {name: column[index] for name, column in self._columns.items()}
+        return part
+
+    @cached_property
+    def subjects(self) -> LabelCodes:
+        """The subjects of the samples."""
+        if self._labels is None:
+            raise DataError(
+                f"{self.who}: no subjects are given; pass the subject of each sample as y (or "
+                "as groups if y is something else)"
+            )
+        if getattr(self._labels, "ndim", 1) == 2 and self._source == "groups":
+            raise DataError(
+                f"{self.who}: groups names two subjects for each sample, as for pairs; divide "
+                "pairs by PredefinedPairFolds, or as samples by SampleKFold. be.cross_evaluate "
+                "divides the subjects of pairs"
+            )
+        return LabelCodes(self._labels, self._source)
+
+    @cached_property
+    def pairs(self) -> np.ndarray:
+        """The subjects of both sides of fixed trials, given as groups."""
+        if self._source != "groups":
+            raise DataError(
+                f"{self.who}: no subjects are given; pass those of both sides of each pair as "
+                "groups, shape (p, 2)"
+            )
+        sides = np.asarray(self._labels)
+        if sides.ndim != 2 or sides.shape[1] != 2:
+            raise DataError(
+                f"{self.who}: groups has shape {sides.shape}; expected ({self.n}, 2), the "
+                "subjects of both sides of each pair"
+            )
+        both = LabelCodes(np.concatenate([sides[:, 0], sides[:, 1]]), "groups")
+        self.pair_values = both.values
+        return both.codes.reshape(2, self.n).T
+
+    def column(self, name: str) -> np.ndarray:
+        """Return a metadata column."""
+        columns = self._columns
+        if name not in columns:
+            if not columns:
+                raise DataError(
+                    f"{self.who} needs the metadata column {name!r}, but no metadata are given; "
+                    f"pass them as split(..., meta={{{name!r}: ...}})"
+                )
+            raise DataError(f"{self.who}: {bad_choice('the metadata column', name, columns)}")
+        return columns[name]
+
+    def has(self, name: str) -> bool:
+        """Whether there is a metadata column of the name."""
+        return name in self._columns
+
+    def labelled(self, name: str) -> LabelCodes:
+        """Return a metadata column as labels; none may be missing."""
+        column = self.column(name)
+        what = f"{self.who}: meta[{name!r}]"
+        try:
+            as_labels(column, what)
+        except DataError as error:
+            found = str(error).partition(";")[0].replace("missing labels", "missing values")
+            raise DataError(f"{found}; every template needs one") from None
+        return LabelCodes(column, what)
+
+    @cached_property
+    def _columns(self) -> dict[str, np.ndarray]:
+        meta = self._meta
+        if meta is not None and not isinstance(meta, Mapping) and hasattr(meta, "keys"):
+            meta = {name: meta[name] for name in meta.keys()}  # noqa: SIM118 (a data frame)
+        return as_meta(meta, self.n, "meta")
+
+    def numbers(self, name: str) -> np.ndarray | None:
+        """Return a metadata column in float64; None where it holds something else."""
+        column = self.column(name)
+        if column.dtype.kind == "O":
+            with contextlib.suppress(TypeError, ValueError):
+                column = column.astype(np.float64)
+        return column.astype(np.float64) if column.dtype.kind in "biuf" else None
+
+    def binned_strata(self, name: str) -> np.ndarray:
+        """Return the stratum of each sample: its name, or the quarter in which its number lies.
+
+        The quarters are those of all samples; a number on a quartile is in the upper one.
+        """
+        numbers = self._finite(name)
+        return self.labelled(name).codes if numbers is None else _quarter(numbers, numbers)
+
+    def binned_subjects(self, name: str) -> np.ndarray:
+        """Return the stratum of each subject: its commonest name, or the quarter of its median.
+
+        Of equally common names the first in canonical order counts.
+        """
+        who, numbers = self.subjects, self._finite(name)
+        if numbers is None:
+            names = self.labelled(name)
+            pair, times = np.unique(who.codes * len(names) + names.codes, return_counts=True)
+            subject, code = np.divmod(pair, len(names))
+            order = np.lexsort((code, -times, subject))
+            return code[order[np.unique(subject[order], return_index=True)[1]]]
+        grouped = np.split(
+            numbers[np.argsort(who.codes, kind="stable")], np.cumsum(who.counts)[:-1]
+        )
+        return _quarter(numbers, np.array([np.median(one) for one in grouped]))
+
+    def _finite(self, name: str) -> np.ndarray | None:
+        named = self.column(name).dtype.kind == "b"
+        numbers = None if named else self.numbers(name)
+        wrong: Any = [] if numbers is None else np.flatnonzero(~np.isfinite(numbers))
+        if len(wrong):
+            raise DataError(
+                f"{self.who}: meta[{name!r}] has {len(wrong)} missing or infinite values, the "
+                f"first at position {wrong[0]}; strata need a number for every template"
+            )
+        return numbers
+
+    def strata(self, stratify: str | None) -> np.ndarray | None:
+        """Return the stratum of each sample: its subject, or its value of a column."""
+        if stratify is None:
+            return None
+        return (self.subjects if stratify == "subject" else self.labelled(stratify)).codes
+
+    def subject_strata(self, stratify: str | None) -> np.ndarray | None:
+        """Return the stratum of each subject, by a column that is constant within a subject."""
+        if stratify is None:
+            return None
+        who, column = self.subjects, self.labelled(stratify)
+        out = np.empty(len(who), dtype=np.int64)
+        out[who.codes] = column.codes
+        differs = np.flatnonzero(out[who.codes] != column.codes)
+        if len(differs):
+            subject = who.codes[differs[:1]]
+            both = np.append(column.codes[differs[0]], out[subject])
+            raise DataError(
+                f"{self.who}: the subject {who.show(subject)} has several values in "
+                f"meta[{stratify!r}], {column.show(both)}; stratification needs a value that is "
+                "the same in all samples of a subject"
+            )
+        return out
+
+
+def _of_scores(who: str, scores: Scores, y: Any, groups: Any, meta: Any) -> tuple:
+    if are_pairs(scores):
+        groups = scores.pair_subjects if groups is None else groups
+        return y, groups, {"genuine": scores.genuine} if meta is None else meta
+    if not np.array_equal(scores.probe_ids, scores.gallery_ids):
+        raise DataError(
+            f"{who}: the rows and the columns of these scores are different templates; divide "
+            "the labels of both sides together, split(y=np.concatenate([scores.probe_labels, "
+            "scores.gallery_labels])), and tell the sides apart by index"
+        )
+    if y is None and groups is None and scores.labelled:
+        y = scores.probe_labels
+    return y, groups, scores.probe_meta if meta is None else meta
+
+
+def place_in_subject(who: LabelCodes, chosen: np.ndarray, rank: np.ndarray) -> np.ndarray:
+    """Return the place of each chosen sample within its subject, by rank; 0 for others."""
+    index = np.flatnonzero(chosen)
+    order = index[np.lexsort((rank[index], who.codes[index]))]
+    counts = np.bincount(who.codes[order], minlength=len(who))
+    place = np.zeros(len(chosen), dtype=np.int64)
+    place[order] = np.arange(len(order)) - (np.cumsum(counts) - counts)[who.codes[order]]
+    return place
+
+
+def _quarter(every: np.ndarray, values: np.ndarray) -> np.ndarray:
+    return np.searchsorted(np.quantile(every, (0.25, 0.5, 0.75)), values, "right")
+
+
+def _length(who: str, name: str, value: Any) -> int:
+    shape = getattr(value, "shape", None)
+    try:
+        return int(shape[0]) if shape is not None else len(value)
+    except (TypeError, IndexError):
+        raise DataError(
+            f"{who}: {name} is {type(value).__name__}; expected one entry a sample"
+        ) from None
+
 
 TrainTest = tuple[np.ndarray, np.ndarray]
 Parts = TypeVar("Parts", bound=tuple)

@@ -10,10 +10,9 @@ import numpy as np
 
 from bioeval.base.arguments import require_list
 from bioeval.base.errors import DataError
-from bioeval.partition.base import Splitter
+from bioeval.partition.base import LabelCodes, Splitter
 from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit
 from bioeval.partition.experiment import Experiment
-from bioeval.partition.samples import LabelCodes
 from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.matrix import Scores, are_pairs
 

@@ -12,8 +12,7 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import Argument, DataError, nearest_name, require_choice
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
-from bioeval.partition.base import Splitter, require_seed
-from bioeval.partition.samples import SplitInput, place_in_subject
+from bioeval.partition.base import SplitInput, Splitter, place_in_subject, require_seed
 
 TOO_FEW = ("raise", "enrol", "probe", "drop")
 

@@ -11,9 +11,8 @@ from bioeval.base.arguments import require_integer
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.random import RandomState, seed_sequence
 from bioeval.partition import shuffling
-from bioeval.partition.base import Division, Splitter, TrainTest, require_seed
+from bioeval.partition.base import Division, SplitInput, Splitter, TrainTest, require_seed
 from bioeval.partition.folds import require_column
-from bioeval.partition.samples import SplitInput
 
 UNITS = ("subject", "sample")
 _DEFAULT_TEST = 0.2

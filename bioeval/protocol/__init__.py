@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bioeval.base.errors import CardError, bad_choice
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.check import read_card
-from bioeval.protocol.fields import PAIRS, RECTANGULAR, SQUARE
-from bioeval.protocol.toml import read_file
+from bioeval.protocol.fields import PAIRS, RECTANGULAR, SQUARE, read_file
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable

@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any
 
 from bioeval.base.panels import panel
-from bioeval.protocol import toml as toml_text
 from bioeval.protocol.fields import (
     PAIRS,
     RECTANGULAR,
@@ -23,6 +22,7 @@ from bioeval.protocol.fields import (
     Task,
     card_field,
     fields_of,
+    write_toml,
 )
 from bioeval.protocol.tasks import ClosedSet, Gom, OpenSet, Reid, Verification
 
@@ -570,12 +570,12 @@ class Protocol:
         for key, spec in fields_of(Protocol).items():
             if self.layout not in spec.layouts:
                 continue
-            lines.append(f"{key} = {toml_text.write(getattr(self, key))}")
+            lines.append(f"{key} = {write_toml(getattr(self, key))}")
         for name, section in self.sections.items():
             lines += ["", f"[{name}]"]
             for key, spec in fields_of(type(section)).items():
                 if section[key] is not None and self.layout in spec.layouts:
-                    lines.append(f"{key} = {toml_text.write(section[key])}")
+                    lines.append(f"{key} = {write_toml(section[key])}")
         return "\n".join(lines) + "\n"
 
 

@@ -18,9 +18,19 @@ from bioeval.protocol.card import (
     Protocol,
     unused_by,
 )
-from bioeval.protocol.fields import SEARCHABLE, Field, fields_of, matches_choice
+from bioeval.protocol.fields import (
+    SEARCHABLE,
+    Field,
+    Place,
+    fields_of,
+    locate,
+    matches_choice,
+    read_file,
+    read_toml,
+    shorten,
+    write_toml_key,
+)
 from bioeval.protocol.tasks import Retrieval
-from bioeval.protocol.toml import Place, locate, read, read_file, shorten, write_key
 
 Values = dict[str, Any]
 
@@ -87,7 +97,7 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
     found and what was expected.
     """
     text = text.replace("\r\n", "\n")
-    data = read(text, where)
+    data = read_toml(text, where)
     problems = Problems(where, text)
     version = data.get("schema")
     if type(version) is int and version != SCHEMA_VERSION:
@@ -106,7 +116,9 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
         if key in SECTIONS:
             continue
         if isinstance(value, dict) and key not in HEAD:
-            problems.add((key,), _unknown_section(key))
+            said = f"[{write_toml_key(key)}] is not a section of a card; expected one of "
+            hint = nearest_name(key, SECTIONS)
+            problems.add((key,), _with_hint(said + _brackets(SECTIONS), hint))
         else:
             head[key] = value
     above = _check_section("", head, None, problems)
@@ -304,11 +316,6 @@ def _with_hint(message: str, hint: str) -> str:
     return f"{message}.{hint}" if hint else message
 
 
-def _unknown_section(name: str) -> str:
-    message = f"[{write_key(name)}] is not a section of a card; expected one of "
-    return _with_hint(message + _brackets(SECTIONS), nearest_name(name, SECTIONS))
-
-
 def _unknown_field(section: str, key: str, value: object) -> str:
     fields = _FIELDS[section]
     homes = [name for name, other in _FIELDS.items() if key in other]
@@ -319,7 +326,7 @@ def _unknown_field(section: str, key: str, value: object) -> str:
     else:
         hint = nearest_name(key, fields)
     what = f"a field of [{section}]" if section else "a field above the sections"
-    message = f"{write_key(key)} = {shorten(value)} is not {what}"
+    message = f"{write_toml_key(key)} = {shorten(value)} is not {what}"
     return _with_hint(f"{message}; expected one of {', '.join(fields)}", hint)
 
 
@@ -454,7 +461,7 @@ def unmet_rules(card: Protocol) -> list[str]:
 def unmet_rules_of_draft(path: str) -> list[str]:
     """Return what a card that is not valid yet lacks to ship, as far as its text can be read."""
     try:
-        head = read(read_file(path), path)
+        head = read_toml(read_file(path), path)
     except CardError:
         return []
     return _unmet(head, Path(path).name)

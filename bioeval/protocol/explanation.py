@@ -7,8 +7,7 @@ import textwrap
 from collections.abc import Callable
 
 from bioeval.protocol.card import LAYOUTS, Protocol, Source
-from bioeval.protocol.fields import Section, Task, fields_of
-from bioeval.protocol.toml import write
+from bioeval.protocol.fields import Section, Task, fields_of, write_toml
 
 WIDTH = 92
 _LABEL = 18
@@ -95,7 +94,7 @@ def _fields(section: Section, layout: str, wrap: _Wrap) -> list[str]:
             text = f"{value}: {choice.doc}"
         else:
             listed = (", ".join(map(str, value)) or "none") if isinstance(value, tuple) else value
-            listed = write(listed) if isinstance(listed, dict) else listed
+            listed = write_toml(listed) if isinstance(listed, dict) else listed
             text = f"{listed}: {field.doc}"
         lines += wrap(text, key, 2)
     return lines

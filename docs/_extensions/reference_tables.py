@@ -12,8 +12,8 @@ from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 
+from bioeval.cli.command import by_heading
 from bioeval.cli.examples import all_examples
-from bioeval.cli.help_headings import by_heading
 from bioeval.cli.lazy_group import COMMANDS, HEADINGS, root
 
 #: The modules whose names are public.

@@ -11,7 +11,6 @@ import shlex
 import signal
 import subprocess
 import sys
-from importlib import import_module
 from inspect import signature
 from pathlib import Path
 
@@ -854,7 +853,7 @@ def test_similarities_of_simulate(capsys):
 
 
 def command_of(name: str):
-    return import_module(f"bioeval.cli.{name.replace('-', '_')}").command
+    return root.get_command(click.Context(root), name)
 
 
 @pytest.mark.parametrize(

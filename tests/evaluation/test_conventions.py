@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings, strategies as st
 import bioeval as be
 from bioeval.cli import main
 from bioeval.evaluation.conventions import MEASURES, verdict
-from bioeval.protocol.published import Published
+from bioeval.protocol.readings import Published
 
 ASKED = (
     "eer", "auc", "d_prime", "frr_at_far=0.05", "dir_at_far=0.1", "recognition_rate", "cms=3",

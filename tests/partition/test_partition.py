@@ -32,7 +32,7 @@ from bioeval import partition as bp
 from bioeval.base.errors import DataError
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.partition import shuffling
-from bioeval.partition.samples import LabelCodes
+from bioeval.partition.base import LabelCodes
 from bioeval.scores.matrix import Scores
 
 NAMES = ["ann", "bob", "cem", "dan", "eve", "fay", "gil"]

@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 
 from bioeval import protocol
 from bioeval.base.errors import BioevalError, CardError
-from bioeval.protocol import toml as toml_text
+from bioeval.protocol import fields as card_text
 from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS, TASKS
 from bioeval.protocol.check import unmet_rules, unmet_rules_of_draft
 from bioeval.protocol.fields import EVERY_LAYOUT, Field, NumberRange, fields_of, matches_choice
@@ -276,7 +276,7 @@ def test_a_file_that_is_no_card(tmp_path):
     assert "a folder" in refusal(tmp_path)
 
     huge = tmp_path / "huge.toml"
-    huge.write_bytes(b"#" * (toml_text.MAX_BYTES + 1))
+    huge.write_bytes(b"#" * (card_text.MAX_BYTES + 1))
     assert "larger than 64 KiB" in refusal(huge)
 
     latin = tmp_path / "latin.toml"
@@ -518,8 +518,8 @@ item = 1'''
 
 
 def test_lines_of_sections_and_fields():
-    toml_text.read(TRICKY, "tricky")  # it is valid
-    lines = {".".join(place): line for place, line in toml_text.locate(TRICKY).items()}
+    card_text.read_toml(TRICKY, "tricky")  # it is valid
+    lines = {".".join(place): line for place, line in card_text.locate(TRICKY).items()}
     assert lines == {
         "name": 2,
         "quoted key": 3,
@@ -564,10 +564,12 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.text("abc-_.\"' =#[]\n"), VALUES, max_size=6))
 def test_values_are_written_so_that_they_read_back(values):
     """And each field is found on its line, whatever is around it."""
-    lines = [f"{toml_text.write_key(key)} = {toml_text.write(v)}" for key, v in values.items()]
+    lines = [
+        f"{card_text.write_toml_key(key)} = {card_text.write_toml(v)}" for key, v in values.items()
+    ]
     text = "\n".join(lines)
-    assert toml_text.read(text, "values") == values
-    places = toml_text.locate(text)
+    assert card_text.read_toml(text, "values") == values
+    places = card_text.locate(text)
     assert places == {(key,): number for number, key in enumerate(values, start=1)}
 
 
@@ -587,10 +589,10 @@ def test_any_value_of_any_field_is_taken_or_refused(section, data):
     table = {"": {}, "source": {"text": "t"}, "open_set": {}, "verification": {}}
     head = {"schema": 1, "name": "x", "title": "x", "summary": "x", "layout": "pairs"}
     (head if section == "" else table.setdefault(section, {}))[key] = value
-    text = "".join(f"{k} = {toml_text.write(v)}\n" for k, v in head.items())
+    text = "".join(f"{k} = {card_text.write_toml(v)}\n" for k, v in head.items())
     for name, fields in table.items():
         text += f"\n[{name}]\n" * bool(name)
-        text += "".join(f"{k} = {toml_text.write(v)}\n" for k, v in fields.items() if name)
+        text += "".join(f"{k} = {card_text.write_toml(v)}\n" for k, v in fields.items() if name)
     with pytest.raises(CardError):  # [open_set] of pairs, at least
         protocol.parse(text)
 

@@ -24,7 +24,7 @@ from bioeval.evaluation.identification import RANKS
 from bioeval.evaluation.over_time import AGEING, OVER_TIME
 from bioeval.evaluation.vulnerability import VULNERABILITY
 from bioeval.evaluation.worst_pairs import WORST_PAIRS
-from bioeval.mot.measures import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
+from bioeval.mot.evaluate import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
 from bioeval.results.dataset import build
 from bioeval.results.reid import GOM, REID
 from bioeval.results.threshold_lookup import AT

@@ -30,7 +30,7 @@ from bioeval.evaluation.cross.splits import (
 from bioeval.evaluation.fusion import require_systems
 from bioeval.evaluation.ticker import ticker
 from bioeval.partition import ClaimSampler
-from bioeval.partition.samples import LabelCodes
+from bioeval.partition.base import LabelCodes
 from bioeval.results.dataset import rate
 from bioeval.scores.attacks import AttackedScores, parted
 from bioeval.scores.blocks import BlockReader, Progress, as_row

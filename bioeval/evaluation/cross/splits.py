@@ -16,9 +16,8 @@ import xarray as xr
 from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.scalars import Name
 from bioeval.partition import EnrolledSplit, Experiment, PredefinedPairFolds, ProbeGallerySplit
-from bioeval.partition.base import Splitter
+from bioeval.partition.base import LabelCodes, Splitter
 from bioeval.partition.codes_of_folds import splits_of_other
-from bioeval.partition.samples import LabelCodes
 from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores

@@ -1,0 +1,259 @@
+"""How a command is declared: its options, their headings, its help; and ``bioeval help``."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from bioeval.base.errors import BioevalError, Naming, renamed
+from bioeval.cli.console import put
+from bioeval.cli.examples import EXAMPLES, all_examples, examples_in_help
+
+if TYPE_CHECKING:
+    from bioeval.cli.progress import Stages
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Arguments of the library that a protocol card sets, where a command has no option for them.
+OF_A_CARD = ("ties", "impostors", "rank_unit", "fusion", "unmated", "unenrolled_claims")
+
+#: Arguments with which tallies were counted, where a command that merges them has no such option.
+OF_COUNTING = {
+    "site": "bioeval tally --site",
+    "key": "bioeval tally --key-file",
+    "mates": "bioeval tally --mates",
+    "points": "bioeval tally --points",
+}
+
+#: An empty line before lines that are indented: click would fill a paragraph without a mark.
+_INDENTED = re.compile(r"\n\n(?=[^\n]*\n  )")
+
+#: Options by heading, in the order of the help; other options are what is evaluated.
+EVALUATED = "What is evaluated"
+HEADINGS: dict[str, Sequence[str]] = {
+    EVALUATED: (),
+    "Folds and experiments": (
+        *("--train", "--validation", "--gallery-quality", "--unseen", "--stratify", "--enrolled"),
+        *("--probe-templates", "--too-few", "--repeats", "--folds"),
+    ),
+    "Uncertainty": ("--interval", "--confidence", "--replicates", "--band", "--seed"),
+    "Output": (
+        *("--out", "--force", "--plots", "--plot-format", "--report", "--json", "--terms"),
+        *("--name", "--worst", "--images", "--per-query"),
+    ),
+    "Scores": (
+        *("--scores", "--kind", "--nan", "--embeddings", "--gallery-embeddings", "--metric"),
+        *("--average", "--mask", "--indices", "--first-index", "--format", "--as"),
+    ),
+    "Labels and metadata": (
+        *("--labels", "--probe-labels", "--gallery-labels", "--meta", "--exclude"),
+        *("--names-of", "--subject-from", "--session-from"),
+    ),
+    "Lists": (
+        *("--genuine", "--pairs", "--trials", "--impostor", "--missing-pairs", "--keep"),
+        "--unordered",
+    ),
+    "Size and speed": ("--workers", "--scheduler", "--checkpoint", "--memory", "--no-auc"),
+    "Help": ("--help",),
+}
+
+#: Options that have another heading in a command.
+_OF_COMMAND = {
+    "run": {
+        "Folds and experiments": (
+            *("--train", "--gallery-templates", "--unenrolled", "--repeats", "--target"),
+            *("--assure", "--guaranteed", "--by", "--claims"),
+        ),
+    },
+}
+
+
+def by_heading(
+    command: str, params: Sequence[click.Parameter], ctx: click.Context
+) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the headings of a command with the lines of its options."""
+    place = {option: heading for heading, options in HEADINGS.items() for option in options}
+    order = {option: i for options in HEADINGS.values() for i, option in enumerate(options)}
+    for heading, options in _OF_COMMAND.get(command, {}).items():
+        place |= dict.fromkeys(options, heading)
+        order |= {option: i - len(options) for i, option in enumerate(options)}  # before others
+    found: dict[str, list[tuple[int, tuple[str, str]]]] = {heading: [] for heading in HEADINGS}
+    for param in params:
+        record = param.get_help_record(ctx)
+        if record is not None and isinstance(param, click.Option):
+            name = max(param.opts, key=len)
+            line = order.get(name, len(order)), record
+            found[place.get(name, EVALUATED)].append(line)
+    listed = [(k, [x for _, x in sorted(v, key=lambda y: y[0])]) for k, v in found.items() if v]
+    # A command of few options has one heading.
+    if sum(len(lines) for _, lines in listed) <= _FEW:
+        return [("Options", [line for _, lines in listed for line in lines])]
+    return listed
+
+
+_FEW = 12
+
+
+class Command(click.Command):
+    """A command whose help is its docstring, and whose errors name its options.
+
+    The first paragraph of the docstring comes before the examples and options, the others after.
+
+    The name of each parameter is that of the library's argument, so that a message about the
+    argument is one about the option.
+    """
+
+    def __init__(self, name: str | None, help: str | None = None, **settings: Any):
+        summary, _, details = cleandoc(help or "").partition("\n\n")
+        details = _INDENTED.sub("\n\n\b\n", f"\n\n{details}").strip("\n")
+        super().__init__(name, help=summary, epilog=details, **settings)
+
+    def naming(self) -> Naming:
+        """Return the function that writes an argument of the library as the command's option.
+
+        An argument in ``_key``, the name of an array, has the option without the ending: one
+        option takes a file or an array.
+        """
+        options = {
+            param.name: max(param.opts, key=len)
+            for param in self.params
+            if isinstance(param, click.Option)
+        }
+        if "workers" in options:  # or a cluster that is there
+            options["client"] = "--workers and --scheduler"
+
+        def named(name: str, value: str | None) -> str:
+            option = options.get(name) or options.get(name.removesuffix("_key"))
+            option = option or OF_COUNTING.get(name)
+            if option is None and name in OF_A_CARD and value:
+                return f"{name} = {value} in a protocol card"
+            if value is None:
+                return option or name
+            typed = value.strip('"')
+            return f"{name}={value}" if option is None else f"{option} {shlex.quote(typed)}"
+
+        return named
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write what the command does, and its most used examples."""
+        super().format_help_text(ctx, formatter)
+        with formatter.section("Examples"):
+            for line in examples_in_help(self.name or ""):
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the details below the options."""
+        if self.epilog:
+            with formatter.section("Details"):
+                formatter.write_text(self.epilog)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their headings, in columns of one width."""
+        listed = by_heading(self.name or "", self.get_params(ctx), ctx)
+        widest = min(30, max(len(name) for _, lines in listed for name, _ in lines))
+        for heading, lines in listed:
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:{widest}}", text) for name, text in lines])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error of the library names the command's options."""
+        try:
+            return super().invoke(ctx)
+        except BioevalError as error:
+            raise type(error)(error.message(self.naming())) from error
+
+
+def naming() -> Naming:
+    """Return the function that writes an argument as an option of the command that runs."""
+    command = click.get_current_context().command
+    assert isinstance(command, Command)
+    return command.naming()
+
+
+def reword(text: str) -> str:
+    """Return a text in which arguments are named as options of the command that runs."""
+    return renamed(text, naming())
+
+
+def option_group(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Return a decorator that gives a command these options, in this order."""
+
+    def decorate(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def option(
+    usage: str,
+    help: str | None,
+    type: Any = None,
+    default: Any = None,
+    *,
+    name: str | None = None,
+    **others: Any,
+) -> Callable[[F], F]:
+    """Return an option of a command, as ``--width W`` with the word for its value.
+
+    `type` is one of :mod:`bioeval.cli.arguments`, of click or of Python, or words to choose from;
+    `name` is the argument of the library where it is not that of the option.
+    """
+    option, _, metavar = usage.partition(" ")
+    names = [option] if name is None else [option, name]
+    type = click.Choice(type) if isinstance(type, (list, tuple)) else type
+    if default is not None:
+        others["default"] = default
+    return click.option(*names, help=help, type=type, metavar=metavar or None, **others)
+
+
+def flag(option: str, help: str, name: str | None = None) -> Callable[[F], F]:
+    """Return an option without a value."""
+    names = [option] if name is None else [option, name]
+    return click.option(*names, help=help, is_flag=True)
+
+
+def progress_shown() -> Stages:
+    """Return the display of a command's stages, imported late: rich takes a while to load."""
+    from bioeval.cli.progress import Stages
+
+    return Stages()
+
+
+@click.command("help", cls=Command)
+@click.argument("words", nargs=-1, metavar="[examples] [COMMAND]")
+@click.pass_context
+def command(ctx: click.Context, words: tuple[str, ...]) -> None:
+    """Print the help of a command; with `examples`, all its examples.
+
+    Without a command, `bioeval help` prints the list of commands, and `bioeval help examples` the
+    number of examples of each.
+    """
+    examples = words[:1] == ("examples",)
+    names = words[1:] if examples else words
+    root = ctx.find_root()
+    assert isinstance(root.command, click.Group)
+    if len(names) > 1:
+        raise click.UsageError(f"expected one command, not {len(names)}: {' '.join(names)}")
+    if not names:
+        put(f"{_counts() if examples else root.get_help()}\n")
+        return
+    _, found, _ = root.command.resolve_command(root, [*names])
+    assert found is not None
+    if examples and names[0] not in EXAMPLES:
+        raise click.UsageError(f"{names[0]!r} has no other examples than those of its help")
+    inner = click.Context(found, info_name=names[0], parent=root)
+    put(f"{all_examples(names[0]) if examples else found.get_help(inner)}\n")
+
+
+def _counts() -> str:
+    """Return the commands with their numbers of examples."""
+    lines = [f"  {name:17} {len(found):2}" for name, found in EXAMPLES.items()]
+    head = "Numbers of examples; bioeval help examples COMMAND prints them:"
+    return "\n".join([head, *lines])
