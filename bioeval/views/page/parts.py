@@ -1,4 +1,4 @@
-"""The parts of a page: the datasets by system and task, and their rows, which move."""
+"""The parts of a page: the datasets by system and task, and the rows of each threshold."""
 
 from __future__ import annotations
 

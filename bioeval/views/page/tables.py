@@ -41,7 +41,7 @@ _DIMENSIONS = {"far_target": "FAR target"}
 
 
 @dataclass(frozen=True)
-class Section:
+class ScalarSection:
     """The parts of a section, each with its label before its rows if `several`."""
 
     parts: list[PageItem]
@@ -98,7 +98,7 @@ def live_table(
             count, attempts = RATES.get(name, ("", ""))
             with_rank |= name in live.ranked or name in live.by_rank
             body.append((live.part, _live_row(live, name, count, attempts, row, state.rank)))
-    section = Section([live.part for live, *_ in rows], several)
+    section = ScalarSection([live.part for live, *_ in rows], several)
     lives = [live for live, *_ in rows if len(live.thresholds)]
     led = (x.part.words for live in lives if (x := state.anchors[live.group]) is not live)
     of = " ".join(reversed(next(led, "").split(", ")))  # the task whose threshold it is
@@ -150,7 +150,7 @@ def _place(name: str) -> int:
     return _QUOTED.index(name) if name in _QUOTED else len(_QUOTED)
 
 
-def scalar_tables(section: Section) -> list[PageTable]:
+def scalar_tables(section: ScalarSection) -> list[PageTable]:
     """Return the single figures of a section, its parts side by side: those quoted, and all.
 
     More than two parts are rows of the first table, and columns of the second.
@@ -199,7 +199,7 @@ def _figure_rows(
     return ["Figure", *labels, *([] if wide else ["Meaning"])], body
 
 
-def cost_table(section: Section) -> PageTable | None:
+def cost_table(section: ScalarSection) -> PageTable | None:
     """Return the smallest costs of the parts of a section, with what they are of."""
     body: list[Row] = []
     heads: list[str] = []
@@ -297,7 +297,7 @@ def _means(dataset: Any) -> list[str]:
     return [name.removesuffix("_mean") for name in names if name.endswith("_mean")]
 
 
-def mean_table(section: Section) -> PageTable | None:
+def mean_table(section: ScalarSection) -> PageTable | None:
     """Return means over folds or repeats with their intervals, one row each."""
     body: list[Row] = []
     for part in section.parts:
@@ -314,7 +314,7 @@ def mean_table(section: Section) -> PageTable | None:
     return section.table(f"means-{section.name}", "means over folds", heads, body)
 
 
-def target_table(section: Section) -> PageTable | None:
+def target_table(section: ScalarSection) -> PageTable | None:
     """Return the values at each FAR target, with a warning where the data cannot support it."""
     body: list[Row] = []
     parts = section.parts
@@ -368,7 +368,7 @@ def support(expected: float) -> str:
     return "not supported: the same as at FAR = 0"
 
 
-def rank_table(section: Section) -> PageTable | None:
+def rank_table(section: ScalarSection) -> PageTable | None:
     """Return the values at each reported rank."""
     body: list[Row] = []
     ranked = [
