@@ -52,7 +52,7 @@ from bioeval.views.page.parts import (
 )
 from bioeval.views.page.sentences import headline, rate_of
 from bioeval.views.page.tables import (
-    Section,
+    ScalarSection,
     comparison_table,
     cost_table,
     live_table,
@@ -330,7 +330,7 @@ def _task(
     figures = figures_of([live for live, *_ in rows], drawing)
     for number, figure in enumerate(figures):
         _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows, state.rank)
-    section = Section(own, any(part.label for part in own))
+    section = ScalarSection(own, any(part.label for part in own))
     made = [live_table(rows, section.several, state)] if rows else []
     made += [make(section) for make in (target_table, rank_table, mean_table)]
     made += [*scalar_tables(section), cost_table(section)]
