@@ -17,6 +17,16 @@ from bioeval.kernels.compiled import compiled
 _FREE, _EVEN, _ODD, _DONE = 0, 1, 2, 3
 
 
+class _Search(NamedTuple):
+    """The state of the members in a search."""
+
+    parent: np.ndarray
+    base: np.ndarray
+    mate: np.ndarray
+    mark: np.ndarray
+    queue: np.ndarray
+
+
 @compiled
 def match_in_order(left, right, mate):
     """Take each pair whose members are not yet in a pair.
@@ -52,6 +62,7 @@ def match_most(start, neighbour, mate):
     mark, seen = np.zeros(n, dtype=np.int8), np.full(n, -1, dtype=np.int64)
     parent, base = np.full(n, -1, dtype=np.int64), np.arange(n)
     queue = np.empty(n, dtype=np.int64)
+    search = _Search(parent, base, mate, mark, queue)
     step = 0
     for root in range(n):
         if mate[root] >= 0 or start[root] == start[root + 1]:
@@ -78,7 +89,7 @@ def match_most(start, neighbour, mate):
                 step += 1
                 common = _meeting(u, v, parent, base, mate, seen, step)
                 for one, other in ((u, v), (v, u)):
-                    tail = _shrink(one, other, common, parent, base, mate, mark, queue, tail)
+                    tail = _shrink(one, other, common, search, tail)
         _leave(queue[:tail], mate, mark, parent, base, _FREE if gained else _DONE)
 
 
@@ -115,8 +126,9 @@ def _meeting(u, v, parent, base, mate, seen, step):
 
 
 @register_jitable
-def _shrink(u, v, common, parent, base, mate, mark, queue, tail):
+def _shrink(u, v, common, search, tail):
     """Shrink one side of a blossom, from `u` to `common`; return the new end of the queue."""
+    parent, base, mate, mark, queue = search
     while _base(base, u) != common:
         parent[u] = v
         v = mate[u]
