@@ -57,12 +57,12 @@ def all_nodes() -> list[tuple[Path, ast.AST]]:
 
 
 def test_modules_lines_and_tokens():
-    figure("modules", len(MODULES), 450)
-    figure("lines", sum(map(lines, MODULES)), 100_500)
-    figure("tokens of code", sum(map(tokens, MODULES)), 690_000)
+    figure("modules", len(MODULES), 325)
+    figure("lines", sum(map(lines, MODULES)), 98_500)
+    figure("tokens of code", sum(map(tokens, MODULES)), 677_500)
 
 
-@pytest.mark.parametrize(("call", "bound"), [("verification", 12_640), ("evaluate", 17_500)])
+@pytest.mark.parametrize(("call", "bound"), [("verification", 12_000), ("evaluate", 17_000)])
 def test_a_call_loads_few_lines(call, bound):
     code = f"{DATA}be.{call}(scores)\nimport sys\nprint(*[m for m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -87,7 +87,7 @@ def test_kinds_of_counts_and_scores_are_seldom_asked():
     for _, node in nodes(ast.Call):
         if getattr(node.func, "id", "") == "isinstance":
             asked += any(ast.unparse(node.args[1]).endswith(kind) for kind in kinds)
-    figure("questions for the kind of a tally, a job or scores", asked, 75)
+    figure("questions for the kind of a tally, a job or scores", asked, 45)
 
 
 def test_private_functions_have_few_parameters():
@@ -97,7 +97,7 @@ def test_private_functions_have_few_parameters():
         count = len([a for a in given if a.arg not in ("self", "cls")])
         if count > 8 and node.name.startswith("_") and not node.name.startswith("__"):
             found.append(f"{path.name}: {node.name}")
-    figure(f"private functions over 8 parameters {found}", len(found), 1)
+    figure(f"private functions over 8 parameters {found}", len(found), 0)
 
 
 def test_bodies_of_functions_are_short():

@@ -22,7 +22,7 @@ from bioeval.results.support import RULE_OF_30, support_warnings, supported
 from bioeval.results.top_k import reid_of_lists
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores.top_k import are_lists
 from bioeval.stats.bootstrap import ROUNDING, sample_of, weight_columns
 from bioeval.stats.identification import identification_replicates, rank_one_decisions
 from bioeval.stats.options import IntervalOptions
@@ -443,7 +443,7 @@ class ComparedRetrieval:
 
     def __init__(self, scores: Scores, rules: Convention, progress: Progress | None):
         self.scores = scores
-        if isinstance(scores, TopKScores):
+        if are_lists(scores):
             found, measures = reid_of_lists(scores, rules)
         else:
             tally = RetrievalJob(scores, rules).run(progress)
@@ -507,7 +507,7 @@ def _units_in_another_order(
     Of the queries of some subjects who are decided differently, and all of the gallery; None where
     there are no distances that could be compared.
     """
-    if isinstance(a.scores, TopKScores) or "order" in (a.scores.kind, b.scores.kind):
+    if are_lists(a.scores) or "order" in (a.scores.kind, b.scores.kind):
         return None
     differ = np.zeros(len(a.counted), dtype=bool)
     for key in a.measures.keys() & b.measures.keys():

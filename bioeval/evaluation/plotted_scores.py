@@ -22,7 +22,7 @@ from bioeval.scores.blocks import BlockReader, as_distances, as_row, require_sub
 from bioeval.scores.failure_codes import SAMPLE_ROWS, SAMPLE_VALUES
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.matrix_image import matrix_image
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores.top_k import are_lists
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import ThresholdCounter
 from bioeval.tallies.counts import CellCounts, VerificationTally
@@ -98,7 +98,7 @@ def plotted(scores: Any) -> Iterator[tuple[str, str, Any]]:
         if not isinstance(one, Scores):
             raise DataError(f"scores is {type(one).__name__}; expected Scores, a mapping, or None")
     # A top-K list has no matrix and no scores of its own.
-    return _plotted({str(n): one for n, one in given.items() if not isinstance(one, TopKScores)})
+    return _plotted({str(n): one for n, one in given.items() if not are_lists(one)})
 
 
 def _plotted(scores: Mapping[str, Scores]) -> Iterator[tuple[str, str, Any]]:

@@ -17,7 +17,7 @@ from bioeval.kernels.compiled import compiled
 _FREE, _EVEN, _ODD, _DONE = 0, 1, 2, 3
 
 
-class _Search(NamedTuple):
+class SearchState(NamedTuple):
     """The state of the members in a search."""
 
     parent: np.ndarray
@@ -62,7 +62,7 @@ def match_most(start, neighbour, mate):
     mark, seen = np.zeros(n, dtype=np.int8), np.full(n, -1, dtype=np.int64)
     parent, base = np.full(n, -1, dtype=np.int64), np.arange(n)
     queue = np.empty(n, dtype=np.int64)
-    search = _Search(parent, base, mate, mark, queue)
+    search = SearchState(parent, base, mate, mark, queue)
     step = 0
     for root in range(n):
         if mate[root] >= 0 or start[root] == start[root + 1]:

@@ -101,9 +101,8 @@ def repeated_fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = No
 
 def _splits(splitter: Any, labels: Any, meta: Mapping | None) -> Iterable:
     if isinstance(splitter, Splitter):
-        if isinstance(labels, Scores):
-            return splitter.split(labels, meta=meta)
-        return splitter.split(None, labels, meta=meta)
+        given = (labels,) if isinstance(labels, Scores) else (None, labels)
+        return splitter.split(*given, meta=meta)
     if isinstance(labels, Scores):
         labels = labels.genuine if are_pairs(labels) else labels.probe_labels
     codes = LabelCodes(labels, "labels").codes

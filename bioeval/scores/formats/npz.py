@@ -50,7 +50,7 @@ from bioeval.scores.labelled_matrix import MEMORY_LIMIT
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.scores.top_k import TopKScores
+from bioeval.scores.top_k import TopKScores, are_lists
 
 
 def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
@@ -492,7 +492,7 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
         return
     for key, array in sides.items():
         out.add(key, _storable(array, key, path))
-    if isinstance(scores, TopKScores):
+    if are_lists(scores):
         if scores.distances is not None:
             out.add("distances", scores.distances)
         out.add("indices", scores.indices)
