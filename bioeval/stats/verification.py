@@ -110,7 +110,8 @@ def _independent(
 class Replicates:
     """Verification rates of the data and of each replicate, one column each."""
 
-    far: np.ndarray  # (t, columns), at increasing distances
+    thresholds: np.ndarray  # increasing distances
+    far: np.ndarray  # (t, columns), at these thresholds
     frr: np.ndarray  # (grid, columns), at the thresholds of the result
     subjects: int  # independent trials: subjects with genuine attempts
     pairs: int  # and disjoint pairs of subjects
@@ -137,8 +138,8 @@ def replicates(
     weights = weight_columns(attempts.people, options)
     far, frr, (values, people) = error_columns(attempts, thresholds, weights)
     found = Replicates(
-        far, _frr_columns(values, people, grid, weights), sample_of(len(np.unique(people))),
-        attempts.disjoint_pairs, attempts.people,
+        thresholds, far, _frr_columns(values, people, grid, weights),
+        sample_of(len(np.unique(people))), attempts.disjoint_pairs, attempts.people,
     )  # fmt: skip
     chosen = {"eer": equal_error(far, frr), "frr_at_far": np.empty((0, far.shape[1]))}
     if len(points.far_target):

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.evaluation import plan as planning, protocol_tally as tallying
+from bioeval.evaluation import protocol_tally as tallying
 from bioeval.scores import blocks
-from bioeval.tallies import sweep as sweeping
+from bioeval.tallies import kept_points, sweep as sweeping
 
 RELAXED = settings(
     max_examples=5, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -151,9 +151,9 @@ def many(kind="distance", dtype="float32") -> be.Scores:
 def test_some_of_the_scores_are_enough(kind, sweeps, monkeypatch):
     """A fifth of them; in the sweep that counts, where a pilot finds the windows, or afterwards."""
     taken = []
-    near_points = planning.second_pass_near_points
+    near_points = kept_points.second_pass_near_points
     monkeypatch.setattr(
-        planning, "second_pass_near_points", lambda *x: taken.append(x) or near_points(*x)
+        kept_points, "second_pass_near_points", lambda *x: taken.append(x) or near_points(*x)
     )
     monkeypatch.setattr(blocks, "SMALL_CELLS", 0 if sweeps else 1 << 18)
     if sweeps:

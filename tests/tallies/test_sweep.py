@@ -42,7 +42,7 @@ def both_ways(scores, choose=slice(None), thresholds=None):
         if run is sweeping.run_sweep and not sweeping.sweepable(scores, jobs):
             assert thresholds is not None  # too uneven for the sweep
             run = run_blocks
-        out.append(run(scores, reader, jobs, None))
+        out.append(run(reader, jobs, None))
     return zip(*out, strict=True)
 
 
