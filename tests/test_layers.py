@@ -27,6 +27,7 @@ LAYERS = [
     "tallies",
     "partition",
     "protocol",
+    "datasets",
     "scores",
     "kernels",
     "base",

@@ -38,6 +38,7 @@ NAMES = {
         "nadeau_bengio rank_agreement rule_of_3 rule_of_30 subject_bootstrap wilson "
         "zero_error_bound"
     ),
+    "bioeval.datasets": "Faces faces",
     "bioeval.protocol": "Protocol available explain for_layout load parse",
 }
 
@@ -47,7 +48,7 @@ def test_public_names_are_there(module):
     found = importlib.import_module(module)
     for name in NAMES[module].split():
         value = getattr(found, name)
-        expected = type(be) if name in ("partition", "plot", "stats") else None
+        expected = type(be) if name in ("datasets", "partition", "plot", "stats") else None
         assert expected is None or isinstance(value, expected), name
     assert {*NAMES[module].split()} <= {*dir(found)}
 
@@ -58,7 +59,7 @@ def test_a_public_name_is_no_module_of_the_same_name():
 
     assert callable(be.partition.fold_codes)
     modules = {module.name for module in pkgutil.iter_modules(be.__path__)}
-    assert modules & {*be.__all__} == {"partition", "plot", "stats"}
+    assert modules & {*be.__all__} == {"datasets", "partition", "plot", "stats"}
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,15 @@ bioeval run scores.zarr --memory 2GiB
 # Count on two processes, and keep what has been counted
 bioeval run scores.npz --workers 2 --checkpoint counted
 
+# List the data that come with bioeval
+bioeval example
+# Compare the faces of 20 people by eigenfaces
+bioeval example faces --system eigenfaces --out faces-1991.npz
+# Compare the same faces by a deep network
+bioeval example faces --system deep --out faces-2017.npz
+# Compare the people that eigenfaces were fitted on
+bioeval example faces --system eigenfaces --people seen --out seen.npz
+
 # Check a matrix of scores
 bioeval check scores.npz
 # Check embeddings

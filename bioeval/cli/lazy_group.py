@@ -46,12 +46,13 @@ COMMANDS = {
     "protocols": "List, explain and check protocol cards.",
     "convert": "Convert a file to another format.",
     "simulate": "Simulate scores of a population with known truth.",
+    "example": "Write scores of real faces that come with bioeval.",
 }
 
 
 #: The commands under the headings of the help, in the order in which they are met.
 HEADINGS = {
-    "Start": ("simulate", "check", "run", "report"),
+    "Start": ("example", "check", "run", "report"),
     "Decide": ("threshold", "compare", "epc", "calibration", "fuse"),
     "Look into": (
         *("explain", "zoo", "groups", "error-discard", "over-time", "gallery-size"),
@@ -61,7 +62,7 @@ HEADINGS = {
     "Plan": ("workload", "sample-size", "plan"),
     "Re-identification and tracking": ("gom", "tracking"),
     "Sites": ("tally", "best-mates", "merge"),
-    "Data and cards": ("convert", "protocols"),
+    "Data and cards": ("simulate", "convert", "protocols"),
 }
 
 
@@ -206,9 +207,9 @@ HELP = """Evaluate biometric recognition: verification, identification, tracking
 
 \b
 Examples:
-  bioeval simulate --subjects 100 --templates 5 --out scores.npz
-  bioeval run scores.npz
-  bioeval threshold scores.npz --target far=0.001
+  bioeval example faces --system eigenfaces --out faces-1991.npz
+  bioeval run faces-1991.npz
+  bioeval threshold faces-1991.npz --target far=0.01
 
 \b
 bioeval help COMMAND prints the help of a command.

@@ -36,6 +36,9 @@ from bioeval.scores.labels import Codes, missing_values
 
 METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
 
+#: Other names of these metrics, as SciPy and scikit-learn have them.
+_OTHER_NAMES = {"euclidean": "l2", "manhattan": "l1", "cityblock": "l1", "chebyshev": "linf"}
+
 Metric = str | Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 # Values in one block of rows: 32 MiB of float64.
@@ -120,7 +123,7 @@ class EmbeddingSource:
     def __init__(
         self, probe: np.ndarray, gallery: np.ndarray, metric: Metric, dtype: str = "float64"
     ):
-        check_metric(metric)
+        metric = known_metric(metric)
         require_choice("dtype", dtype, ("float64", "float32"))
         if probe.shape[1] != gallery.shape[1]:
             raise DataError(
@@ -365,10 +368,13 @@ def _scale_of(sides: list[np.ndarray], dtype: np.dtype) -> float:
 NEAR = {"float64": 1e-6, "float32": 1e-3}
 
 
-def check_metric(metric: Metric) -> None:
-    """Raise :class:`DataError` unless `metric` is a known name or a callable."""
-    if not callable(metric):
-        require_choice("metric", metric, METRICS)
+def known_metric(metric: Metric) -> Metric:
+    """Return a metric under its name here; raise :class:`DataError` unless it is one."""
+    if callable(metric):
+        return metric
+    metric = _OTHER_NAMES.get(metric, metric) if isinstance(metric, str) else metric
+    require_choice("metric", metric, METRICS)
+    return metric
 
 
 def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:

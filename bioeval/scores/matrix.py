@@ -112,7 +112,8 @@ class Scores(LabelledMatrix):
             If left out, all probes are compared with each other (all-against-all).
         gallery_labels : sequence, shape (n,), optional
         metric : {"cosine", "l2", "l1", "linf", "bhattacharyya"} or callable
-            Distances: ``cosine`` is ``1 - cos``; ``bhattacharyya`` is
+            Distances: ``cosine`` is ``1 - cos``; ``l2``, ``l1`` and ``linf`` may be called
+            ``euclidean``, ``manhattan`` (or ``cityblock``) and ``chebyshev``; ``bhattacharyya`` is
             ``-ln sum sqrt(p q)`` of the normalised non-negative features. A callable takes two
             blocks of rows and returns their distances.
         dtype : {"float64", "float32"}
@@ -184,7 +185,7 @@ class Scores(LabelledMatrix):
             name=name,
             exclude=exclude,
         )
-        made._embedded, made.origin = left, describe_metric(metric, left)
+        made._embedded, made.origin = left, describe_metric(source.metric, left)
         if names:
             made.origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
         made.memory_limit = memory_limit

@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.errors import DataError, counted, require_choice
 from bioeval.evaluation.identification import closed_set
 from bioeval.evaluation.verification import verification
-from bioeval.scores.embeddings import check_metric
+from bioeval.scores.embeddings import known_metric
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.points import check_far_targets
 
@@ -165,7 +165,7 @@ def make_scorer(
     """
     require_choice("measure", measure, MEASURES)
     require_choice("templates", templates, ("single", "multi"))
-    check_metric(metric)
+    known_metric(metric)
     check_far_targets([far_target])
     return Scorer(measure, metric, templates, float(far_target))
 

@@ -1,0 +1,8 @@
+"""Real data that come with bioeval: :func:`faces`, 400 images of 40 people.
+
+``__init__.pyi`` lists the names; images and descriptors lie beside it.
+"""
+
+from bioeval.base.lazy import lazy_names
+
+__all__, __getattr__, __dir__ = lazy_names(__spec__)

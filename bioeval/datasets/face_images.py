@@ -1,0 +1,225 @@
+"""The Database of Faces, and four systems that recognise them.
+
+Images: AT&T Laboratories Cambridge (formerly Olivetti Research Laboratory), 1992 to 1994, in the
+64 x 64 version of S. Roweis. Reference: F. Samaria and A. Harter, "Parameterisation of a
+stochastic model for human face identification", 2nd IEEE Workshop on Applications of Computer
+Vision, Sarasota 1994.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, overload
+
+import numpy as np
+
+from bioeval.base.arguments import require_integer
+from bioeval.base.errors import DataError, require_choice
+from bioeval.scores.embeddings import Metric
+from bioeval.scores.matrix import Scores
+
+PEOPLE, IMAGES, SIDE = 40, 10, 64
+
+#: People whom eigenfaces and fisherfaces are fitted on; they are evaluated on the others.
+FITTED = 20
+
+#: Each system, and what it is.
+SYSTEMS = {
+    "eigenfaces": "principal components of the images (Turk and Pentland, 1991)",
+    "fisherfaces": "linear discriminants of the components (Belhumeur et al., 1997)",
+    "pixels": "the images themselves, without a model",
+    "deep": "descriptors of a deep network (dlib, 2017)",
+}
+
+#: Systems whose model is fitted on some of the people.
+_FITTED_SYSTEMS = ("eigenfaces", "fisherfaces")
+
+#: Which people are compared with each other: their rows.
+_ROWS = {
+    "unseen": slice(FITTED * IMAGES, None),
+    "seen": slice(0, FITTED * IMAGES),
+    "all": slice(0, None),
+}
+
+#: How the name of an image begins, in the metadata column ``image``.
+SCHEME = "faces:"
+
+_FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True, eq=False)
+class Faces:
+    """Images of faces, and whose they are.
+
+    Attributes
+    ----------
+    images : ndarray of uint8, shape (400, 64, 64)
+        Grey values, from 0 (black) to 255.
+    people : ndarray of str, shape (400,)
+        The person on each image: ``"s1"`` to ``"s40"``, ten images each.
+    image_ids : ndarray of str, shape (400,)
+        Name of each image, such as ``"faces:s21/3"``; plots and pages find the image by it.
+    descriptors : ndarray of float32, shape (400, 128)
+        Descriptors of a deep network, to be compared by Euclidean distance.
+    DESCR : str
+        Origin, terms and reference.
+    """
+
+    images: np.ndarray = field(repr=False)
+    people: np.ndarray = field(repr=False)
+    image_ids: np.ndarray = field(repr=False)
+    descriptors: np.ndarray = field(repr=False)
+    DESCR: str = field(repr=False)
+
+    def __repr__(self) -> str:
+        """Return the numbers of images and of people."""
+        people, side = len(np.unique(self.people)), self.images.shape[1:]
+        return f"<Faces: {len(self.images)} images of {people} people, {side[0]} x {side[1]} grey>"
+
+
+@overload
+def faces() -> Faces: ...
+@overload
+def faces(
+    system: Literal["eigenfaces", "fisherfaces", "pixels", "deep"],
+    *,
+    metric: Metric = "euclidean",
+    people: Literal["unseen", "seen", "all"] = "unseen",
+    components: int = 64,
+) -> Scores: ...
+def faces(
+    system: str | None = None,
+    *,
+    metric: Metric = "euclidean",
+    people: str = "unseen",
+    components: int = 64,
+) -> Faces | Scores:
+    """Real faces: 400 images of 40 people, or what a system makes of them.
+
+    The Database of Faces (AT&T Laboratories Cambridge): ten images each, taken between April 1992
+    and April 1994, with varied light, expression and glasses.
+
+    Parameters
+    ----------
+    system : {"eigenfaces", "fisherfaces", "pixels", "deep"}, optional
+        Recognition system whose templates are compared; without one, the images themselves.
+        ``eigenfaces`` are principal components of the images, ``fisherfaces`` linear discriminants
+        of these components, ``pixels`` the grey values, and ``deep`` the 128-dimensional
+        descriptors of a deep network that was trained on other people.
+    metric : str or callable
+        As for :meth:`bioeval.Scores.from_embeddings`.
+    people : {"unseen", "seen", "all"}
+        People who are compared: 21 to 40, 1 to 20, or all. Eigenfaces and fisherfaces are fitted
+        on people 1 to 20. A system must not be judged by the people whom it was fitted on:
+        ``"seen"`` shows by how much such figures are too good.
+    components : int
+        Number of principal components of eigenfaces and fisherfaces.
+
+    Returns
+    -------
+    Faces or Scores
+        The images, their people and descriptors; or, for a system, all-against-all distances.
+        The metadata column ``image`` names the image of each template, and plots of the worst
+        pairs, explanations and pages show it.
+
+    Raises
+    ------
+    DataError
+        If there is no such system, or its figures would mix seen and unseen people.
+
+    References
+    ----------
+    F. Samaria and A. Harter, "Parameterisation of a stochastic model for human face
+    identification", 2nd IEEE Workshop on Applications of Computer Vision, 1994.
+    M. Turk and A. Pentland, "Eigenfaces for recognition", Journal of Cognitive Neuroscience 3(1),
+    1991. P. N. Belhumeur, J. P. Hespanha and D. J. Kriegman, "Eigenfaces vs. Fisherfaces", IEEE
+    TPAMI 19(7), 1997. D. E. King, "High quality face recognition with deep metric learning", 2017.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> be.datasets.faces()
+    <Faces: 400 images of 40 people, 64 x 64 grey>
+    >>> scores = be.datasets.faces("eigenfaces")
+    >>> print(round(be.verification(scores).eer.item(), 3))
+    0.183
+    """
+    data = _all_faces()
+    if system is None:
+        return data
+    require_choice("system", system, SYSTEMS)
+    require_choice("people", people, _ROWS)
+    rows = _ROWS[people]
+    if system in _FITTED_SYSTEMS and people == "all":
+        raise DataError(
+            f"people is 'all', but {system} are fitted on people 1 to {FITTED}: expected "
+            "'unseen', or 'seen' to see by how much the figures of these people are too good"
+        )
+    return Scores.from_embeddings(
+        _templates(system, components)[rows],
+        data.people[rows],
+        metric=metric,
+        probe_meta={"image": data.image_ids[rows]},
+        name=system,
+    )
+
+
+def image_of(name: str) -> np.ndarray | None:
+    """Return the face with a name such as ``"faces:s21/3"``; None if it has no such name.
+
+    Examples
+    --------
+    >>> image_of("faces:s21/3").shape
+    (64, 64)
+    >>> image_of("s21/3.pgm")
+    """
+    if not name.startswith(SCHEME):
+        return None
+    row = _row_of_name().get(name)
+    return None if row is None else _all_faces().images[row]
+
+
+@functools.cache
+def _all_faces() -> Faces:
+    """Return the data that lie beside this file; the arrays are read-only."""
+    from PIL import Image
+
+    with Image.open(_FOLDER / "faces.png") as sheet:  # a row for each person, ten images wide
+        grey = np.asarray(sheet)
+    images = grey.reshape(PEOPLE, SIDE, IMAGES, SIDE).swapaxes(1, 2).reshape(-1, SIDE, SIDE)
+    descriptors = np.load(_FOLDER / "face_descriptors.npy", allow_pickle=False).astype(np.float32)
+    people = np.repeat([f"s{person}" for person in range(1, PEOPLE + 1)], IMAGES)
+    numbers = np.tile(np.arange(1, IMAGES + 1), PEOPLE)
+    ids = np.array([f"{SCHEME}{who}/{number}" for who, number in zip(people, numbers, strict=True)])
+    for array in (images, people, ids, descriptors):
+        array.flags.writeable = False
+    return Faces(images, people, ids, descriptors, (_FOLDER / "FACES.txt").read_text("utf-8"))
+
+
+@functools.cache
+def _row_of_name() -> dict[str, int]:
+    return {name: row for row, name in enumerate(_all_faces().image_ids.tolist())}
+
+
+def _templates(system: str, components: int) -> np.ndarray:
+    """Return the templates of a system, one for each image."""
+    data = _all_faces()
+    if system == "deep":
+        return data.descriptors
+    grey = data.images.reshape(len(data.images), -1) / 255
+    if system == "pixels":
+        return grey
+    from sklearn.decomposition import PCA
+
+    fitted = _ROWS["seen"]
+    require_integer("components", components, low=1, high=FITTED * IMAGES)
+    pca = PCA(components, svd_solver="full").fit(grey[fitted])
+    projected = pca.transform(grey)
+    if system == "eigenfaces":
+        return projected
+    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+    lda = LinearDiscriminantAnalysis().fit(projected[fitted], data.people[fitted])
+    return lda.transform(projected)

@@ -1,0 +1,102 @@
+"""The faces that come with bioeval, and the systems that compare them.
+
+Rates were computed by scikit-learn and plain loops on the same images, outside of bioeval.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.cli import main
+from bioeval.datasets.face_images import image_of
+
+#: EER of single-template verification, AUC, rank-1 rate: all-against-all by Euclidean distance.
+MEASURED = {
+    ("eigenfaces", "euclidean", "unseen"): (0.18305263157894736, 0.9081214619883041, 0.975),
+    ("eigenfaces", "cosine", "unseen"): (0.21999999999999997, 0.8528754385964912, 0.975),
+    ("deep", "l2", "all"): (0.0033333333333332993, 0.9999544017094018, 1.0),
+    ("deep", "euclidean", "unseen"): (0.0022222222222222365, 0.9999835087719298, 1.0),
+}
+
+
+@pytest.mark.parametrize("given", MEASURED)
+def test_rates_are_those_measured_elsewhere(given):
+    system, metric, people = given
+    scores = be.datasets.faces(system, metric=metric, people=people)
+    assert scores.name == system
+    single, ranked = be.verification(scores), be.closed_set(scores)
+    found = single.eer.item(), single.auc.item(), ranked.cms.values[0]
+    # Descriptors are stored as float16: one attempt in 78,000 may change its side.
+    np.testing.assert_allclose(found, MEASURED[given], atol=2e-5)
+
+
+def test_images_are_the_original_ones():
+    data = be.datasets.faces()
+    assert data.images.shape == (400, 64, 64) and data.images.dtype == np.uint8
+    assert hashlib.sha256(data.images.tobytes()).hexdigest() == (
+        "a3f75007cc103363b61a63e06bec8ea4846407682ef6e7c9ae1eb9c1bd0e8a00"
+    )
+    assert data.people[[0, 9, 10, 399]].tolist() == ["s1", "s1", "s2", "s40"]
+    assert data.image_ids[[0, 399]].tolist() == ["faces:s1/1", "faces:s40/10"]
+    with pytest.raises(ValueError, match="read-only"):
+        data.images[0] = 0
+
+
+def test_templates_carry_their_images():
+    data, scores = be.datasets.faces(), be.datasets.faces("fisherfaces")
+    names = scores.probe_meta["image"]
+    assert names[0] == "faces:s21/1" and scores.probe_labels[0] == "s21"
+    np.testing.assert_array_equal(image_of(names[13]), data.images[213])
+    assert image_of("faces:s41/1") is None and image_of("s1/1.pgm") is None
+    worst = be.worst_pairs(scores, 3)
+    assert all(image_of(name) is not None for name in worst.probe_meta_image.values)
+
+
+def test_a_system_is_not_judged_on_the_people_it_was_fitted_on():
+    """Where it is, its error is far smaller; both at once is refused."""
+    unseen, seen = (
+        be.verification(be.datasets.faces("fisherfaces", people=people)).eer.item()
+        for people in ("unseen", "seen")
+    )
+    assert seen < unseen / 10
+    with pytest.raises(be.DataError, match="people is 'all', but eigenfaces are fitted on"):
+        be.datasets.faces("eigenfaces", people="all")
+    with pytest.raises(be.DataError, match="system is 'vgg'.*eigenfaces"):
+        be.datasets.faces("vgg")
+
+
+def test_the_command_writes_the_scores(tmp_path, capsys):
+    out = tmp_path / "faces.npz"
+    line = ["example", "faces", "--system", "deep", "--metric", "cosine", "--out", str(out)]
+    assert main([*line, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["subjects"] == 20
+    expected = be.datasets.faces("deep", metric="cosine")
+    found = be.load(out)
+    np.testing.assert_array_equal(found.values, expected.values)
+    assert found.probe_meta["image"].tolist() == expected.probe_meta["image"].tolist()
+    assert main(line) == 2
+    assert "--force" in capsys.readouterr().err
+    assert main([*line, "--force"]) == 0
+
+
+def test_the_command_lists_what_there_is(capsys):
+    assert main(["example"]) == 0
+    listing = capsys.readouterr().out
+    assert all(system in listing for system in ("eigenfaces", "fisherfaces", "pixels", "deep"))
+    assert main(["example", "faces", "--out", "x.npz"]) == 2
+    assert "--system" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "same"), [("euclidean", "l2"), ("manhattan", "l1"), ("cityblock", "l1")]
+)
+def test_metrics_have_the_names_of_scipy(name, same):
+    x, who = np.random.default_rng(0).normal(size=(6, 3)), [1, 1, 2, 2, 3, 3]
+    a, b = (be.Scores.from_embeddings(x, who, metric=metric) for metric in (name, same))
+    np.testing.assert_array_equal(a.values, b.values)
+    assert a.origin == b.origin
