@@ -13,6 +13,7 @@ import xarray as xr
 from bioeval.base import scalars
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import BioevalWarning, DataError, MergeError, ProtocolError, require_choice
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import Name
 from bioeval.base.variables import by_name, ends
 from bioeval.base.version import __version__
@@ -241,7 +242,7 @@ def _sets(tally: ReidTally) -> RetrievedSets | None:
 
 def _in_order(values: np.ndarray, tally: ReidTally) -> np.ndarray:
     """Return values over increasing distances in the order of the user's thresholds."""
-    return values[..., ::-1] if tally.about.kind == "similarity" else values
+    return values[..., ::-1] if larger_is_closer(tally.about.kind) else values
 
 
 def warn_of_cut_lists(result: xr.Dataset) -> None:
