@@ -216,7 +216,7 @@ def option(
 def flag(option: str, help: str, name: str | None = None) -> Callable[[F], F]:
     """Return an option without a value."""
     names = [option] if name is None else [option, name]
-    return click.option(*names, help=help, is_flag=True)
+    return click.option(*names, help=help, is_flag=True, default=False)
 
 
 def progress_shown() -> Stages:

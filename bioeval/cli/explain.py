@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     "--all",
     "steps",
     is_flag=True,
+    default=False,
     help="Explain every row of a small matrix, with running totals of each counter.",
 )
 @option(

@@ -33,8 +33,9 @@ def assure_options(what: str) -> Callable[[F], F]:
             "--guaranteed",
             "assurance",
             is_flag=True,
-            flag_value="guaranteed",
-            default="estimated",
+            default=False,
+            # A flag with a value of its own has another default in each version of click.
+            callback=lambda _, __, given: "guaranteed" if given else "estimated",
             help="With --assure: hold for any population; needs more subjects.",
         ),
     )
