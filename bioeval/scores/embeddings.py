@@ -30,7 +30,8 @@ from typing import Any, Self
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import DataError, nearest_name, require_choice
+from bioeval.base.errors import Argument, DataError, nearest_name, require_choice
+from bioeval.base.kinds import VALUED
 from bioeval.scores.arrays import writable_alias, wrong_dtype
 from bioeval.scores.labels import Codes, missing_values
 
@@ -375,6 +376,25 @@ def known_metric(metric: Metric) -> Metric:
     metric = _OTHER_NAMES.get(metric, metric) if isinstance(metric, str) else metric
     require_choice("metric", metric, METRICS)
     return metric
+
+
+def kind_of_metric(metric: Metric, kind: str | None) -> str:
+    """Return the kind of the scores that a metric gives; a callable does not say it by itself."""
+    if callable(metric):
+        if kind is None:
+            raise DataError(
+                f"{Argument('metric')} is a function, and does not say whether smaller or larger "
+                f"scores are closer; give {Argument('kind', 'distance')} or "
+                f"{Argument('kind', 'similarity')}"
+            )
+        require_choice("kind", kind, VALUED)
+        return kind
+    if kind not in (None, "distance"):
+        raise DataError(
+            f"{Argument('kind')} is {kind!r}, but the metric {metric!r} gives distances; leave "
+            "the kind out, or give a function as metric"
+        )
+    return "distance"
 
 
 def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:

@@ -91,6 +91,7 @@ class Scores(LabelledMatrix):
         gallery_labels: Any = None,
         *,
         metric: Metric = "cosine",
+        kind: str | None = None,
         dtype: str = "float64",
         memory_limit: int | str = MEMORY_LIMIT,
         nan: str = "raise",
@@ -115,7 +116,10 @@ class Scores(LabelledMatrix):
             Distances: ``cosine`` is ``1 - cos``; ``l2``, ``l1`` and ``linf`` may be called
             ``euclidean``, ``manhattan`` (or ``cityblock``) and ``chebyshev``; ``bhattacharyya`` is
             ``-ln sum sqrt(p q)`` of the normalised non-negative features. A callable takes two
-            blocks of rows and returns their distances.
+            blocks of rows, ``(b, f)`` and ``(c, f)``, and returns their scores, ``(b, c)``.
+        kind : {"distance", "similarity", "llr"}, optional
+            Kind of the scores that a callable returns, and needed with it: whether smaller or
+            larger ones are closer. The named metrics give distances.
         dtype : {"float64", "float32"}
             In which distances are computed; float32 is about twice as fast.
         memory_limit : int or str
@@ -143,7 +147,12 @@ class Scores(LabelledMatrix):
                [0.1 , 0.  , 1.35],
                [1.41, 1.35, 0.  ]])
         """
-        from bioeval.scores.embeddings import EmbeddingSource, as_embeddings, describe_metric
+        from bioeval.scores.embeddings import (
+            EmbeddingSource,
+            as_embeddings,
+            describe_metric,
+            kind_of_metric,
+        )
 
         left = as_embeddings(probe, "probe embeddings")
         if (gallery is None) != (gallery_labels is None):
@@ -171,6 +180,7 @@ class Scores(LabelledMatrix):
                     right, gallery_labels, gallery_meta, names, "gallery"
                 )
         source = EmbeddingSource(left, right, metric, dtype)
+        kind = kind_of_metric(metric, kind)
         memory_limit = require_bytes("memory_limit", memory_limit)
         small = math.prod(source.shape) * source.dtype.itemsize <= memory_limit
         values = source.whole() if small else source
@@ -178,6 +188,7 @@ class Scores(LabelledMatrix):
             values,
             labels,
             gallery_labels,
+            kind=kind,
             nan=nan,
             mask=mask,
             probe_meta=probe_meta,

@@ -161,7 +161,9 @@ def test_a_callable_gets_blocks_of_the_embeddings_as_they_are(monkeypatch):
         seen.append((a.shape, a.dtype.name, b.shape, b.dtype.name))
         return np.abs(a[:, None] - b[None]).sum(axis=2)
 
-    scores = be.Scores.from_embeddings(x, list("abcabca"), y, list("abcabc"), metric=metric)
+    scores = be.Scores.from_embeddings(
+        x, list("abcabca"), y, list("abcabc"), metric=metric, kind="distance"
+    )
     np.testing.assert_allclose(scores.values, distance_matrix(x, y, "l1"))
     assert {(s[1], s[2], s[3]) for s in seen} == {("int16", (6, 5), "float32")}
     assert sum(s[0][0] for s in seen) == 7 and len(seen) == 4
@@ -222,6 +224,7 @@ def test_one_side_or_two():
     assert be.Scores.from_embeddings(x.tolist(), labels).shape == (6, 6)
 
 
+FUNCTION = {"kind": "distance"}  # what a function as metric needs
 X = features(3)
 
 
@@ -244,8 +247,12 @@ X = features(3)
         ((np.ma.masked_equal(X, 3), list("abc")), {}, "masked array"),
         ((np.where(X > 50, np.inf, X), list("abc")), {}, "rows hold infinite values, the first"),
         ((-X, list("abc")), {"metric": "bhattacharyya"}, "row 0 has negative values"),
-        ((X, list("abc")), {"metric": lambda a, b: np.zeros(3)}, r"returned shape \(3,\)"),
-        ((X, list("abc")), {"metric": lambda a, b: a @ b.T + 0j}, "dtype complex128"),
+        (
+            (X, list("abc")),
+            {"metric": lambda a, b: np.zeros(3)} | FUNCTION,
+            r"returned shape \(3,\)",
+        ),
+        ((X, list("abc")), {"metric": lambda a, b: a @ b.T + 0j} | FUNCTION, "dtype complex128"),
         ((X, list("abc")), {"nan": "skip"}, "nan is 'skip'"),
     ],
 )
@@ -339,3 +346,22 @@ def test_streamed_scores_say_what_a_failed_template_means():
     streamed = be.Scores.from_embeddings(x, list("aabbb"), metric="l2", memory_limit=1)
     with pytest.raises(be.DataError, match="hold 8 NaN, the first at row 0, column 2"):
         be.verification(streamed)
+
+
+def test_a_function_as_metric_states_its_kind():
+    """Products of embeddings taken for distances would have an EER near 1, in silence."""
+    x, who = np.random.default_rng(0).normal(size=(6, 3)), [1, 1, 2, 2, 3, 3]
+
+    def product(a, b):
+        return a @ b.T
+
+    with pytest.raises(
+        be.DataError, match="metric is a function.*kind=.distance. or kind=.similarity"
+    ):
+        be.Scores.from_embeddings(x, who, metric=product)
+    scores = be.Scores.from_embeddings(x, who, metric=product, kind="similarity")
+    assert scores.kind == "similarity"
+    streamed = be.Scores.from_embeddings(x, who, metric=product, kind="llr", memory_limit=1)
+    assert streamed.streams and streamed.kind == "llr"
+    with pytest.raises(be.DataError, match="metric 'l2' gives distances"):
+        be.Scores.from_embeddings(x, who, metric="l2", kind="similarity")

@@ -215,6 +215,7 @@ def test_each_compared_system_and_each_merged_part_says_so():
 def test_computed_distances_have_no_sentinels():
     x = np.random.default_rng(0).normal(size=(36, 4))
     x[:, 0] = 0
-    scores = be.Scores.from_embeddings(x, WHO, metric=lambda a, b: np.ones((len(a), len(b))),
+    scores = be.Scores.from_embeddings(x, WHO, kind="distance",
+                                       metric=lambda a, b: np.ones((len(a), len(b))),
                                        memory_limit=1)  # fmt: skip
     assert not notes(be.verification(scores))

@@ -641,6 +641,7 @@ def test_scores_far_from_all_others_leave_the_rest_its_bins(value, form):
     elif form == "streamed":
         scores = be.Scores.from_embeddings(
             np.arange(160.0)[:, None], labels, memory_limit=1,
+            kind="distance",
             metric=lambda a, b: values[np.ix_(a[:, 0].astype(int), b[:, 0].astype(int))],
         )  # fmt: skip
         assert scores.streams

@@ -432,7 +432,7 @@ class TrainedSystem:
             for side in sides
             for x in (np.asarray(fitted.transform(self.features[side])), self.subjects[side])
         ]
-        return Scores.from_embeddings(*made, metric=self.metric)
+        return Scores.from_embeddings(*made, metric=self.metric, kind="distance")
 
     def about(self, scores: Scores | None) -> Provenance:
         """Return the provenance of the results."""
