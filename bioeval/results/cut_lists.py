@@ -32,7 +32,13 @@ from bioeval.results.identification import (
     role_of,
 )
 from bioeval.results.query_means import MatchCurve, QueryMean, RetrievedSets, cut_warnings
-from bioeval.results.reid import GOM, GomOptions, missing_warnings, summary
+from bioeval.results.reid import (
+    GOM,
+    GomOptions,
+    in_units_of_user,
+    missing_warnings,
+    summary,
+)
 from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.results.top_k import junk_codes, listed_matches
 from bioeval.scores.arrays import parse_fusion
@@ -458,7 +464,7 @@ def gom_of_lists(
     coordinates = {"threshold": thresholds, "rank": np.arange(1, options.max_rank + 1)}
     if options.per_query:
         coordinates["probe"] = np.arange(len(known))
-    return build(variables, with_bounds(GOM), coordinates, attrs)
+    return in_units_of_user(build(variables, with_bounds(GOM), coordinates, attrs))
 
 
 def _require_gom(options: GomOptions, scale: bool | tuple[float, float]) -> None:

@@ -233,8 +233,12 @@ def test_re_identification_of_a_bin_is_that_of_its_queries(kind, card):
     edges = [0, 2, 3, 3.0001, 6, 11]
     ds = be.over_time(scores, edges, threshold="far=0.1", reid=card, budget=7)
     seen, then = scores.probe_meta["seen_at"], scores.excluding("not-enrolled")
-    tau = float(ds.threshold) if kind == "distance" else -float(ds.threshold)
-    given = {"convention": card, "budget": 7, "normalize": False, "thresholds": [tau]}
+    given = {
+        "convention": card,
+        "budget": 7,
+        "normalize": False,
+        "thresholds": [float(ds.threshold)],
+    }
     for b, (low, high) in enumerate(zip(edges, edges[1:], strict=False)):
         chosen = np.flatnonzero((seen >= low) & (seen < high))
         one = ds.isel(time=b)

@@ -107,6 +107,75 @@ def test_a_scale_from_0_to_1_of_lists_is_checked():
     be.gom(lists, convention="identity-dedup", normalize=False, thresholds=[0.5, 1.0])
 
 
+def plain_gom(scores: be.Scores, threshold: float) -> dict[str, float]:
+    """Mean precision within a threshold, ranked, and the largest proportion of false retrievals.
+
+    From the definition, by plain loops; ranks are of similarities, the largest first.
+    """
+    precisions, false = [], []
+    for i in range(scores.shape[0]):
+        order = sorted(range(scores.shape[1]), key=lambda j: -scores.values[i, j])
+        kept = [j for j in order if scores.values[i, j] >= threshold]
+        mates = [scores.gallery_labels[j] == scores.probe_labels[i] for j in kept]
+        if scores.probe_labels[i] not in scores.gallery_labels.tolist():
+            false.append(min(len(kept) / 5, 1.0))
+            continue
+        at = [sum(mates[: k + 1]) / (k + 1) for k, mate in enumerate(mates) if mate]
+        precisions.append(sum(at) / len(at) if at else 0.0)
+    return {"mrp": np.mean(precisions), "mfr": np.mean(false)}
+
+
+def searched(kind: str) -> be.Scores:
+    rng = np.random.default_rng(5)
+    similarities = np.round(rng.normal(size=(12, 20)), 3)
+    values = -similarities if kind == "distance" else similarities
+    probe, gallery = np.arange(12) % 6, np.arange(20) % 4
+    return be.Scores(values, probe, gallery, kind=kind)
+
+
+def test_thresholds_of_gom_are_in_the_unit_of_the_scores():
+    """Where they are not scaled; the smallest similarity is the loosest threshold."""
+    taus = [-1.0, 0.2, 0.9]
+    given = {"normalize": False, "budget": 5, "convention": "identity-dedup"}
+    limits = {"interval": "subject-bootstrap", "replicates": 100}
+    scores = searched("similarity")
+    found = be.gom(scores, thresholds=taus, **given, **limits)
+    assert found.threshold.values.tolist() == taus
+    for i, tau in enumerate(taus):
+        for name, value in plain_gom(scores, tau).items():
+            assert found[name].values[i] == pytest.approx(value, abs=1e-12), (name, tau)
+    assert (found.mrep_low <= found.mrep).all() and (found.mrep <= found.mrep_high).all()
+    mirrored = be.gom(searched("distance"), thresholds=[-t for t in taus[::-1]], **given, **limits)
+    for name, values in mirrored.data_vars.items():
+        expected = values.values[::-1] if "threshold" in values.dims else values.values
+        expected = 0.0 - expected if name.startswith("tau_") else expected
+        np.testing.assert_array_equal(found[name].values, expected, err_msg=name)
+
+
+def lists_of(scores: be.Scores) -> be.TopKScores:
+    """The whole gallery of each row, the nearest first."""
+    sign = 1 if scores.kind == "distance" else -1
+    order = np.argsort(sign * scores.values, axis=1, kind="stable")
+    return be.TopKScores(
+        order,
+        scores.probe_labels,
+        scores.gallery_labels,
+        kind=scores.kind,
+        distances=np.take_along_axis(scores.values, order, 1),
+    )
+
+
+def test_thresholds_of_gom_of_lists_are_in_the_unit_of_the_scores():
+    lists = [lists_of(searched(kind)) for kind in ("similarity", "distance")]
+    given = {"normalize": False, "budget": 5, "convention": "identity-dedup"}
+    found = be.gom(lists[0], thresholds=[-1.0, 0.2, 0.9], **given)
+    mirrored = be.gom(lists[1], thresholds=[-0.9, -0.2, 1.0], **given)
+    whole = be.gom(searched("similarity"), thresholds=[-1.0, 0.2, 0.9], **given)
+    np.testing.assert_array_equal(found.mrep.values, mirrored.mrep.values[::-1])
+    np.testing.assert_array_equal(found.mrep.values, whole.mrep.values)
+    assert found.threshold.values.tolist() == [-1.0, 0.2, 0.9]
+
+
 PACKAGE = Path(be.__file__).parent
 
 
