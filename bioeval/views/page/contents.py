@@ -28,12 +28,12 @@ from bioeval.base.errors import CardError, escaped, printable, renamed
 from bioeval.base.version import __version__
 from bioeval.protocol import explain, load
 from bioeval.results.explanation import RowExplanation
+from bioeval.views.images import Images
 from bioeval.views.page import words
 from bioeval.views.page.figures import (
     GENUINE,
     IMPOSTOR,
     Drawing,
-    Images,
     PageFigure,
     Thumbnail,
     as_address,

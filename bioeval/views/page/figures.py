@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import io
 import math
-import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,12 +21,11 @@ import numpy as np
 import scipy
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from PIL import Image
 
-from bioeval.base.errors import DataError
 from bioeval.base.kinds import noun_of
 from bioeval.results.histogram import histograms_between
 from bioeval.tallies.points import per_cent
+from bioeval.views.images import Images
 from bioeval.views.page.parts import BOTH, ArrayStore, LivePart, PageItem
 from bioeval.views.plots.registry import PLOTS
 from bioeval.views.plots.save import save
@@ -567,66 +565,34 @@ def _gom(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     return fig
 
 
-# Pixels along the longer side, for a screen with two to each point.
-_SIDE = 128
-
-
-@dataclass(frozen=True)
-class Images:
-    """A metadata column of image files, and their folder."""
-
-    column: str
-    folder: str | os.PathLike[str] = "."
-
-    def heads(self, part: PageItem, dimension: str = "pair") -> list[str]:
-        """Return the image variables over a dimension: of pairs, or of suspects."""
-        sides = ("probe", "gallery") if dimension == "pair" else (dimension,)
-        names = [f"{side}_meta_{self.column.replace('/', '_')}" for side in sides]
-        missing = [name for name in names if name not in part.dataset]
-        if missing:
-            start = "probe_meta_"
-            have = [str(k).removeprefix(start) for k in part.dataset if str(k).startswith(start)]
-            raise DataError(
-                f"the worst pairs have no metadata column {self.column!r} of images; they have "
-                f"{', '.join(have) or 'none'}"
-            )
-        return names
-
-    def columns(
-        self, part: PageItem, dimension: str, rows: int
-    ) -> Iterator[tuple[str, list[Thumbnail]]]:
-        """Yield each column heading over a dimension, and the images of the first rows."""
-        for name in self.heads(part, dimension):
-            files = part.dataset[name].values[:rows]
-            head = f"{name.partition('_')[0].capitalize()} image"
-            yield head, [self.thumbnail(str(file)) for file in files]
-
-    def thumbnail(self, name: str) -> Thumbnail:
-        """Return the thumbnail of a file; without a source where it cannot be read."""
-        try:
-            with Image.open(Path(self.folder) / name) as image:
-                image.draft("RGB", (2 * _SIDE, 2 * _SIDE))
-                small = image.convert("RGB")
-                small.thumbnail((_SIDE, _SIDE))
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-            return Thumbnail("", f"{name}: no image")
-        raw = io.BytesIO()
-        small.save(raw, "JPEG", quality=82)
-        data = base64.b64encode(raw.getvalue()).decode("ascii")
-        return Thumbnail(f"data:image/jpeg;base64,{data}", name)
+# Pixels along the longer side of pictures that are stored without loss, and how others are.
+_SMALL, _JPEG = 64, {"quality": 82}
 
 
 @dataclass(frozen=True)
 class Thumbnail:
-    """A small picture: its data address and the name of its file."""
+    """A small picture: its data address and its name, or why there is none."""
 
     source: str
     text: str
     right = False
 
+    @classmethod
+    def of(cls, images: Images, name: str) -> Thumbnail:
+        """Return the picture of a name: PNG of a small grey one, JPEG of others."""
+        picture = images.find(name)
+        if picture is None:
+            return cls("", f"{name}: no image; {images.missing[name]}")
+        grey, raw = picture.mode == "L", io.BytesIO()
+        small = grey and max(picture.size) <= _SMALL
+        picture.save(raw, "PNG" if small else "JPEG", optimize=True, **{} if small else _JPEG)
+        data = base64.b64encode(raw.getvalue()).decode("ascii")
+        return cls(f"data:image/{'png' if small else 'jpeg'};base64,{data}", name)
+
 
 # What the page shows by itself; the surface of DIR is its threshold and its rank.
-_LIVE = ("roc", "det", "error_rates", "cmc", "dir_far", "dir_surface", "gom", "attack_scores")
+_LIVE = ("roc", "det", "error_rates", "cmc", "dir_far", "dir_surface", "gom", "attack_scores",
+         "worst_pairs")  # fmt: skip
 
 # Words of the names of plots that are abbreviations.
 _SHORT = ("apcer", "det", "epc", "epsc", "far", "hota", "iapar", "pad")

@@ -64,8 +64,8 @@ def report(
     >>> be.report(results, "report.html")  # doctest: +SKIP
     """
     check_target(path)
+    from bioeval.views.images import Images
     from bioeval.views.page.contents import PageSources, page_text
-    from bioeval.views.page.figures import Images
 
     title, command = (
         printable(require_text(*given)) for given in (("title", title), ("command", command))
@@ -76,7 +76,7 @@ def report(
     if missing is not None:
         raise DataError(f"{missing}: no such file")
     folder = require_path("image_folder", image_folder)
-    shown = Images(images, folder) if require_text("images", images) else None
+    shown = Images(require_text("images", images), folder if images else None)
     text = page_text(results, title, PageSources.of(read, command), shown)
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
