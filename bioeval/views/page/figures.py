@@ -7,7 +7,6 @@ page moves the marks to the places that are stored for each row.
 from __future__ import annotations
 
 import base64
-import io
 import math
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -565,34 +564,8 @@ def _gom(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     return fig
 
 
-# Pixels along the longer side of pictures that are stored without loss, and how others are.
-_SMALL, _JPEG = 64, {"quality": 82}
-
-
-@dataclass(frozen=True)
-class Thumbnail:
-    """A small picture: its data address and its name, or why there is none."""
-
-    source: str
-    text: str
-    right = False
-
-    @classmethod
-    def of(cls, images: Images, name: str) -> Thumbnail:
-        """Return the picture of a name: PNG of a small grey one, JPEG of others."""
-        picture = images.find(name)
-        if picture is None:
-            return cls("", f"{name}: no image; {images.missing[name]}")
-        grey, raw = picture.mode == "L", io.BytesIO()
-        small = grey and max(picture.size) <= _SMALL
-        picture.save(raw, "PNG" if small else "JPEG", optimize=True, **{} if small else _JPEG)
-        data = base64.b64encode(raw.getvalue()).decode("ascii")
-        return cls(f"data:image/{'png' if small else 'jpeg'};base64,{data}", name)
-
-
 # What the page shows by itself; the surface of DIR is its threshold and its rank.
-_LIVE = ("roc", "det", "error_rates", "cmc", "dir_far", "dir_surface", "gom", "attack_scores",
-         "worst_pairs")  # fmt: skip
+_LIVE = ("roc", "det", "error_rates", "cmc", "dir_far", "dir_surface", "gom", "attack_scores")
 
 # Words of the names of plots that are abbreviations.
 _SHORT = ("apcer", "det", "epc", "epsc", "far", "hota", "iapar", "pad")
@@ -601,8 +574,9 @@ _SHORT = ("apcer", "det", "epc", "epsc", "far", "hota", "iapar", "pad")
 MOST = 12
 
 
-def pictures_of(parts: list[PageItem]) -> Iterator[dict[str, Any]]:
+def pictures_of(parts: list[PageItem], images: Images) -> Iterator[dict[str, Any]]:
     """Return every static plot: its name, title and SVG as a data address."""
+    given = {"worst_pairs": {"images": images.column, "image_folder": images.folder}}
     results: dict[str, dict[str, Any]] = {}
     titles = {}
     for part in parts:
@@ -610,11 +584,14 @@ def pictures_of(parts: list[PageItem]) -> Iterator[dict[str, Any]]:
         titles[part.task] = part.words
     plots = [plot for plot in PLOTS.values() if plot.name not in _LIVE]
     drawn = 0
-    for task, given in results.items():
-        data = given if len(given) > 1 else next(iter(given.values()))
+    for task, of_task in results.items():
+        data = of_task if len(of_task) > 1 else next(iter(of_task.values()))
         for one in plot_files(data, plots):
             if drawn == MOST:
                 return
+            display = one.plot.load().from_results(one.data, **given.get(one.plot.name, {}))
+            if one.plot.name in given and display.why_empty:
+                continue
             drawn += 1
             each = one.stem.replace("_", "-").split("-")
             words = " ".join(word.upper() if word in _SHORT else word for word in each)
@@ -623,7 +600,7 @@ def pictures_of(parts: list[PageItem]) -> Iterator[dict[str, Any]]:
             if titles[task].partition(",")[0].lower() not in title.lower():
                 title += f": {titles[task]}"
             figure = Figure(layout="constrained")
-            one.plot.load().from_results(one.data).plot(figure, **one.options)
+            display.plot(figure, **one.options)
             source, wide = as_address(figure)
             yield {
                 "plot": one.plot.name,

@@ -77,11 +77,12 @@ class WorstPairsDisplay(Display):
         data: Any,
         pairs: int = 5,
         images: str | None = None,
-        image_folder: str | os.PathLike[str] = ".",
+        image_folder: str | os.PathLike[str] | None = ".",
     ) -> Self:
         """Take the pairs of a result, a tree, or a mapping of name to either."""
         column = "" if images is None else require_text("images", images)
-        source = Images(column, require_path("image_folder", image_folder))
+        folder = None if image_folder is None else require_path("image_folder", image_folder)
+        source = Images(column, folder)
         return cls(pick(data, "worst_pairs"), pairs, source)
 
     def _every(self) -> Iterator[ShownPair]:
@@ -178,7 +179,12 @@ class WorstPairsDisplay(Display):
                 self._picture(x + k * side, top, (side, high), picture, style)
                 longest = max(int(0.96 * side / (_LETTER * look.SMALL_SIZE)), 3)
                 self._word(x + (k + 0.5) * side, top + high + 0.55 * _LINE, _cut(label, longest))
-            frame = {"fill": False, "edgecolor": look.QUIET, "linewidth": 0.6, "clip_on": False}
+            frame: dict[str, Any] = {
+                "fill": False,
+                "edgecolor": look.QUIET,
+                "linewidth": 0.6,
+                "clip_on": False,
+            }
             self.ax_.add_patch(Rectangle((x, top), 2 * side, high, zorder=3, **frame))
             words = scores[i] + ", labels?" * pair.doubtful
             self._word(x + side, top + high + 1.55 * _LINE, words, color=look.TEXT)
