@@ -36,6 +36,10 @@ if TYPE_CHECKING:
         row_walk as row_walk,
     )
     from bioeval.views.plots.subjects import *  # noqa: F403
+    from bioeval.views.plots.worst_pairs import (
+        WorstPairsDisplay as WorstPairsDisplay,
+        worst_pairs as worst_pairs,
+    )
 
 _HOMES = {name: plot.home for name, plot in PLOTS.items()}
 _HOMES |= {plot.display: plot.home for plot in PLOTS.values()}

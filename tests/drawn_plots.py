@@ -117,6 +117,7 @@ _RESULTS: dict[str, Callable[[int], Any]] = {
     ),
     **dict.fromkeys(("zoo", "lorenz"), lambda i: be.zoo(scores(i), permutations=100)),
     "groups": lambda i: _groups(),
+    "worst_pairs": lambda i: be.worst_pairs(be.datasets.faces(("eigenfaces", "pixels")[i % 2]), 5),
     **dict.fromkeys(
         ("attack_det", "iapar", "attack_scores"), lambda i: be.vulnerability(_spoofed(i))
     ),

@@ -44,7 +44,7 @@ HEADINGS: dict[str, Sequence[str]] = {
     "Uncertainty": ("--interval", "--confidence", "--replicates", "--band", "--seed"),
     "Output": (
         *("--out", "--force", "--plots", "--plot-format", "--report", "--json", "--terms"),
-        *("--name", "--worst", "--images", "--per-query"),
+        *("--name", "--worst", "--images", "--images-root", "--per-query"),
     ),
     "Scores": (
         *("--scores", "--kind", "--nan", "--embeddings", "--gallery-embeddings", "--metric"),

@@ -318,10 +318,16 @@ thresholds_option = option(
 
 ranks_option = option("--max-rank K", "Number of ranks.", click.IntRange(1))
 
-images_option = option(
-    "--images NAME",
-    "Metadata column of the image files, relative to DATA; the page shows pictures of the "
-    "worst pairs.",
+images_option = option_group(
+    option(
+        "--images NAME",
+        "Metadata column of the image files; the page shows pictures of the worst pairs and of "
+        "explained rows. The faces of `bioeval example faces` are shown without it.",
+    ),
+    option(
+        "--images-root DIR",
+        "Folder of the image files; files outside of it are not read.  [the folder of DATA]",
+    ),
 )
 
 

@@ -8,6 +8,7 @@ import errno
 import os
 import shlex
 import shutil
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bioeval.base.errors import DataError, escaped
+from bioeval.base.csv_cells import as_cell
+from bioeval.base.errors import BioevalWarning, DataError, escaped
 from bioeval.cli.console import WIDTH, as_json, note, put, show, show_json
 
 if TYPE_CHECKING:
@@ -76,8 +78,18 @@ def require_images(scores: Scores, column: str) -> None:
         raise DataError(f"{scores.name}: no metadata column {column!r} of images; {have}")
 
 
-def write_page(page: Path, results: Any, files: Iterable[str], **options: Any) -> None:
-    """Write results as one HTML page, with the files and the command that it was made from."""
+def image_folder(given: str | None, data: str) -> Path:
+    """Return the folder of image files: the one given, or that of the data."""
+    if given is not None and not Path(given).is_dir():
+        raise DataError(f"{given}: no such folder; --images-root expects the folder of the images")
+    return Path(data).parent if given is None else Path(given)
+
+
+def write_page(page: Path, results: Any, files: Iterable[str], **options: Any) -> list[str]:
+    """Write results as one HTML page, with the files and the command that it was made from.
+
+    Return remarks on what could not be shown.
+    """
     from bioeval.cli.lazy_group import COMMAND_LINE
     from bioeval.views.page.write import report
 
@@ -85,7 +97,10 @@ def write_page(page: Path, results: Any, files: Iterable[str], **options: Any) -
     # Names of files, without the folders of this machine.
     given = [Path(x).name if os.path.isabs(x) else x for x in given]
     command = shlex.join(["bioeval", *given]) if given else ""
-    report(results, page, files=list(files), command=command, **options)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", BioevalWarning)
+        report(results, page, files=list(files), command=command, **options)
+    return [str(one.message) for one in said]
 
 
 def _refuse(folder: Path, names: list[str]) -> None:
@@ -164,12 +179,12 @@ def fold_rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
 
 
 def write_csv(target: Path, columns: Mapping[str, Iterable[Any]]) -> None:
-    """Write columns of the same length as CSV; control characters in text are escaped."""
+    """Write columns of the same length as CSV: no cell is a control character or a formula."""
     with open(target, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(map(escaped, columns))
+        writer.writerow([as_cell(escaped(x)) for x in columns])
         for row in zip(*columns.values(), strict=True):
-            writer.writerow([escaped(x) if isinstance(x, str) else x for x in row])
+            writer.writerow([as_cell(escaped(x)) if isinstance(x, str) else x for x in row])
 
 
 @dataclass(frozen=True)
@@ -181,7 +196,7 @@ class Output:
     plots: bool  # whether plots are among the files
     as_json: bool  # whether a document is printed, in place of a table
     page: Path | None = None  # the page to write; it can be written
-    remarks: list[str] = field(default_factory=list)  # of plots that are left out
+    remarks: list[str] = field(default_factory=list)  # on plots and images that are left out
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Output:
@@ -220,7 +235,8 @@ class Output:
         if self.page is None:
             return
         stages(f"writing {self.page}")
-        write_page(self.page, results, [file for file in files if file], **options)
+        given = [file for file in files if file]
+        self.remarks.extend(write_page(self.page, results, given, **options))
 
     def save(
         self,
@@ -259,7 +275,10 @@ class Output:
             put(table)
         else:
             show(table)
+        lines = [*self.remarks]
         if self.folder is not None:
-            note("\n".join([*self.remarks, f"wrote {len(files)} files to {self.folder}"]))
+            lines.append(f"wrote {len(files)} files to {self.folder}")
         if self.page is not None:
-            note(f"wrote {self.page}")
+            lines.append(f"wrote {self.page}")
+        if lines:
+            note("\n".join(lines))

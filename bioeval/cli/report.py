@@ -28,7 +28,7 @@ from bioeval.cli.options import (
     terms_option,
     thresholds_option,
 )
-from bioeval.cli.outputs import check_page, require_images, write_page
+from bioeval.cli.outputs import check_page, image_folder, require_images, write_page
 from bioeval.cli.study_command import checked
 
 if TYPE_CHECKING:
@@ -101,9 +101,10 @@ def command(
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
     page = check_page(out, force)
     title, terms = options.pop("title"), options.pop("terms")
-    images = options.pop("images") or ""
-    if images and options["worst"] is None:
-        raise click.UsageError("--images needs --worst N")
+    images, folder = options.pop("images") or "", options.pop("images_root")
+    if (images or folder) and options["worst"] is None and not options["probes"]:
+        raise click.UsageError("--images needs --worst N or --explain")
+    folder = image_folder(folder, data[0])
     options["protocol"] = card(options["protocol"])
     probes, margin = options.pop("probes"), options.pop("margin")
     if margin is not None:
@@ -156,8 +157,7 @@ def command(
                 compared = _compared(read, found, options["protocol"], given, stages)
         said = _doubts(found, named) if len(data) > 1 else []
         stages(f"writing {page}")
-        folder = Path(data[0]).parent
-        write_page(
+        left_out = write_page(
             page,
             {**found, **compared, **rows},
             data,
@@ -165,7 +165,7 @@ def command(
             images=images,
             image_folder=folder,
         )
-    for line in said:
+    for line in [*said, *left_out]:
         note(f"bioeval: warning: {line}")
     note(f"wrote {page}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -31,7 +30,7 @@ from bioeval.cli.options import (
     terms_option,
     thresholds_option,
 )
-from bioeval.cli.outputs import Output, require_images
+from bioeval.cli.outputs import Output, image_folder, require_images
 from bioeval.cli.study_command import checked
 
 if TYPE_CHECKING:
@@ -272,6 +271,7 @@ def command(
     plot_formats: tuple[str, ...],
     worst: int | None,
     images: str | None,
+    images_root: str | None,
     **options: Any,
 ) -> None:
     """Evaluate DATA: scores or embeddings in a file, a zarr store or a web address.
@@ -288,8 +288,9 @@ def command(
     experiment = take_experiment(options)
     require_method(options["interval"], seed_of_draws=bool(experiment))
     output = Output.take(options)
-    if images and (worst is None or output.page is None):
-        raise click.UsageError("--images needs --worst N and --report HTML")
+    if (images or images_root) and (worst is None or not (output.page or options["plots"])):
+        raise click.UsageError("--images needs --worst N and --report HTML or --plots")
+    shown = {"images": images or "", "image_folder": image_folder(images_root, data)}
     read = [data, options.get("second")]
     reading = take_reading(data, options)
     protocol = card(protocol)
@@ -320,12 +321,11 @@ def command(
             stages("listing the worst pairs")
             pairs = worst_pairs(compared(scores, resolved), worst, progress=stages.counting)
         per_query = options["per_query"]
-        found = Evaluation(tree, scores, protocol, data, per_query, naming(), terms, pairs)
+        found = Evaluation(tree, scores, protocol, data, per_query, naming(), terms, pairs, shown)
         formats = (plot_formats or ("png",)) if output.plots else ()
         document = found.document() if output.documented else {}
         tell = output.remarks.append
         files = output.write(document, lambda folder: found.write(folder, formats, tell), stages)
-        shown = {"images": images or "", "image_folder": Path(data).parent}
         output.write_page(found.shown_by_name(), read, stages, **shown)
     if found.queries and document:
         document["tasks"]["reid"]["worst_first"] = found.queries

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +80,9 @@ class Evaluation:
         naming: Naming,  # writes arguments in warnings as options
         terms: str,  # of the table and the plots
         worst: xr.Dataset | None = None,  # the worst pairs, where they are listed
+        images: Mapping[str, Any] | None = None,  # their column and folder, for the plot
     ):
+        self._images = dict(images or {})
         self.tree, self.scores, self.protocol, self.file = tree, scores, protocol, file
         self.shown, self.worst = in_terms(tree, terms), worst
         self.datasets = dict(datasets(tree))
@@ -192,6 +194,29 @@ class Evaluation:
             if {"reid", "gom"} & set(self.datasets) and compared.layout != "top-k":
                 compared = apply_convention(compared, self.protocol)  # what the results are over
             save_all(self.shown, plotted(compared), folder, formats, tell=tell)
+            self._draw_worst(folder, formats, tell)
+
+    def _draw_worst(
+        self, folder: Path, formats: Sequence[str], tell: Callable[[str], object]
+    ) -> None:
+        """Draw the worst pairs if they name images; `tell` receives why named ones are not."""
+        if self.worst is None:
+            return
+        from matplotlib.figure import Figure
+
+        from bioeval.views.plots.save import save
+        from bioeval.views.plots.worst_pairs import WorstPairsDisplay
+
+        column, place = self._images.get("images"), self._images.get("image_folder", ".")
+        display = WorstPairsDisplay.from_results(
+            self.worst, images=column or None, image_folder=place
+        )
+        if not display.why_empty:
+            drawn = display.plot(Figure(layout="constrained"))
+            for kind in formats:
+                save(drawn, folder / f"worst-pairs.{kind}")
+        elif column:
+            tell(f"worst-pairs is not drawn: {display.why_empty}")
 
 
 # ------------------------------------------------------------------------- the document

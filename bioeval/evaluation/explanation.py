@@ -549,7 +549,9 @@ class Explanation(RowExplanation):
         return f"<Explanation of {self.title}, protocol {self.protocol}; print shows it>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        from bioeval.views.tables.explanation import strip_of
+
+        return f"{strip_of(self)}<pre>{escape(str(self))}</pre>"
 
     def plot(self, ax: Any = None, **options: Any) -> RowWalkDisplay:
         """Draw the row; see :func:`bioeval.plot.row_walk`."""

@@ -927,6 +927,7 @@ def test_each_option_bears_the_name_of_an_argument():
         "worst",
         "report",
         "images",
+        "images_root",
         "workers",
         "scheduler",
     }

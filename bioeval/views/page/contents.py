@@ -28,14 +28,13 @@ from bioeval.base.errors import CardError, escaped, printable, renamed
 from bioeval.base.version import __version__
 from bioeval.protocol import explain, load
 from bioeval.results.explanation import RowExplanation
+from bioeval.views.images import Images, Thumbnail, pictures_of_templates
 from bioeval.views.page import words
 from bioeval.views.page.figures import (
     GENUINE,
     IMPOSTOR,
     Drawing,
-    Images,
     PageFigure,
-    Thumbnail,
     as_address,
     figures_of,
     pictures_of,
@@ -81,6 +80,7 @@ from bioeval.views.tables.explanation import (
     lists_of,
     notes,
     noun,
+    templates_of,
     title_of,
     why,
 )
@@ -149,13 +149,14 @@ def apart(results: Any) -> tuple[Any, list[RowExplanation]]:
 
 
 def row_section(
-    explained: RowExplanation, number: int, walks: list[RowExplanation]
+    explained: RowExplanation, number: int, walks: list[RowExplanation], images: Images
 ) -> dict[str, Any]:
     """Return the section of an explained row, given its number among all rows of the page."""
+    pictures = pictures_of_templates(images, templates_of(explained))
     of = f" of {explained.system}" if len({one.system for one in walks}) > 1 else ""
     title = printable(f"{explained.title}{of}")
     file = f"row-{explained.probe}-{number}"
-    tables = list(_lists(explained, f"{file}-list"))
+    tables = list(_lists(explained, f"{file}-list", pictures))
     body = [[task.title, adds(task), why(task)] for task in explained.tasks]
     heads = ["Task", "Adds", "Why"]
     tables.append(PageTable(f"{file}-adds", "What this row adds to the counters", heads, body))
@@ -165,6 +166,7 @@ def row_section(
     return {
         "id": f"row-{number}",
         "title": title,
+        "image": pictures.get(explained.name),
         "lines": [(name.capitalize(), printable(text)) for name, text in about(explained)],
         "tables": [table.trimmed() for table in tables],
         "notes": [*notes(explained), *legend([explained])],
@@ -175,14 +177,21 @@ def row_section(
     }  # fmt: skip
 
 
-def _lists(explained: RowExplanation, name: str) -> Iterator[PageTable]:
+def _lists(
+    explained: RowExplanation, name: str, pictures: Mapping[str, Thumbnail]
+) -> Iterator[PageTable]:
     """Yield the lists as shown in text and picture, and the full lists of those shortened."""
     for k, (shown, whole) in enumerate(
         zip(lists_of(explained), lists_of(explained, shorten=False), strict=True), start=1
     ):
         shortened = any(line.number > 1 for line in shown.lines)
         note = ["Decisive entries are shown; the others are counted."] if shortened else []
-        yield replace(_list(shown, explained, f"{name}-{k}", note), folds=False)
+        table = _list(shown, explained, f"{name}-{k}", note)
+        if pictures:
+            table.heads.insert(1, "Image")
+            for row, line in zip(table.rows, shown.lines, strict=True):
+                row.insert(1, pictures.get(line.template, ""))
+        yield replace(table, folds=False)
         if shortened and len(whole.lines) <= MOST_ENTRIES:
             table = _list(whole, explained, f"{name}-{k}-whole", [])
             yield replace(table, caption=f"{table.caption}, every entry")
@@ -209,14 +218,13 @@ def _list(shown: ShownList, explained: RowExplanation, name: str, note: list[str
     return PageTable(name, title_of(shown), heads, body, " ".join(said))
 
 
-def page_text(
-    results: Any, title: str, provenance: PageSources, images: Images | None = None
-) -> str:
+def page_text(results: Any, title: str, provenance: PageSources, images: Images) -> str:
     """Return results as the text of an HTML page."""
     results, walks = apart(results)
     parts = [] if results is None else labelled(parts_of(results))
     rows = [
-        row_section(explained, number, walks) for number, explained in enumerate(walks, start=1)
+        row_section(explained, number, walks, images)
+        for number, explained in enumerate(walks, start=1)
     ]
     state, store = LiveState(parts), ArrayStore()
     systems = systems_of(parts)
@@ -245,7 +253,7 @@ def page_text(
         "control": _control(state),
         "tasks": tasks,
         "rows": rows,
-        "pictures": list(pictures_of(parts)),
+        "pictures": list(pictures_of(parts, images)),
         "data": _data(parts),
         "warnings": alerts,
         "alarming": any(alert["serious"] for alert in alerts),
@@ -322,7 +330,7 @@ def _payload(state: LiveState, figures: list[PageFigure], store: ArrayStore) -> 
 
 
 def _task(
-    name: str, parts: list[PageItem], state: LiveState, drawing: Drawing, images: Images | None
+    name: str, parts: list[PageItem], state: LiveState, drawing: Drawing, images: Images
 ) -> dict[str, Any]:
     """Return the figures and tables of one section."""
     own = [part for part in parts if section_of(part) == name]

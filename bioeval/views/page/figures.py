@@ -7,9 +7,7 @@ page moves the marks to the places that are stored for each row.
 from __future__ import annotations
 
 import base64
-import io
 import math
-import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -22,12 +20,11 @@ import numpy as np
 import scipy
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from PIL import Image
 
-from bioeval.base.errors import DataError
 from bioeval.base.kinds import noun_of
 from bioeval.results.histogram import histograms_between
 from bioeval.tallies.points import per_cent
+from bioeval.views.images import Images
 from bioeval.views.page.parts import BOTH, ArrayStore, LivePart, PageItem
 from bioeval.views.plots.registry import PLOTS
 from bioeval.views.plots.save import save
@@ -567,64 +564,6 @@ def _gom(parts: list[LivePart], drawing: Drawing) -> PageFigure:
     return fig
 
 
-# Pixels along the longer side, for a screen with two to each point.
-_SIDE = 128
-
-
-@dataclass(frozen=True)
-class Images:
-    """A metadata column of image files, and their folder."""
-
-    column: str
-    folder: str | os.PathLike[str] = "."
-
-    def heads(self, part: PageItem, dimension: str = "pair") -> list[str]:
-        """Return the image variables over a dimension: of pairs, or of suspects."""
-        sides = ("probe", "gallery") if dimension == "pair" else (dimension,)
-        names = [f"{side}_meta_{self.column.replace('/', '_')}" for side in sides]
-        missing = [name for name in names if name not in part.dataset]
-        if missing:
-            start = "probe_meta_"
-            have = [str(k).removeprefix(start) for k in part.dataset if str(k).startswith(start)]
-            raise DataError(
-                f"the worst pairs have no metadata column {self.column!r} of images; they have "
-                f"{', '.join(have) or 'none'}"
-            )
-        return names
-
-    def columns(
-        self, part: PageItem, dimension: str, rows: int
-    ) -> Iterator[tuple[str, list[Thumbnail]]]:
-        """Yield each column heading over a dimension, and the images of the first rows."""
-        for name in self.heads(part, dimension):
-            files = part.dataset[name].values[:rows]
-            head = f"{name.partition('_')[0].capitalize()} image"
-            yield head, [self.thumbnail(str(file)) for file in files]
-
-    def thumbnail(self, name: str) -> Thumbnail:
-        """Return the thumbnail of a file; without a source where it cannot be read."""
-        try:
-            with Image.open(Path(self.folder) / name) as image:
-                image.draft("RGB", (2 * _SIDE, 2 * _SIDE))
-                small = image.convert("RGB")
-                small.thumbnail((_SIDE, _SIDE))
-        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
-            return Thumbnail("", f"{name}: no image")
-        raw = io.BytesIO()
-        small.save(raw, "JPEG", quality=82)
-        data = base64.b64encode(raw.getvalue()).decode("ascii")
-        return Thumbnail(f"data:image/jpeg;base64,{data}", name)
-
-
-@dataclass(frozen=True)
-class Thumbnail:
-    """A small picture: its data address and the name of its file."""
-
-    source: str
-    text: str
-    right = False
-
-
 # What the page shows by itself; the surface of DIR is its threshold and its rank.
 _LIVE = ("roc", "det", "error_rates", "cmc", "dir_far", "dir_surface", "gom", "attack_scores")
 
@@ -635,8 +574,9 @@ _SHORT = ("apcer", "det", "epc", "epsc", "far", "hota", "iapar", "pad")
 MOST = 12
 
 
-def pictures_of(parts: list[PageItem]) -> Iterator[dict[str, Any]]:
+def pictures_of(parts: list[PageItem], images: Images) -> Iterator[dict[str, Any]]:
     """Return every static plot: its name, title and SVG as a data address."""
+    given = {"worst_pairs": {"images": images.column, "image_folder": images.folder}}
     results: dict[str, dict[str, Any]] = {}
     titles = {}
     for part in parts:
@@ -644,11 +584,14 @@ def pictures_of(parts: list[PageItem]) -> Iterator[dict[str, Any]]:
         titles[part.task] = part.words
     plots = [plot for plot in PLOTS.values() if plot.name not in _LIVE]
     drawn = 0
-    for task, given in results.items():
-        data = given if len(given) > 1 else next(iter(given.values()))
+    for task, of_task in results.items():
+        data = of_task if len(of_task) > 1 else next(iter(of_task.values()))
         for one in plot_files(data, plots):
             if drawn == MOST:
                 return
+            display = one.plot.load().from_results(one.data, **given.get(one.plot.name, {}))
+            if one.plot.name in given and display.why_empty:
+                continue
             drawn += 1
             each = one.stem.replace("_", "-").split("-")
             words = " ".join(word.upper() if word in _SHORT else word for word in each)
@@ -657,7 +600,7 @@ def pictures_of(parts: list[PageItem]) -> Iterator[dict[str, Any]]:
             if titles[task].partition(",")[0].lower() not in title.lower():
                 title += f": {titles[task]}"
             figure = Figure(layout="constrained")
-            one.plot.load().from_results(one.data).plot(figure, **one.options)
+            display.plot(figure, **one.options)
             source, wide = as_address(figure)
             yield {
                 "plot": one.plot.name,

@@ -12,8 +12,8 @@ import numpy as np
 from bioeval.results.words import p_value
 from bioeval.stats.limits import STEMS
 from bioeval.tallies.points import per_cent
+from bioeval.views.images import Images, Thumbnail
 from bioeval.views.page import words
-from bioeval.views.page.figures import Images
 from bioeval.views.page.parts import RATES, LivePart, LiveState, PageItem, section_of
 from bioeval.views.page.words import (
     LONG,
@@ -38,6 +38,9 @@ _CURVES = ("threshold", "rank", "far_target", "recall_level")
 _ENDS = ("_low", "_high")
 
 _DIMENSIONS = {"far_target": "FAR target"}
+
+#: What has an image, over the dimensions of worst pairs.
+_SIDES = {"pair": ("probe", "gallery"), "suspect": ("suspect",)}
 
 
 @dataclass(frozen=True)
@@ -406,7 +409,7 @@ def _head(name: str) -> str:
     return words.label(name)
 
 
-def other_tables(part: PageItem, systems: int, images: Images | None = None) -> Iterator[PageTable]:
+def other_tables(part: PageItem, systems: int, images: Images) -> Iterator[PageTable]:
     """Return the values over folds, groups, subjects and others, one table each."""
     dataset, several, most = part.dataset, systems > 1, max(50, MOST_ROWS // systems)
     found: dict[tuple[str, ...], list[str]] = {}
@@ -436,10 +439,11 @@ def other_tables(part: PageItem, systems: int, images: Images | None = None) -> 
             body.append([*at, *cells])
         heads = [_DIMENSIONS.get(dim, dim.replace("_", " ").capitalize()) for dim in dims]
         heads += [_head(name) for name in names]
-        if dims in (("pair",), ("suspect",)) and images is not None:
-            for head, shown in images.columns(part, dims[0], len(body)):
-                heads.append(head)
-                body = [[*row, image] for row, image in zip(body, shown, strict=True)]
+        if dims in (("pair",), ("suspect",)):
+            for k, name in enumerate(images.columns(dataset, _SIDES[dims[0]]), start=1):
+                heads.insert(k, f"{name.partition('_')[0].capitalize()} image")
+                for row, image in zip(body, dataset[name].values, strict=False):
+                    row.insert(k, Thumbnail.of(images, str(image)))
         over = " and ".join(dim.replace("_", " ") for dim in dims)
         who = f" ({part.system})" if several else ""
         note = f"The first {most} of {total:,} rows." if total > most else ""

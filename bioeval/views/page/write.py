@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from bioeval.base.arguments import require_list, require_path, require_text
-from bioeval.base.errors import DataError, printable
+from bioeval.base.errors import BioevalWarning, DataError, printable
 from bioeval.scores.formats.files import check_target, replacing
 
 
@@ -42,10 +43,11 @@ def report(
     command : str, optional
         The command or call that makes the page again.
     images : str, optional
-        Metadata column of the image files of samples: the worst pairs, if the results have them,
-        are shown with small pictures.
+        Metadata column of the image files of samples: the worst pairs and the templates of
+        explained rows, if the results have them, are shown with small pictures. The faces that come
+        with bioeval are shown without it.
     image_folder : path
-        The folder that these files are in.
+        The folder of these files. Files outside of it are not read, also by way of a link.
 
     Returns
     -------
@@ -57,6 +59,11 @@ def report(
     DataError
         If the results are something else, two results have one name, or `path` cannot be written.
 
+    Warns
+    -----
+    BioevalWarning
+        Some images cannot be shown, with their number and the first of them.
+
     Examples
     --------
     >>> import bioeval as be
@@ -64,8 +71,8 @@ def report(
     >>> be.report(results, "report.html")  # doctest: +SKIP
     """
     check_target(path)
+    from bioeval.views.images import Images
     from bioeval.views.page.contents import PageSources, page_text
-    from bioeval.views.page.figures import Images
 
     title, command = (
         printable(require_text(*given)) for given in (("title", title), ("command", command))
@@ -76,8 +83,10 @@ def report(
     if missing is not None:
         raise DataError(f"{missing}: no such file")
     folder = require_path("image_folder", image_folder)
-    shown = Images(images, folder) if require_text("images", images) else None
+    shown = Images(require_text("images", images), folder if images else None)
     text = page_text(results, title, PageSources.of(read, command), shown)
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
+    if shown.missing:
+        warnings.warn(shown.remark(), BioevalWarning, stacklevel=2)
     return Path(path)

@@ -10,9 +10,10 @@ from typing import Any, Self
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
+from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
+from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
@@ -29,6 +30,7 @@ from bioeval.results.explanation import GENUINE, IMPOSTOR, LEFT_OUT, RowExplanat
 from bioeval.results.histogram import Histogram, ScoreHistograms
 from bioeval.results.words import threshold_text
 from bioeval.scores.matrix_image import EXCLUDED, FAILED, INFINITE, MatrixImage
+from bioeval.views.images import Images, pictures_of_templates
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import DirectLabels, Labelled, threshold_line
 from bioeval.views.plots.display import MOST_NAMED, Display
@@ -41,7 +43,7 @@ from bioeval.views.plots.systems import (
     score_label,
     without_formula,
 )
-from bioeval.views.tables.explanation import ShownList, lists_of
+from bioeval.views.tables.explanation import ShownList, lists_of, templates_of
 from bioeval.views.tables.layout import score as score_text
 
 
@@ -439,8 +441,11 @@ _ROLES = {
     LEFT_OUT: (look.RULE, "x", True),
 }
 
-# Inches of a line of a list, of a head with the words around it, and of a whole picture.
-_LINE, _AROUND = 0.26, 1.5
+# Inches of a line of a list, of one with a picture, and of a head with the words around it.
+_LINE, _PICTURED, _AROUND = 0.26, 0.36, 1.5
+
+# Points of a picture beside a name, and of that of the probe.
+_SMALL, _LARGE = 24.0, 46.0
 
 # Points of the axes, and of a letter of the names on their left.
 _AXES, _NAME_LETTER = 250.0, 5.2
@@ -466,6 +471,11 @@ class RowWalkDisplay(Display):
     def __init__(self, walk: RowExplanation):
         self.walk = walk
         self.lists = lists_of(walk)
+        faces = Images(folder=None)
+        found = {
+            name: faces.find(name) for name in pictures_of_templates(faces, templates_of(walk))
+        }
+        self._faces = {name: face for name, face in found.items() if face is not None}
 
     @classmethod
     def from_results(cls, data: RowExplanation) -> Self:
@@ -478,7 +488,8 @@ class RowWalkDisplay(Display):
         """Draw the lists. See :func:`row_walk`."""
         if name is not None:
             require_text("name", name)
-        high = [_LINE * (max(len(x.lines), 1) + _extra(x)) + _AROUND for x in self.lists]
+        line = _PICTURED if self._faces else _LINE
+        high = [line * max(len(x.lines), 1) + _LINE * _extra(x) + _AROUND for x in self.lists]
         first = self._axes(ax, (self._wide(), sum(high) + 0.2))
         self.axes_ = [first]
         place = first.get_subplotspec()
@@ -497,7 +508,24 @@ class RowWalkDisplay(Display):
             rows = max(head.count(",") + 1 for head in shown.heads)
             look.titled(axes, heading, self._over() if k == 0 else (), gap=12.0 * rows)
             self._draw(axes, shown, style)
+        self._face(first, self.walk.name, 1, "axes fraction", (-_LARGE / 2 - 6, 34), _LARGE)
         return self
+
+    def _face(
+        self, ax: Axes, name: str, y: float, across: str, step: tuple[float, float], size: float
+    ) -> None:
+        """Draw the picture of a template, if it has one, beside a place of the left edge."""
+        if name not in self._faces:
+            return
+        pixels = (round(2 * size),) * 2  # two to a point
+        shown = self._faces[name].resize(pixels) if pixels[0] < 64 else self._faces[name]
+        grey = np.asarray(shown)
+        picture = OffsetImage(grey, zoom=size / grey.shape[0], cmap="gray", norm=Normalize(0, 255))
+        box = AnnotationBbox(
+            picture, (0, y), step, xycoords=("axes fraction", across), boxcoords="offset points",
+            frameon=False, pad=0, annotation_clip=False,
+        )  # fmt: skip
+        ax.add_artist(box)
 
     def _over(self) -> list[str]:
         walk = self.walk
@@ -562,7 +590,8 @@ class RowWalkDisplay(Display):
         """Return the width of a picture in inches: names, axes and words."""
         words = max(_columns(shown)[-1][2] + _length(_columns(shown)[-1]) for shown in self.lists)
         names = max(len(name) for shown in self.lists for name in ["", *_names(shown)])
-        return max(8.2, (names * _NAME_LETTER + _AXES + words) / 72)
+        faces = _SMALL + 8 if self._faces else 0.0
+        return max(8.2, (names * _NAME_LETTER + faces + _AXES + words) / 72)
 
     def _ends(self) -> tuple[float, float]:
         """Return the smallest and the largest finite score of all lists and the threshold."""
@@ -577,8 +606,14 @@ class RowWalkDisplay(Display):
         ax.yaxis.set_minor_locator(NullLocator())
         ax.set_yticklabels(texts)
         ax.tick_params(axis="y", length=0)
-        for label, line in zip(ax.get_yticklabels(), shown.lines, strict=True):
+        if self._faces:
+            ax.tick_params(axis="y", pad=_SMALL + 8)
+        for y, (label, line) in enumerate(
+            zip(ax.get_yticklabels(), shown.lines, strict=True), start=1
+        ):
             label.set_color(look.ink(_ROLES[line.role][0]))
+            if line.number == 1:
+                self._face(ax, line.template, y, "data", (-_SMALL / 2 - 4, 0), _SMALL)
 
     def _threshold(self, ax: Axes, shown: ShownList, threshold: float | None) -> None:
         """Draw the threshold, and the line between the accepted and the rejected."""

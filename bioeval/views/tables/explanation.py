@@ -17,6 +17,7 @@ from rich.text import Text
 
 from bioeval.base.errors import DataError, counted, printable
 from bioeval.base.kinds import larger_is_closer, noun_of
+from bioeval.base.panels import safe
 from bioeval.results.explanation import (
     GENUINE,
     IMPOSTOR,
@@ -306,6 +307,33 @@ def about(explained: RowExplanation) -> Iterator[tuple[str, str]]:
         yield "accepted", f"iff {acceptance(explained.kind)}"
     elif explained.threshold_is:
         yield "threshold", explained.threshold_is
+
+
+def templates_of(explained: RowExplanation) -> list[str]:
+    """Return the names of the probe, and of the templates of its displayed lists."""
+    lines = (line for part in lists_of(explained) for line in part.lines)
+    return [explained.name, *(line.template for line in lines if line.number == 1)]
+
+
+def strip_of(explained: RowExplanation) -> str:
+    """Return the pictures of the probe and of the templates of its first list, as HTML.
+
+    Empty where the templates are none of the faces that come with bioeval.
+    """
+    from bioeval.views.images import Images, pictures_of_templates
+
+    first = next(iter(lists_of(explained)), None)
+    lines = [] if first is None else [line for line in first.lines if line.number == 1]
+    named = [(explained.name, "probe")]
+    named += [(line.template, f"{line.place}. {line.subject}") for line in lines]
+    found = pictures_of_templates(Images(folder=None), [name for name, _ in named])
+    return "".join(
+        f'<figure style="display:inline-block;margin:0 0.6em 0.6em 0;text-align:center">'
+        f'<img alt="{safe(name)}" src="{found[name].source}" style="width:64px;height:64px">'
+        f"<figcaption>{safe(said)}</figcaption></figure>"
+        for name, said in named
+        if name in found
+    )
 
 
 def acceptance(kind: str) -> str:

@@ -1,0 +1,206 @@
+"""Images of samples: the picture that a name stands for, shipped or a file below a folder."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+from PIL import Image
+
+from bioeval.base.errors import DataError, counted, short_name
+from bioeval.datasets.face_images import SCHEME, image_of
+
+#: Pixels along the longer side that are read, for a screen with two to each point.
+SIDE = 128
+
+#: What is read: formats whose reader starts no other program.
+_FORMATS = ("PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP", "JPEG2000")
+
+#: The metadata column of the files of images, unless another is named.
+COLUMN = "image"
+
+#: Why nothing can be shown, with what to do.
+NO_IMAGES = (
+    "the worst pairs name no images; give the scores a metadata column of image files, and name it "
+    'with images="COLUMN" and their folder with image_folder="FOLDER"'
+)
+
+
+class NoImageError(DataError):
+    """A name that stands for no image that may be shown."""
+
+
+@dataclass(frozen=True)
+class Images:
+    """Pictures by name: the faces that come with bioeval, and the image files below a folder.
+
+    Attributes
+    ----------
+    column : str
+        The metadata column that names them; empty for the one that is found.
+    folder : path or None
+        No file outside of it is read, also by way of a link or of ``..``; None: no files at all.
+    missing : dict of str to str
+        Names without a picture so far, and why.
+    """
+
+    column: str = ""
+    folder: str | os.PathLike[str] | None = "."
+    missing: dict[str, str] = field(default_factory=dict)
+    _found: dict[str, Image.Image | None] = field(default_factory=dict, repr=False)
+
+    def find(self, name: str) -> Image.Image | None:
+        """Return the picture of a name, grey or RGB; None where there is none to show."""
+        if name not in self._found:
+            self._found[name] = None
+            try:
+                self._found[name] = _face(name) or self._of_file(name)
+            except NoImageError as error:
+                self.missing[name] = str(error)
+        return self._found[name]
+
+    def columns(self, dataset: xr.Dataset, sides: Iterable[str]) -> list[str]:
+        """Return the variables of the images of each side; none where no column names any.
+
+        Without a name for the column, it is one with the faces that come with bioeval.
+        """
+        column = self.column or shipped_column(dataset, sides)
+        names = [f"{side}_meta_{column.replace('/', '_')}" for side in sides]
+        missing = [name for name in names if name not in dataset]
+        if missing and self.column:
+            start = "probe_meta_"
+            have = [str(k).removeprefix(start) for k in dataset if str(k).startswith(start)]
+            raise DataError(
+                f"the worst pairs have no metadata column {self.column!r} of images; they have "
+                f"{', '.join(have) or 'none'}"
+            )
+        return [] if missing else names
+
+    def remark(self) -> str:
+        """Return one sentence on the names without a picture; empty where each has one."""
+        if not self.missing:
+            return ""
+        first, why = next(iter(self.missing.items()))
+        return (
+            f"{counted(len(self.missing), 'images')} could not be shown, such as "
+            f"{short_name(first)}: {why}"
+        )
+
+    def _of_file(self, name: str) -> Image.Image:
+        if self.folder is None:
+            raise NoImageError("no column of image files is named")
+        root = Path(os.path.realpath(self.folder))
+        try:
+            path = Path(os.path.realpath(root / name))
+            if not path.is_relative_to(root):
+                raise NoImageError("it is outside the folder of images")
+            with _opened(path) as file, Image.open(file, formats=_FORMATS) as image:
+                image.draft("RGB", (2 * SIDE, 2 * SIDE))
+                small = image.convert("L" if image.mode in ("1", "L") else "RGB")
+                small.thumbnail((SIDE, SIDE))
+        except FileNotFoundError as error:
+            raise NoImageError("there is no such file") from error
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+            if isinstance(error, NoImageError):
+                raise
+            raise NoImageError("it is not an image that can be read") from error
+        return small
+
+
+# Pixels along the longer side of pictures that are stored without loss, and how others are.
+_SMALL, _JPEG = 64, {"quality": 82}
+
+
+@dataclass(frozen=True)
+class Thumbnail:
+    """A small picture: its data address and its name, or why there is none."""
+
+    source: str
+    text: str
+    right = False
+
+    @classmethod
+    def of(cls, images: Images, name: str) -> Thumbnail:
+        """Return the picture of a name: PNG of a small grey one, JPEG of others."""
+        picture = images.find(name)
+        if picture is None:
+            return cls("", f"{name}: no image; {images.missing[name]}")
+        raw = io.BytesIO()
+        small = picture.mode == "L" and max(picture.size) <= _SMALL
+        picture.save(raw, "PNG" if small else "JPEG", optimize=True, **{} if small else _JPEG)
+        data = base64.b64encode(raw.getvalue()).decode("ascii")
+        return cls(f"data:image/{'png' if small else 'jpeg'};base64,{data}", name)
+
+
+def pictures_of_templates(images: Images, names: Iterable[str]) -> dict[str, Thumbnail]:
+    """Return the pictures of templates by their names; none where no name stands for one.
+
+    Unless a column of image files is named, other names are passed over.
+    """
+    named = [*dict.fromkeys(filter(None, names))]
+    if not images.column:
+        named = [name for name in named if image_of(name) is not None]
+    tried = Images(images.column, images.folder)
+    found = {name: Thumbnail.of(tried, name) for name in named}
+    if not any(one.source for one in found.values()):
+        return {}
+    images.missing.update(tried.missing)
+    return found
+
+
+def _face(name: str) -> Image.Image | None:
+    """Return a face that comes with bioeval; None for another name."""
+    grey = image_of(name)
+    if grey is None and name.startswith(SCHEME):
+        raise NoImageError("bioeval has no face of this name")
+    return None if grey is None else Image.fromarray(grey)
+
+
+def _opened(path: Path) -> Any:
+    """Open a regular file; a fifo or a device is refused, and never waited for."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+    number = os.open(path, flags | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise NoImageError("it is not a regular file")
+    return os.fdopen(number, "rb")
+
+
+def shipped_column(dataset: xr.Dataset, sides: Iterable[str] = ("probe", "gallery")) -> str:
+    """Return the metadata column with names of the faces that come with bioeval; else nothing."""
+    for column, names in _named(dataset, [*sides]).items():
+        if any(image_of(name) is not None for name in names):
+            return column
+    return ""
+
+
+def column_of_pairs(dataset: xr.Dataset, images: Images) -> str:
+    """Return the metadata column to show: with shipped faces, or ``image`` where files exist."""
+    shipped = shipped_column(dataset)
+    own = _named(dataset, ["probe", "gallery"]).get(COLUMN, ())
+    if not shipped and any(Images("", images.folder).find(name) is not None for name in own):
+        return COLUMN
+    return shipped
+
+
+def _named(dataset: xr.Dataset, sides: list[str]) -> Mapping[str, list[str]]:
+    """Return the metadata columns of text that all sides have, with their distinct values."""
+    found: dict[str, list[str]] = {}
+    start = f"{sides[0]}_meta_"
+    for name in map(str, dataset.data_vars):
+        column = name.removeprefix(start)
+        both = [f"{side}_meta_{column}" for side in sides]
+        if not name.startswith(start) or not all(x in dataset for x in both):
+            continue
+        values = [x for one in both if dataset[one].dtype.kind in "OUT"
+                  for x in dataset[one].values.tolist()]  # fmt: skip
+        if values:
+            found[column] = [*dict.fromkeys(map(str, values))]
+    return found

@@ -1,0 +1,309 @@
+"""The worst pairs as pictures: impostors that look alike, and genuine pairs that do not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from PIL import Image
+
+from bioeval.base.arguments import require_integer, require_path, require_text
+from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.kinds import PLURALS, larger_is_closer
+from bioeval.results.words import in_one_precision
+from bioeval.views.images import NO_IMAGES, Images, column_of_pairs
+from bioeval.views.plots import style as look
+from bioeval.views.plots.display import Display
+from bioeval.views.plots.systems import System, as_plot_text, pick
+
+# Pairs side by side; more are drawn below. A page is this wide, in inches.
+_ACROSS, _WIDE = 5, 7.2
+
+# The gap between two pairs, by the width of a picture, and the largest width in points.
+_GAP, _LARGEST = 0.3, 80.0
+
+# Points of a title of a row, of a line of words below a pair, and between two rows.
+_HEAD, _LINE, _BETWEEN = 17.0, 10.5, 7.0
+
+_LETTER = 0.56  # width of a letter, by its height
+
+_ROWS = {
+    "impostor": "Impostor pairs with the nearest scores",
+    "genuine": "Genuine pairs with the farthest scores",
+}
+
+
+@dataclass(frozen=True)
+class ShownPair:
+    """A pair: labels, score, pictures (None: there is none to show), and doubt of its labels."""
+
+    probe: str
+    gallery: str
+    score: float
+    pictures: tuple[Image.Image | None, Image.Image | None]
+    doubtful: bool = False
+
+
+class WorstPairsDisplay(Display):
+    """The nearest impostor pairs and the farthest genuine pairs, with their images.
+
+    Attributes
+    ----------
+    pairs : dict of str to dict of str to list of ShownPair
+        By the name of the system and ``"impostor"`` or ``"genuine"``, the worst pair first; each
+        with ``probe``, ``gallery`` (labels), ``score`` and ``pictures``.
+    """
+
+    def __init__(self, systems: list[System], pairs: int, images: Images):
+        self.systems = systems
+        most = require_integer("pairs", pairs, low=1)
+        self.pairs = {
+            system.name: {row: _shown(system, row, most, images) for row in _ROWS}
+            for system in systems
+        }
+        if not any(picture for pair in self._every() for picture in pair.pictures):
+            self._why = images.remark() or NO_IMAGES
+
+    @classmethod
+    def from_results(
+        cls,
+        data: Any,
+        pairs: int = 5,
+        images: str | None = None,
+        image_folder: str | os.PathLike[str] | None = ".",
+    ) -> Self:
+        """Take the pairs of a result, a tree, or a mapping of name to either."""
+        column = "" if images is None else require_text("images", images)
+        folder = None if image_folder is None else require_path("image_folder", image_folder)
+        source = Images(column, folder)
+        return cls(pick(data, "worst_pairs"), pairs, source)
+
+    def _every(self) -> Iterator[ShownPair]:
+        return (x for rows in self.pairs.values() for row in rows.values() for x in row)
+
+    def plot(
+        self, ax: Axes | Figure | None = None, *, name: str | None = None, **style: Any
+    ) -> Self:
+        """Draw the pairs. See :func:`bioeval.plot.worst_pairs`."""
+        if name is not None:
+            require_text("name", name)
+        own = not isinstance(ax, Axes)
+        aspect = self._aspect()
+        longest = max(
+            (len(row) for rows in self.pairs.values() for row in rows.values()), default=1
+        )
+        across = min(max(longest, 1), _ACROSS)
+        words, lines = self._lines(across)
+        wide = 72 * _WIDE - 12
+        side = min(wide / ((2 + _GAP) * across - _GAP), _LARGEST)
+        high = words + lines * side * aspect
+        ax = self._axes(ax, (_WIDE, (high + 52) / 72))
+        if not own:
+            wide, room = look.room(ax)
+            side = min(wide / ((2 + _GAP) * across - _GAP), _LARGEST)
+            side = max(min(side, (room - words) / (lines * aspect)), 12.0)
+            high = words + lines * side * aspect
+        ax.set(xlim=(0, wide), ylim=(high, 0), anchor="NW")
+        ax.set_aspect("equal")
+        ax.axis("off")
+        y = 0.0
+        for system, rows in self.pairs.items():
+            if len(self.pairs) > 1:
+                y = self._head(y, system, fontsize=look.LABEL_SIZE, fontweight="bold")
+            for row, title in _ROWS.items():
+                y = self._head(y, f"{title} ({self._extreme(system, row)})")
+                y = self._row(y, rows[row], side, aspect, style)
+        self._title(name)
+        return self
+
+    def _lines(self, across: int) -> tuple[float, int]:
+        """Return the points that words and gaps take, and the number of lines of pictures."""
+        lines, words = 0, 0.0
+        for rows in self.pairs.values():
+            words += _HEAD * (len(self.pairs) > 1)
+            for row in rows.values():
+                number = max(-(-len(row) // across), 1)
+                words += _HEAD + number * (2 * _LINE + _BETWEEN)
+                lines += number
+        return words, lines
+
+    def _aspect(self) -> float:
+        """Return the height of most pictures, by their width."""
+        found = [x.height / x.width for pair in self._every() for x in pair.pictures if x]
+        return float(np.clip(np.median(found), 0.4, 2.0)) if found else 1.0
+
+    def _extreme(self, system: str, row: str) -> str:
+        kind = next(str(x.dataset.attrs["kind"]) for x in self.systems if x.name == system)
+        largest = larger_is_closer(kind) == (row == "impostor")
+        return f"{'largest' if largest else 'smallest'} {PLURALS.get(kind, 'scores')}"
+
+    def _title(self, name: str | None) -> None:
+        """Write the title with the name of a single system."""
+        if len(self.systems) == 1:
+            attrs = self.systems[0].dataset.attrs
+            name = name or self.systems[0].name or as_plot_text(attrs.get("system", ""))
+        said = ["left: probe, right: gallery template; below: their subjects, and the score"]
+        if any(pair.doubtful for pair in self._every()):
+            said.append("labels?: two subjects nearer to each other than to themselves")
+        look.titled(self.ax_, f"Worst pairs: {name}" if name else "Worst pairs", said)
+
+    def _head(self, y: float, text: str, **style: Any) -> float:
+        """Write a heading at a height; return the height below it."""
+        given = {"fontsize": look.TICK_SIZE, "color": look.TEXT, **style}
+        self.ax_.text(0, y + _HEAD - 5, as_plot_text(text), va="baseline", ha="left", **given)
+        return y + _HEAD
+
+    def _row(
+        self, y: float, pairs: list[ShownPair], side: float, aspect: float, style: dict[str, Any]
+    ) -> float:
+        """Draw pairs side by side; return the height below them."""
+        high = side * aspect
+        below = high + 2 * _LINE + _BETWEEN
+        if not pairs:
+            self._word(0, y + high / 2, "none", ha="left")
+        across = max(int((self.ax_.get_xlim()[1] + _GAP * side + 1) // ((2 + _GAP) * side)), 1)
+        across = min(across, _ACROSS)
+        scores = in_one_precision([pair.score for pair in pairs], 4)
+        for i, pair in enumerate(pairs):
+            x, top = (i % across) * (2 + _GAP) * side, y + (i // across) * below
+            for k, (label, picture) in enumerate(
+                zip((pair.probe, pair.gallery), pair.pictures, strict=True)
+            ):
+                self._picture(x + k * side, top, (side, high), picture, style)
+                longest = max(int(0.96 * side / (_LETTER * look.SMALL_SIZE)), 3)
+                self._word(x + (k + 0.5) * side, top + high + 0.55 * _LINE, _cut(label, longest))
+            frame: dict[str, Any] = {
+                "fill": False,
+                "edgecolor": look.QUIET,
+                "linewidth": 0.6,
+                "clip_on": False,
+            }
+            self.ax_.add_patch(Rectangle((x, top), 2 * side, high, zorder=3, **frame))
+            words = scores[i] + ", labels?" * pair.doubtful
+            self._word(x + side, top + high + 1.55 * _LINE, words, color=look.TEXT)
+        return y + max(-(-len(pairs) // across), 1) * below
+
+    def _picture(
+        self, x: float, y: float, size: tuple[float, float], picture: Any, style: dict[str, Any]
+    ) -> None:
+        """Draw a picture inside a place of this size, or that there is none."""
+        wide, high = size
+        if picture is None:
+            self.ax_.add_patch(Rectangle((x, y), wide, high, color=look.SHADE, clip_on=False))
+            self._word(x + wide / 2, y + high / 2, "no image")
+            return
+        factor = min(wide / picture.width, high / picture.height)
+        w, h = factor * picture.width, factor * picture.height
+        left, top = x + (wide - w) / 2, y + (high - h) / 2
+        given = {"cmap": "gray", "vmin": 0, "vmax": 255, "interpolation": "antialiased", **style}
+        limits = self.ax_.get_xlim(), self.ax_.get_ylim()
+        extent = (left, left + w, top + h, top)
+        self.ax_.imshow(np.asarray(picture), extent=extent, clip_on=False, zorder=2, **given)
+        self.ax_.set(xlim=limits[0], ylim=limits[1])
+
+    def _word(self, x: float, y: float, text: str, **style: Any) -> None:
+        given = {"ha": "center", "va": "center", "fontsize": look.SMALL_SIZE, "color": look.QUIET}
+        self.ax_.text(x, y, as_plot_text(text), **{**given, **style})
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _shown(system: System, row: str, most: int, images: Images) -> list[ShownPair]:
+    """Return the worst pairs of a row; of a pair that is listed in both directions, the first."""
+    dataset = system.dataset
+    column = images.column or column_of_pairs(dataset, images)
+    of_row = dataset.isel(pair=dataset["comparison"].values == row)
+    names: Any = ()
+    if column:
+        probe, gallery = Images(column).columns(dataset, ("probe", "gallery"))
+        names = [[*map(str, of_row[x].values.tolist())] for x in (probe, gallery)]
+    found: dict[Any, ShownPair] = {}
+    for i, key in enumerate(_keys(of_row, names)):
+        if len(found) == most:
+            break
+        if key in found:
+            continue
+        one = of_row.isel(pair=i)
+        found[key] = ShownPair(
+            str(one["probe_label"].item()),
+            str(one["gallery_label"].item()),
+            float(one["score"]),
+            (images.find(names[0][i]), images.find(names[1][i])) if column else (None, None),
+            bool(one["label_error"]),
+        )
+    return list(found.values())
+
+
+def _keys(pairs: xr.Dataset, names: Any) -> list[Any]:
+    """Return what tells a pair from others, in either direction: its images."""
+    if names:
+        return [frozenset(pair) for pair in zip(*names, strict=True)]
+    return list(range(pairs.sizes["pair"]))
+
+
+def worst_pairs(
+    results: Any,
+    ax: Axes | Figure | None = None,
+    *,
+    pairs: int = 5,
+    images: str | None = None,
+    image_folder: str | os.PathLike[str] = ".",
+    **style: Any,
+) -> WorstPairsDisplay:
+    """Draw the images of the nearest impostor pairs and of the farthest genuine pairs.
+
+    Parameters
+    ----------
+    results : Dataset, DataTree, or mapping of str to either
+        The result of :func:`bioeval.worst_pairs`.
+    ax : matplotlib Axes, optional
+        Where to draw; the axes of a new figure unless given.
+    pairs : int
+        Pairs of each kind, at most.
+    images : str, optional
+        Metadata column that names the images. Unless given: the column with names of the faces that
+        come with bioeval, or else ``image``, where its files exist.
+    image_folder : path
+        Folder of image files. Files outside of it are not read.
+    **style
+        Properties of the images, such as ``cmap="bone"``; ``name`` names a single system.
+
+    Returns
+    -------
+    WorstPairsDisplay
+        With ``pairs``, ``ax_`` and ``figure_``.
+
+    Raises
+    ------
+    DataError
+        If there is no such column, or none of its images can be read.
+    ProtocolError
+        If the pairs name no images.
+
+    Notes
+    -----
+    Beside the image of the probe is that of the gallery template. Below them are their subjects and
+    the score. A pair that is listed in both directions is drawn once.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> worst = be.worst_pairs(be.datasets.faces("eigenfaces"), 5)
+    >>> display = be.plot.worst_pairs(worst, pairs=3)
+    >>> [(pair.probe, pair.gallery) for pair in display.pairs[""]["impostor"]]
+    [('s23', 's40'), ('s29', 's33'), ('s29', 's33')]
+    """
+    display = WorstPairsDisplay.from_results(results, pairs, images, image_folder)
+    if display.why_empty:
+        kind = ProtocolError if display.why_empty == NO_IMAGES else DataError
+        raise kind(f"be.plot.worst_pairs: {display.why_empty}")
+    return display.plot(ax, **style)

@@ -1,0 +1,204 @@
+"""Images of samples: which are shown, which files are never read, and the plot of worst pairs."""
+
+from __future__ import annotations
+
+import os
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from PIL import Image
+
+import bioeval as be
+from bioeval.views.images import Images
+
+D = [[0, 6, 2, 3], [6, 0, 1, 4], [2, 1, 0, 5], [3, 4, 5, 0]]
+PEOPLE = ["ann", "ann", "bob", "bob"]
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Four images of one colour each in a folder, and one beside it."""
+    inside = tmp_path / "data"
+    inside.mkdir()
+    for i in range(4):
+        Image.new("RGB", (20, 30), (40 * i, 10, 10)).save(inside / f"{i}.png")
+    Image.new("L", (8, 8)).save(tmp_path / "secret.png")
+    return inside
+
+
+def pairs_of(names, column="image", **options):
+    return be.worst_pairs(be.Scores(D, PEOPLE, probe_meta={column: names}, **options), 2)
+
+
+def test_faces_and_own_files_are_found(folder):
+    images = Images(folder=folder)
+    face, own = images.find("faces:s21/3"), images.find("2.png")
+    np.testing.assert_array_equal(face, be.datasets.faces().images[202])
+    assert own.size == (20, 30) and own.getpixel((3, 3)) == (80, 10, 10)
+    assert images.find(str(folder / "1.png")).getpixel((0, 0)) == (40, 10, 10)
+    assert images.find("../data/1.png") is not None and images.missing == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("../secret.png", "outside the folder"),
+        ("{absolute}", "outside the folder"),
+        ("link.png", "outside the folder"),
+        ("linked/secret.png", "outside the folder"),
+        ("fifo", "not a regular file"),
+        ("below", "not a regular file"),
+        ("", "not a regular file"),
+        ("/dev/zero", "outside the folder"),
+        ("text.png", "not an image"),
+        ("a\x00b", "not an image"),
+        ("none.png", "no such file"),
+        ("faces:s99/1", "no face of this name"),
+    ],
+)
+def test_other_files_are_never_read(folder, name, why):
+    outside = folder.parent / "secret.png"
+    (folder / "link.png").symlink_to(outside)
+    (folder / "linked").symlink_to(folder.parent, target_is_directory=True)
+    (folder / "below").mkdir()
+    (folder / "text.png").write_text("%!PS-Adobe-3.0 EPSF-3.0")
+    os.mkfifo(folder / "fifo")
+    images = Images(folder=folder)
+    assert images.find(name.format(absolute=outside)) is None
+    ((missing, said),) = images.missing.items()
+    assert missing == name.format(absolute=outside) and why in said
+    assert "1 image could not be shown" in images.remark() and said in images.remark()
+
+
+def test_a_link_inside_the_folder_is_followed(folder):
+    (folder / "same.png").symlink_to(folder / "3.png")
+    assert Images(folder=folder).find("same.png") is not None
+
+
+def test_worst_pairs_are_drawn_with_faces():
+    worst = be.worst_pairs(be.datasets.faces("deep"), 7)
+    display = be.plot.worst_pairs(worst, pairs=6)
+    rows = display.pairs[""]
+    for row, pairs in rows.items():
+        of_row = worst.isel(pair=worst.comparison.values == row)
+        assert [pair.score for pair in pairs] == of_row.score.values[:6].tolist()
+        assert [pair.probe for pair in pairs] == of_row.probe_label.values[:6].tolist()
+    assert len(display.ax_.get_images()) == 24
+    texts = [text.get_text() for text in display.ax_.texts]
+    assert "Impostor pairs with the nearest scores (smallest distances)" in texts
+    assert "Genuine pairs with the farthest scores (largest distances)" in texts
+    assert texts.count(f"{rows['impostor'][0].score:.4f}") == 1
+    assert display.ax_.get_title("left") == "Worst pairs: deep"
+
+
+def test_several_systems_have_rows_of_their_own(folder):
+    likeness = be.Scores(-np.array(D), PEOPLE, kind="similarity",
+                         probe_meta={"image": [f"{i}.png" for i in range(4)]})  # fmt: skip
+    faces = be.worst_pairs(be.datasets.faces("pixels"), 2)
+    several = {"own": be.worst_pairs(likeness, 2), "pixels": faces}
+    display = be.plot.worst_pairs(several, pairs=1, image_folder=folder)
+    texts = [text.get_text() for text in display.ax_.texts]
+    assert "Impostor pairs with the nearest scores (largest similarities)" in texts
+    assert texts.index("own") < texts.index("pixels")
+    assert len(display.ax_.get_images()) == 8
+    (pair,) = display.pairs["own"]["impostor"]
+    assert (pair.probe, pair.gallery, pair.score) == ("ann", "bob", -1)
+    assert pair.pictures[0].getpixel((0, 0)) == (40, 10, 10)
+
+
+def test_a_pair_in_both_directions_is_drawn_once(folder):
+    """Probe and gallery hold the same images, but were given as two sides."""
+    names = [f"{i}.png" for i in range(4)]
+    both = be.Scores(
+        D, PEOPLE, PEOPLE, probe_meta={"image": names}, gallery_meta={"image": names}
+    )  # fmt: skip
+    worst = be.worst_pairs(both, 6)
+    assert worst.sizes["pair"] == 12
+    found = be.plot.worst_pairs(worst, pairs=6, image_folder=folder).pairs[""]["impostor"]
+    assert [pair.score for pair in found] == [1, 2, 3]
+
+
+def test_a_pair_without_a_picture_has_a_place(folder):
+    worst = pairs_of(["0.png", "1.png", "gone.png", "3.png"], "photo")
+    display = be.plot.worst_pairs(worst, images="photo", image_folder=folder)
+    assert "no image" in [text.get_text() for text in display.ax_.texts]
+
+
+def test_what_cannot_be_drawn_says_how_images_are_given(folder):
+    plain = be.worst_pairs(be.Scores(D, PEOPLE), 1)
+    with pytest.raises(be.ProtocolError, match='images="COLUMN"'):
+        be.plot.worst_pairs(plain)
+    with pytest.raises(be.DataError, match="no metadata column 'photo' of images; they have image"):
+        be.plot.worst_pairs(pairs_of(list("abcd")), images="photo")
+    with pytest.raises(be.DataError, match="4 images could not be shown.*no such file"):
+        be.plot.worst_pairs(pairs_of(list("abcd")), images="image", image_folder=folder)
+    with pytest.raises(be.DataError, match="be.plot.worst_pairs draws comparison"):
+        be.plot.worst_pairs(plain.drop_vars("score"))
+
+
+@pytest.mark.slow
+def test_save_all_draws_worst_pairs_that_have_images(tmp_path):
+    faces = be.worst_pairs(be.datasets.faces("deep"), 1)
+    assert [x.name for x in be.plot.save_all(faces, None, tmp_path)] == ["worst-pairs.png"]
+    assert be.plot.save_all(be.worst_pairs(be.Scores(D, PEOPLE), 1), None, tmp_path) == []
+
+
+@pytest.mark.slow
+def test_a_page_shows_faces_without_an_option(tmp_path):
+    faces = be.datasets.faces("deep")
+    row = be.explain(faces, "faces:s24/3")
+    pairs = be.worst_pairs(faces, 2)
+    text = be.report({"p": pairs, "row": row}, tmp_path / "x.html").read_text()
+    assert text.count('<img class="thumb" src="data:image/png;base64,') > 8 + 10
+    assert all(f'alt="{name}"' in text for name in pairs.gallery_meta_image.values)
+    assert text.count('alt="faces:s24/3"') == 1 + (pairs.probe_meta_image == "faces:s24/3").sum()
+    assert 'data-plot="worst_pairs"' in text and len(text) < 900_000
+
+
+def test_a_page_reads_no_file_that_no_option_names(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    text = be.report(pairs_of([f"{i}.png" for i in range(4)]), folder / "x.html").read_text()
+    assert "<img" not in text.replace("<img data-plot", "") and "worst_pairs\" src" not in text
+
+
+def test_a_notebook_shows_the_probe_and_its_templates():
+    faces = be.datasets.faces("deep")
+    html = be.explain(faces, "faces:s24/3")._repr_html_()
+    assert html.count("<figcaption>probe</figcaption>") == 1
+    assert "<figcaption>1. s24</figcaption>" in html and "<pre>" in html
+    assert "<img" not in be.explain(be.Scores(D, PEOPLE), 0)._repr_html_()
+
+
+@pytest.mark.slow
+def test_the_row_plot_has_faces_beside_the_names():
+    from matplotlib.offsetbox import AnnotationBbox
+
+    faces = be.datasets.faces("deep").select([0, 1, 2, 10, 11])
+    display = be.plot.row_walk(be.explain(faces, 0))
+    boxes = [x for ax in display.axes_ for x in ax.get_children() if isinstance(x, AnnotationBbox)]
+    named = [line for shown in display.lists for line in shown.lines if line.number == 1]
+    assert len(boxes) == len(named) + 1
+
+
+@pytest.mark.slow
+def test_the_command_reads_images_below_a_folder_that_is_named(folder, tmp_path, capsys):
+    from bioeval.cli import main
+
+    names = ["0.png", "1.png", "../secret.png", "3.png"]
+    be.save(be.Scores(D, PEOPLE, probe_meta={"photo": names}), tmp_path / "s.npz")
+    given = ["report", str(tmp_path / "s.npz"), "--worst", "3", "--images", "photo",
+             "--interval", "none", "--folds", "0", "--out", str(tmp_path / "p.html")]  # fmt: skip
+    assert main([*given, "--images-root", str(folder)]) == 0
+    said = capsys.readouterr().err
+    assert said.count("1 image could not be shown, such as ../secret.png: it is outside") == 1
+    text = (tmp_path / "p.html").read_text()
+    assert 'alt="0.png"' in text and "../secret.png: no image; it is outside" in text
+    assert main([*given, "--images-root", str(tmp_path / "none"), "--force"]) == 2
+    assert "no such folder" in capsys.readouterr().err
