@@ -27,12 +27,21 @@ def as_array(values: Any, what: str) -> np.ndarray:
             f"{what} is a masked array; give its data, and mask= (0 ignore, 1 impostor, 2 genuine)"
         )
     try:
-        array = np.asarray(values)
+        array = in_memory(values, what)
     except (ValueError, TypeError) as error:
         raise DataError(f"{what} is not an array of numbers: {error}") from None
     if array.dtype.kind not in "biuf":
         raise wrong_dtype(what, array)
     return array
+
+
+def in_memory(values: Any, what: str) -> np.ndarray:
+    """Return an array; one of a library is read whole, and raises where a chunk is missing."""
+    if type(values).__module__.partition(".")[0] not in LIBRARIES:
+        return np.asarray(values)
+    from bioeval.scores.chunks import read_whole
+
+    return read_whole(values, what)
 
 
 def wrong_dtype(what: str, array: np.ndarray) -> DataError:

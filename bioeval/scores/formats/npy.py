@@ -406,7 +406,7 @@ def _read_embeddings(path: Path, values: Any, options: ReadOptions) -> Scores:
     }
     if options.keep_embeddings:
         how["memory_limit"] = 1  # no distances are made
-    left = as_embeddings(np.asarray(_checked(path, values)), str(path))
+    left = as_embeddings(_checked(path, values)[:], str(path))
     if other is None:
         labels = embedding_labels(path, "labels", options, len(left))
         return Scores.from_embeddings(left, labels.label, probe_meta=labels.meta, **how)
