@@ -25,6 +25,7 @@ from bioeval.scores.formats.files import (
     decode,
     existing_file,
     guarded,
+    line_feeds,
     optional,
 )
 from bioeval.scores.formats.spellings import COLUMN_NAMES, folded, is_number
@@ -46,12 +47,13 @@ _DECIMAL_COMMA = re.compile(r"\s[+-]?\d+,\d+\s*$")
 
 
 class _Watched(io.RawIOBase):
-    """The bytes of a text, with progress; a line without end is refused."""
+    """The bytes of a text with line feeds as line ends; a line without end is refused."""
 
     def __init__(self, file: IO[bytes], path: Path, place: IO[bytes]):
         self._file, self._path, self._place = file, path, place
         self._size = path.stat().st_size
         self._line = 0
+        self._returned = False  # whether what was read ends in a carriage return
 
     def readable(self) -> bool:
         return True
@@ -62,7 +64,7 @@ class _Watched(io.RawIOBase):
         super().close()
 
     def readinto(self, buffer: Any) -> int:
-        piece = self._file.read(min(len(buffer), 1 << 20))
+        piece = self._piece(min(len(buffer), 1 << 20))
         end = piece.rfind(b"\n")
         self._line = len(piece) - end - 1 if end >= 0 else self._line + len(piece)
         if self._line > _LONGEST_LINE:
@@ -74,9 +76,18 @@ class _Watched(io.RawIOBase):
         report(min(self._place.tell(), self._size), self._size)
         return len(piece)
 
+    def _piece(self, size: int) -> bytes:
+        """Read some bytes; a line feed goes with the carriage return that was read before it."""
+        while raw := self._file.read(size):
+            piece = raw[1:] if self._returned and raw[:1] == b"\n" else raw
+            self._returned = raw.endswith(b"\r")
+            if piece:
+                return line_feeds(piece)
+        return b""
+
 
 def open_text(path: Path) -> IO[bytes]:
-    """Open a text, decompressed where it is compressed."""
+    """Open a text, decompressed where it is compressed, with line feeds as line ends."""
     existing_file(path)
     found = content(path)
     place = open(path, "rb")  # noqa: SIM115 - closed with what is returned
