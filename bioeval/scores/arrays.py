@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, cut, require_choice
+from bioeval.base.errors import Argument, DataError, counted, cut, require_choice
 
 IGNORE, IMPOSTOR, GENUINE = 0, 1, 2
 
@@ -24,7 +24,8 @@ def as_array(values: Any, what: str) -> np.ndarray:
     """Return `values` as an array of real numbers."""
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(
-            f"{what} is a masked array; give its data, and mask= (0 ignore, 1 impostor, 2 genuine)"
+            f"{what} is a masked array ({counted(np.ma.count_masked(values), 'values')} masked); "
+            "give its data, and mask= (0 ignore, 1 impostor, 2 genuine)"
         )
     try:
         array = in_memory(values, what)

@@ -30,7 +30,7 @@ from typing import Any, Self
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import DataError, nearest_name, require_choice
+from bioeval.base.errors import DataError, counted, nearest_name, require_choice
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
 from bioeval.scores.labels import Codes, missing_values
 
@@ -58,7 +58,10 @@ _TILE_ROWS, _TILE_COLUMNS = 64, 192
 def as_embeddings(values: Any, what: str) -> np.ndarray:
     """Return embeddings as a 2-D real array, one row per template."""
     if isinstance(values, np.ma.MaskedArray):
-        raise DataError(f"{what} is a masked array; fill it (NaN marks a failed template)")
+        hidden = counted(np.ma.count_masked(values), "values")
+        raise DataError(
+            f"{what} is a masked array ({hidden} masked); fill it (NaN marks a failed template)"
+        )
     array = require_array(what, in_memory(values, what) if is_stored(values) else values)
     if array.dtype.kind not in "biuf":
         raise wrong_dtype(what, array)

@@ -13,7 +13,7 @@ from typing import Any
 from bioeval.base.arguments import require_path
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.scores.formats import registry
-from bioeval.scores.formats.format import ARRAYS, ReadOptions
+from bioeval.scores.formats.format import ReadOptions
 from bioeval.scores.formats.image_names import PATTERNS
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
@@ -257,7 +257,7 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     """
     lost = []
     form = registry.format_to_write(Path(path))
-    kept = scores.keeps_embeddings and {*ARRAYS} <= {*form.options}
+    kept = scores.keeps_embeddings and form.holds_arrays
     if scores.origin and not isinstance(scores, PairScores) and not kept:
         lost.append(f"the embeddings are not kept, only their distances ({scores.origin})")
     assert form.losses is not None  # of a format that is written

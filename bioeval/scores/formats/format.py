@@ -353,6 +353,11 @@ class Format:
         """The name of the format as the value of an option."""
         return self.name.strip("`.").replace(" ", "-")
 
+    @property
+    def holds_arrays(self) -> bool:
+        """Whether it has named arrays, with everything that bioeval writes."""
+        return {*ARRAYS} <= {*self.options}
+
     def written_to(self, path: Path) -> Format:
         """Return the format with the way to write that the name of a file chooses."""
         ways = (way for way in self.otherwise if path.name.endswith(way.endings))

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
+from bioeval.base.json_text import parse_json
 from bioeval.base.kinds import KINDS
 from bioeval.scores.embeddings import (
     EmbeddingSource,
@@ -123,9 +124,12 @@ def read_settings(path: Path) -> dict[str, Any]:
     place = sibling(path, "json")
     if not place.is_file():
         return {}
+    raw = read_bounded(place, MOST_SETTINGS)
     try:
-        said = json.loads(read_bounded(place, MOST_SETTINGS))
-    except (UnicodeDecodeError, json.JSONDecodeError):
+        said = parse_json(raw, str(place))
+    except DataError:
+        if SCHEMA_KEY.encode() in raw:
+            raise
         return {}  # written by another program
     if not isinstance(said, dict) or SCHEMA_KEY not in said:
         return {}

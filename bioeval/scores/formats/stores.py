@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.base.json_text import parse_json
 from bioeval.base.memory import require_memory
 from bioeval.scores.chunks import read_whole, require_chunks, settled, without_noise
 from bioeval.scores.formats.archive import Arrays, Header, require_text
@@ -246,7 +247,8 @@ class SafetensorsArrays(_Store):
             words = self._file.metadata() or {}
             super().__init__(path, words)
             # Text is in the metadata alone.
-            for name, values in dict(json.loads(words.get(_TEXT, "{}"))).items():
+            text = parse_json(words.get(_TEXT, "{}").encode(), f"{path}: {_TEXT}")
+            for name, values in dict(text).items():
                 array = np.array(values, dtype=str)
                 flat = text_array(array.reshape(-1).tolist(), name)
                 self._words[name] = flat.reshape(array.shape)

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from bioeval.base.arguments import overflows
 from bioeval.base.errors import DataError, counted
 from bioeval.base.memory import physical_memory
 from bioeval.base.progress import report
@@ -312,16 +313,23 @@ class Columns:
         """Return the lines of rows; the file is read again, since blank lines are not rows."""
         if self.first_line is None:
             return [*rows]
-        found: dict[int, int] = {}
-        with open_text(self.path) as file:
-            here = -1
-            for number, line in enumerate(file, 1):
-                here += number >= self.first_line and bool(line.strip())
-                if here in rows:
-                    found.setdefault(here, number)
-                if here >= max(rows):
-                    break
+        some = _lines_of(self.path, self.first_line, set(rows))
+        found = {row: number for row, number, _ in some}
         return [found.get(row, self.first_line + row) for row in rows]
+
+
+def _lines_of(path: Path, first: int, rows: set[int]) -> Iterator[tuple[int, int, bytes]]:
+    """Yield rows, their numbers as lines and their text; `first` is the line of row 0."""
+    here, last = -1, max(rows)
+    with open_text(path) as file:
+        for number, line in enumerate(file, 1):
+            if number < first or not line.strip():
+                continue
+            here += 1
+            if here in rows:
+                yield here, number, line
+            if here == last:
+                return
 
 
 _LINES = 1 << 19  # read at once
@@ -420,7 +428,18 @@ def _read(
         raise DataError(f"{shape.path}: has a header but no rows")
     if not exact:
         _require_plain(column for i, column in columns.items() if i not in blanks)
+        for i, name in numbers.items():
+            _require_in_range(shape, first, values[i].array(), i, name)
     return Columns(shape.path, columns, {i: column.array() for i, column in values.items()}, first)
+
+
+def _require_in_range(shape: Shape, first: int, values: np.ndarray, column: int, name: str) -> None:
+    """Raise where a number became infinite and was not written so: 1e400 is no infinity."""
+    rows = set(np.flatnonzero(np.isinf(values)).tolist())
+    for _, number, line in _lines_of(shape.path, first, rows) if rows else ():
+        cells = (_split([decode(line, shape.path, number).strip()], shape.mark) or [[]])[0]
+        if column < len(cells) and is_number(cells[column]):
+            _number(cells[column], f"{shape.path}: line {number}", name)
 
 
 def _pieces(
@@ -514,12 +533,14 @@ def _numbers(path: Path, first: int, cells: pd.Series, name: str) -> np.ndarray:
 def _number(cell: str, where: str, name: str) -> float:
     """Return the number in a cell; raise with advice where it is not a number."""
     text = cell.strip()
+    hint = ""
     try:
         if "_" not in text and text.isascii():
-            return float(text)
+            if not overflows(text):
+                return float(text)
+            hint = f" within the range of float64, and {text:.40} is too large"
     except ValueError:
         pass
-    hint = ""
     if text.endswith("%"):
         hint = " (write per cent as fractions)"
     elif "," in text:
