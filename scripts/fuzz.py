@@ -5,9 +5,10 @@
 
 The rule for each input: an exit code of ours (0, 1 or 2); on standard error nothing but lines of
 ours, and with an exit code other than 0 an error; no traceback, no warning of a library; at most
-10 s of the processor, and 1 GiB above what the process has before. Inputs run in workers that are
-used again; the last ones run as processes of their own. What breaks the rule is kept as files, with
-the command that repeats it.
+10 s of the processor, and 1 GiB above what the process has before. Where line ends are changed or
+a chunk is removed, the output is that of the input before, or an error. Inputs run in workers that
+are used again; the last ones run as processes of their own. What breaks the rule is kept as files,
+with the command that repeats it.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class Outcome:
     error: str
     seconds: float  # of the processor
     memory: int = 0  # bytes above those before
+    output: str = ""
+    expected: str | None = None  # the output of the same input before it was damaged
 
     def complaint(self) -> str:
         """Return which part of the rule is broken; an empty string if none is."""
@@ -58,6 +61,8 @@ class Outcome:
         foreign = [line for line in self.error.splitlines() if not line.startswith(_OURS)]
         if foreign:
             return f"not a line of ours: {foreign[0]}"
+        if self.code == 0 and self.expected not in (None, self.output):
+            return "another result than that of the undamaged files"
         if self.code and "bioeval: error: " not in self.error:
             return "no error"
         if self.seconds > SECONDS:
@@ -108,7 +113,9 @@ def run_here(found: Input) -> Outcome:
             except (Exception, SystemExit):
                 err.write(traceback.format_exc())
         peak = _memory("VmHWM") - before
-    return Outcome(code, err.getvalue(), time.process_time() - start, max(0, peak))
+    seconds = time.process_time() - start
+    before_damage = found.same_as and run_here(found.same_as).output
+    return Outcome(code, err.getvalue(), seconds, max(0, peak), out.getvalue(), before_damage)
 
 
 def run_apart(found: Input) -> Outcome:

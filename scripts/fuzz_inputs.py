@@ -33,6 +33,19 @@ ODD = (
     *("\u202e", "\xe9" * 50, "x" * 5000, "\x1b[31m", "$\\frac", "a$b$", "[bold]", "\udcff"),
     *("genuine", "subject", "label", "scores", "labels", "far=0.1", "far=1e-400", "eer", "cost=1"),
     *("fixed=nan", "true", "None", "\u0130", "\ufeff1", '"', "'", "#", "../x", "%s", "{}"),
+    *(
+        "s1\u200b",
+        "\ufeffs1",
+        "s\xa01",
+        "s\xad1",
+        "\xe9",
+        "e\u0301",
+        "007",
+        "7",
+        "s1\x85",
+        "s1\u2028",
+    ),
+    *("1e400", "true", '{"a": 1, "a": 2}', "s1\r", "a\rb"),
 )
 _PATHS = (
     *("/dev/null", "/dev/zero", "/dev/full", ".", "/", "nope.npz", "fifo", "s.npz", "l.csv"),
@@ -62,6 +75,8 @@ class Input:
     reader: str
     files: dict[str, bytes]
     args: list[str]
+    #: The input whose result this one has too, unless it is refused.
+    same_as: Input | None = None
 
 
 def _npz(**arrays: Any) -> bytes:
@@ -315,6 +330,11 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
 def damaged(rng: random.Random, valid: Input) -> Input:
     """Return a valid input with one of its files damaged in one to three ways."""
     files = dict(valid.files)
+    if rng.random() < 0.15:
+        return with_other_line_ends(rng, valid)
+    if len(chunks := [name for name in files if _CHUNK.search(name)]) and rng.random() < 0.3:
+        del files[rng.choice(chunks)]
+        return Input(valid.reader, files, valid.args, valid)
     name = rng.choice(list(files))
     raw = files[name]
     for _ in range(rng.choice((1, 1, 2, 3))):
@@ -327,6 +347,24 @@ def damaged(rng: random.Random, valid: Input) -> Input:
         else:
             raw = rng.choice((*_TEXT, *_TEXT, *_BINARY))(rng, raw)
     return Input(valid.reader, {**files, name: raw}, valid.args)
+
+
+_CHUNK = re.compile(r"\.zarr/\w+/c?[/\d.]*$")
+_TEXTS = (".txt", ".csv", ".jsonl", ".toml", ".ini", ".xml")
+
+
+def with_other_line_ends(rng: random.Random, valid: Input) -> Input:
+    """Return an input whose texts have other line ends, in one file perhaps several kinds."""
+    files = dict(valid.files)
+    for name, raw in files.items():
+        ends = rng.choice(
+            ((b"\r",), (b"\r\n",), (b"\n", b"\r\n"), (b"\r", b"\n"), (b"\r", b"\r\n"))
+        )
+        if name.endswith((*_TEXTS, ".gz")):
+            text = gzip.decompress(raw) if name.endswith(".gz") else raw
+            text = re.sub(b"\n", lambda _, ends=ends: rng.choice(ends), text)
+            files[name] = gzip.compress(text, mtime=0) if name.endswith(".gz") else text
+    return Input(valid.reader, files, valid.args, valid)
 
 
 def _damage_member(rng: random.Random, raw: bytes) -> bytes:

@@ -48,11 +48,10 @@ def command(
         raise click.UsageError("expected DATA and OUT, or --list")
     reading = take_reading(data, options)
     from bioeval.scores.formats import load, losses, save
-    from bioeval.scores.formats.format import ARRAYS
 
     place = Path(out)
     form = format_to_write(place)
-    if keep_embeddings and form.options != ARRAYS:
+    if keep_embeddings and not form.holds_arrays:
         raise click.UsageError(f"--keep-embeddings has no meaning for {place.name}")
     form.check(place)
     existing = [path for path in form.files(place) if path.exists()]

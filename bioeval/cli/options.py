@@ -140,6 +140,12 @@ reading_options = option_group(
         ["raise", "skip"],
     ),
     option(
+        "--missing-chunks",
+        "How to treat chunks that an HDF5 or zarr file lacks: fill reads them as the fill value "
+        "of the array.  [raise]",
+        ["raise", "fill"],
+    ),
+    option(
         "--trials TXT",
         "Trials for a text file of scores: both names, and whether the pair is genuine.",
     ),
@@ -185,6 +191,7 @@ reading_options = option_group(
 
 _WORDS = (
     *("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude"),
+    "missing_chunks",
     *("trials", "impostor", "subject_from", "session_from", "as_", "format_", "memory_limit"),
     *("keep", "unordered"),
 )

@@ -5,7 +5,6 @@ Nothing in a file is taken on trust: what was read is checked before it is used.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import fields
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.base.json_text import parse_json
 from bioeval.evaluation.gallery_parts import GalleryPart, read_arrays, write_arrays
 from bioeval.evaluation.sharing import Sharing
 from bioeval.evaluation.task_counts import TaskCounts
@@ -142,7 +142,7 @@ def holds_mates(path: str | os.PathLike[str]) -> bool:
     what = "a saved tally, or mates of a gallery in parts"
     path = existing_file(path, what)
     with guarded(path, expected=what):
-        header = json.loads(Archive(path, what).read("header").tobytes())
+        header = parse_json(Archive(path, what).read("header").tobytes(), f"{path}: header")
         return "bioeval_mates" in header
 
 

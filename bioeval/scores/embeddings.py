@@ -30,9 +30,9 @@ from typing import Any, Self
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, nearest_name, require_choice
+from bioeval.base.errors import Argument, DataError, counted, nearest_name, require_choice
 from bioeval.base.kinds import VALUED
-from bioeval.scores.arrays import writable_alias, wrong_dtype
+from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
 from bioeval.scores.labels import Codes, missing_values
 
 METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
@@ -62,8 +62,11 @@ _TILE_ROWS, _TILE_COLUMNS = 64, 192
 def as_embeddings(values: Any, what: str) -> np.ndarray:
     """Return embeddings as a 2-D real array, one row per template."""
     if isinstance(values, np.ma.MaskedArray):
-        raise DataError(f"{what} is a masked array; fill it (NaN marks a failed template)")
-    array = require_array(what, values)
+        hidden = counted(np.ma.count_masked(values), "values")
+        raise DataError(
+            f"{what} is a masked array ({hidden} masked); fill it (NaN marks a failed template)"
+        )
+    array = require_array(what, in_memory(values, what) if is_stored(values) else values)
     if array.dtype.kind not in "biuf":
         raise wrong_dtype(what, array)
     if array.ndim != 2 or 0 in array.shape:

@@ -31,8 +31,9 @@ class Scores(LabelledMatrix):
     ----------
     values : array_like, shape (m, n)
         Scores of any integer or float dtype: row = probe template, column = gallery template.
-        An ndarray (strided, read-only or memory-mapped) is used as it is; zarr, h5py and dask
-        arrays are read in blocks of rows.
+        An ndarray (strided, read-only or memory-mapped) is used as it is, not copied: what you
+        change in it afterwards changes the scores. Labels and metadata are copies that cannot be
+        changed. zarr, h5py and dask arrays are read in blocks of rows.
     probe_labels : sequence, shape (m,)
         The subject of each probe, any hashable values. May be left out where `mask` is given, and
         where `values` is a DataFrame of pandas with labels in its index and columns; of several

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import BioevalError, DataError
+from bioeval.scores.chunks import require_chunks, settled
 
 
 class StoredRows:
@@ -32,13 +33,17 @@ class StoredRows:
         It has ``shape``, ``dtype``, ``chunks`` (or None), and is read by slices of rows.
     what : str
         What is read, for messages; by default what the array says of itself.
+    fill : bool
+        Read chunks that are not there as the fill value; else they are an error.
     """
 
     ndim = 2
     rows_of = "container"
 
-    def __init__(self, array: Any, what: str = ""):
-        self.array, self.what = array, what or _described(array)
+    def __init__(self, array: Any, what: str = "", fill: bool = False):
+        self.array, self.what, self.fill = array, what or _described(array), fill
+        #: The array that raises where a chunk is missing.
+        self.source = array if fill else require_chunks(array, self.what)
         self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
         #: Whether rows are computed by a graph of tasks.
         self.is_graph = _library(array) == "dask"
@@ -62,12 +67,12 @@ class StoredRows:
         array = self.array
         if _library(array) == "h5py":
             array = _Dataset(array.file.filename, array.name)
-        return {"array": array, "what": self.what}
+        return {"array": array, "what": self.what, "fill": self.fill}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         array = state["array"]
         array = array.opened() if isinstance(array, _Dataset) else array
-        self.__init__(array, state["what"])  # type: ignore[misc]
+        self.__init__(array, state["what"], state["fill"])  # type: ignore[misc]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Return some rows, of a slice or indices; what follows a slice is read ahead."""
@@ -87,7 +92,7 @@ class StoredRows:
 
     def of_columns(self, low: int, high: int) -> StoredRows:
         """Return columns ``low:high``, reading only their chunks."""
-        return StoredRows(_Columns(self, low, high), self.what)
+        return StoredRows(_Columns(self, low, high), self.what, self.fill)
 
     def forget(self) -> None:
         """Drop the rows held in memory, and wait for the thread."""
@@ -166,7 +171,8 @@ class StoredRows:
 
     def _read(self, low: int, high: int) -> np.ndarray:
         try:
-            return np.asarray(self.array[low:high])
+            with settled():
+                return np.asarray(self.source[low:high])
         except (BioevalError, MemoryError):
             raise
         except Exception as error:  # libraries raise errors of any class on damaged bytes
@@ -181,7 +187,8 @@ class StoredRows:
         for a, b in spans:
             for c, d in pairwise(_ends(self.array, 1)):
                 try:
-                    self.array[a:b, c:d]
+                    with settled():
+                        self.source[a:b, c:d]
                 except Exception:
                     return self._damaged(a, b, c, d, reason)
         return self._damaged(low, high, left, right, reason)
@@ -204,7 +211,7 @@ class _Columns:
     def __getitem__(self, key: Any) -> np.ndarray:
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
         first, last, _ = columns.indices(self.shape[1])
-        return np.asarray(self.rows.array[rows, self.low + first : self.low + last])
+        return np.asarray(self.rows.source[rows, self.low + first : self.low + last])
 
 
 class _Dataset:

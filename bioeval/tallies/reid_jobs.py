@@ -455,7 +455,7 @@ class RetrievalJob(InBlocks):
             weights=weights,
             repeats=self.repeats,
             seed=self.seed,
-            keys=self.scores.probe_ids[low : low + len(rows)],
+            keys=writable_alias(self.scores.probe_ids[low : low + len(rows)]),
         )
         at_rank = np.empty((len(rows), self.convention.max_rank))
         kernel.single_shots(*given, draws, at_rank)
@@ -592,7 +592,7 @@ def matches_of_rows(
         "own": lists.own[part],
         "kept": rules.kept,
         "which": rules.which[part],
-        "place": job.scores.gallery_ids[None],
+        "place": writable_alias(job.scores.gallery_ids)[None],
     }
     return job.shared[rule].around(low, rows, candidates)
 

@@ -1052,6 +1052,7 @@ def test_choices_are_those_of_the_library():
     from bioeval.cli.run import command
     from bioeval.partition.enrolment import TOO_FEW
     from bioeval.partition.shuffle_splits import UNITS
+    from bioeval.scores.chunks import MISSING_CHUNKS
     from bioeval.scores.formats.format import MISSING, READ_AS
     from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
     from bioeval.scores.listed_templates import KEEP
@@ -1069,6 +1070,7 @@ def test_choices_are_those_of_the_library():
     assert choices.pop("as_") == READ_AS
     assert choices.pop("keep") == KEEP
     assert choices.pop("band") == BANDS
+    assert choices.pop("missing_chunks") == MISSING_CHUNKS
     assert choices == {"kind": KINDS, "nan": NAN_POLICIES, "missing_pairs": MISSING}
 
 

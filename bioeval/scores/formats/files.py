@@ -203,8 +203,14 @@ def read_bounded(path: Path, most: int = MOST_TEXT, file: Any = None) -> bytes:
     return b"".join(pieces)
 
 
+def line_feeds(raw: bytes) -> bytes:
+    r"""Return bytes of a text with ``\n`` in place of its line ends ``\r\n`` and ``\r``."""
+    return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in raw else raw
+
+
 def decode(raw: bytes, path: Path, first_line: int = 1) -> str:
     """Decode bytes of a UTF-8 file; errors count lines from `first_line`."""
+    raw = line_feeds(raw)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -216,7 +222,7 @@ def decode(raw: bytes, path: Path, first_line: int = 1) -> str:
 
 def decoded_lines(path: Path) -> list[str]:
     """Return the lines of a text in UTF-8, without the blank ones at its end."""
-    lines = decode(read_bounded(path), path).splitlines()
+    lines = decode(read_bounded(path), path).split("\n")
     while lines and not lines[-1].strip():
         lines.pop()
     return lines

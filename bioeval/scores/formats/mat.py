@@ -11,16 +11,17 @@ import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.scores.chunks import read_whole
 from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, require_text
 from bioeval.scores.formats.files import HDF5, guarded, replacing
-from bioeval.scores.formats.format import ARRAYS, Format, Found, ReadOptions
+from bioeval.scores.formats.format import CHUNKED, Format, Found, ReadOptions
 from bioeval.scores.formats.named_arrays import reid_layout
 from bioeval.scores.formats.npz import read_arrays, write_arrays
 from bioeval.scores.matrix import Scores
@@ -244,14 +245,14 @@ _MOST_BYTES = 1 << 31
 class MatArchive(Arrays):
     """A MATLAB file whose arrays are described at once, and read one by one."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, fill: bool = False):
         self.path = path
         self.headers: dict[str, Header] = {}
         self._transposed: set[str] = set()
         with open(path, "rb") as file:
             head = file.read(128)
         is_hdf5 = head.startswith((b"MATLAB 7.3", b"\x89HDF"))
-        self._file: _Mat5 | Mat73 = Mat73(path) if is_hdf5 else _Mat5(path)
+        self._file: _Mat5 | Mat73 = Mat73(path, fill=fill) if is_hdf5 else _Mat5(path)
         for name, header in self._file.headers.items():
             # A list is an array whose other dimension is 1.
             of_list = len(header.shape) == 2 and 1 in header.shape
@@ -317,11 +318,12 @@ def _header(variable: Variable) -> Header:
 class Mat73:
     """A MATLAB 7.3 file (HDF5), or plain HDF5 with its dimensions unchanged.
 
-    Of plain HDF5, the arrays of `groups` are known by their places, as ``run7/scores``.
+    Of plain HDF5, the arrays of `groups` are known by their places, as ``run7/scores``. Chunks that
+    are missing are read as the fill value with `fill`, else they are an error.
     """
 
-    def __init__(self, path: Path, groups: bool = False):
-        self.path = path
+    def __init__(self, path: Path, groups: bool = False, fill: bool = False):
+        self.path, self._fill = path, fill
         self.headers: dict[str, Header] = {}
         self._refused: dict[str, str] = {}
         with self._open() as file:
@@ -390,7 +392,7 @@ class Mat73:
         if 0 in header.shape:
             return np.empty(header.shape, header.dtype)
         with self._open() as file:
-            array = np.asarray(file[key][()])
+            array = read_whole(file[key], f"{self.path}: the array {key!r}", self._fill)
             kind = _class_of(file[key])
             require_text(array)
         if kind:
@@ -431,8 +433,8 @@ def _recognise(found: Found) -> bool:
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
-    archive = MatArchive(path)
-    options = reid_layout(archive, options)
+    archive = MatArchive(path, options.missing_chunks == "fill")
+    options = reid_layout(archive, replace(options, missing_chunks=None))
     wide = [options.embeddings_key or "embeddings"]
     wide.append(options.gallery_embeddings_key or "gallery_embeddings")
     wide.append(options.indices_key or "indices")
@@ -534,7 +536,7 @@ FORMAT = Format(
     ),
     recognise=_recognise,
     read=_read,
-    options=ARRAYS,
+    options=CHUNKED,
     written="everything in one file, of MATLAB 5",
     write=_write,
     losses=lambda scores: ["float16 scores become float32"] * (scores.dtype == np.float16),

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
+from bioeval.base.json_text import parse_json
 from bioeval.base.kinds import KINDS
 from bioeval.scores.embeddings import (
     EmbeddingSource,
@@ -123,9 +124,12 @@ def read_settings(path: Path) -> dict[str, Any]:
     place = sibling(path, "json")
     if not place.is_file():
         return {}
+    raw = read_bounded(place, MOST_SETTINGS)
     try:
-        said = json.loads(read_bounded(place, MOST_SETTINGS))
-    except (UnicodeDecodeError, json.JSONDecodeError):
+        said = parse_json(raw, str(place))
+    except DataError:
+        if SCHEMA_KEY.encode() in raw:
+            raise
         return {}  # written by another program
     if not isinstance(said, dict) or SCHEMA_KEY not in said:
         return {}
@@ -406,7 +410,7 @@ def _read_embeddings(path: Path, values: Any, options: ReadOptions) -> Scores:
     }
     if options.keep_embeddings:
         how["memory_limit"] = 1  # no distances are made
-    left = as_embeddings(np.asarray(_checked(path, values)), str(path))
+    left = as_embeddings(_checked(path, values)[:], str(path))
     if other is None:
         labels = embedding_labels(path, "labels", options, len(left))
         return Scores.from_embeddings(left, labels.label, probe_meta=labels.meta, **how)

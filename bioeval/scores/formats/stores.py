@@ -11,6 +11,7 @@ import json
 import logging
 import shutil
 import warnings
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.base.json_text import parse_json
 from bioeval.base.memory import require_memory
+from bioeval.scores.chunks import read_whole, require_chunks, settled, without_noise
 from bioeval.scores.formats.archive import Arrays, Header, require_text
 from bioeval.scores.formats.files import (
     HDF5,
@@ -35,7 +38,7 @@ from bioeval.scores.formats.files import (
     text_array,
     without_secrets,
 )
-from bioeval.scores.formats.format import ARRAYS, Format, ReadOptions, keeps_everything
+from bioeval.scores.formats.format import ARRAYS, CHUNKED, Format, ReadOptions, keeps_everything
 from bioeval.scores.formats.mat import Mat73
 from bioeval.scores.formats.named_arrays import reid_layout
 from bioeval.scores.formats.npy import read_bare
@@ -64,8 +67,8 @@ _TEXT = "bioeval_text"
 class _Store(Arrays):
     """Arrays of an open store, and the words among its attributes."""
 
-    def __init__(self, path: Path, words: Any):
-        self.path = path
+    def __init__(self, path: Path, words: Any, fill: bool = False):
+        self.path, self.fill = path, fill
         self.headers: dict[str, Header] = {}
         #: The names of the dimensions of arrays, where the store has them.
         self.dimensions: dict[str, tuple[str, ...]] = {}
@@ -91,10 +94,13 @@ class _Store(Arrays):
     def _read(self, key: str) -> np.ndarray:
         raise NotImplementedError
 
+    def _said(self, key: str) -> str:
+        return f"{self.path}: the array {key!r}"
+
     def _stored(self, key: str, array: Any) -> tuple[Any, None]:
         """Return an array, left in the store unless it is transposed."""
         if key not in self._transposed:
-            return StoredRows(array, f"{self.path}: the array {key!r}"), None
+            return StoredRows(array, self._said(key), self.fill), None
         needed = 2 * array.nbytes
         require_memory(needed, f"{self.path}: {key!r}, transposed", "write it with probes as rows")
         return self.read(key), None
@@ -130,13 +136,13 @@ class _Store(Arrays):
 class Hdf5Arrays(_Store):
     """The datasets of an HDF5 file; links and values in other files are refused."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, fill: bool = False):
         import h5py
 
-        self._plain = Mat73(path, groups=True)
+        self._plain = Mat73(path, groups=True, fill=fill)
         with guarded(path, expected="an HDF5 file"):
             self._file = h5py.File(path, "r")
-            super().__init__(path, self._file.attrs)
+            super().__init__(path, self._file.attrs, fill)
         for name, header in self._plain.headers.items():
             here = isinstance(self._file.get(name, getlink=True), h5py.HardLink)
             item = self._file[name] if here else None
@@ -158,6 +164,8 @@ class Hdf5Arrays(_Store):
 
     def _read(self, key: str) -> np.ndarray:
         if self.headers[key].dtype.kind == "U":
+            if not self.fill:
+                require_chunks(self._file[key], self._said(key))
             values = np.asarray(self._file[key].asstr()[()])
             return values.astype(str) if values.dtype.hasobject else values
         return self._plain.read(key)
@@ -172,11 +180,11 @@ class Hdf5Arrays(_Store):
 class ZarrArrays(_Store):
     """The arrays of a zarr group."""
 
-    def __init__(self, path: Path, group: Any):
+    def __init__(self, path: Path, group: Any, fill: bool = False):
         self._group = group
-        with guarded(path, expected="a zarr group"), warnings.catch_warnings():
+        with guarded(path, expected="a zarr group"), settled(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of zarr, about what is no array
-            super().__init__(path, dict(group.attrs))
+            super().__init__(path, dict(group.attrs), fill)
             for name, array in self._group.arrays():
                 dtype = np.dtype(array.dtype)
                 if dtype.kind == "T":
@@ -187,7 +195,7 @@ class ZarrArrays(_Store):
                 self.dimensions[name] = tuple(map(str, named))
 
     def _read(self, key: str) -> np.ndarray:
-        array = np.asarray(self._group[key][...])
+        array = read_whole(self._group[key], self._said(key), self.fill)
         if array.dtype.kind not in "TO":
             return array
         cells = [str(cell) for cell in array.reshape(-1).tolist()]
@@ -239,7 +247,8 @@ class SafetensorsArrays(_Store):
             words = self._file.metadata() or {}
             super().__init__(path, words)
             # Text is in the metadata alone.
-            for name, values in dict(json.loads(words.get(_TEXT, "{}"))).items():
+            text = parse_json(words.get(_TEXT, "{}").encode(), f"{path}: {_TEXT}")
+            for name, values in dict(text).items():
                 array = np.array(values, dtype=str)
                 flat = text_array(array.reshape(-1).tolist(), name)
                 self._words[name] = flat.reshape(array.shape)
@@ -263,29 +272,25 @@ _SAFETENSORS = {
 
 
 def _read_store(found: _Store, options: ReadOptions) -> Scores:
-    options = reid_layout(found, options)
+    options = reid_layout(found, replace(options, missing_chunks=None))
     notes = found.transpose(options)
     scores = read_arrays(found, options)
     scores.reading = (*notes, *scores.reading)
     return scores
 
 
-def _of_bioeval(record: logging.LogRecord) -> bool:
-    """Whether a message of asyncio is not about zarr's own tasks."""
-    text = record.getMessage()
-    return not ("never retrieved" in text and "zarr" in text)
-
-
 def _read_zarr(path: Path, options: ReadOptions, address: str | None = None) -> Scores:
     """Read a zarr group, or an array of its own like that of a .npy file."""
     zarr = optional("zarr", path, "a zarr store")
-    logging.getLogger("asyncio").addFilter(_of_bioeval)
-    with guarded(path, expected="a zarr group or array"), warnings.catch_warnings():
+    logging.getLogger("asyncio").addFilter(without_noise)
+    with guarded(path, expected="a zarr group or array"), settled(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = zarr.open(address or str(path), mode="r")
+    fill = options.missing_chunks == "fill"
     if isinstance(found, zarr.Array):
-        return read_bare(path, found, options)
-    return _read_store(ZarrArrays(path, found), options)
+        stored = StoredRows(found, f"{path}", fill) if len(found.shape) == 2 else found
+        return read_bare(path, stored, replace(options, missing_chunks=None))
+    return _read_store(ZarrArrays(path, found, fill), options)
 
 
 def read_remote(address: str, options: ReadOptions) -> Scores:
@@ -356,7 +361,11 @@ class _ZarrWriter:
 
     def __init__(self, zarr: Any, folder: Path):
         self._group = zarr.open_group(str(folder), mode="w-")
-        self._how = {"compressors": zarr.codecs.ZstdCodec(checksum=True)}
+        # Without its chunks of zeros, an array is one that has lost them.
+        self._how = {
+            "compressors": zarr.codecs.ZstdCodec(checksum=True),
+            "config": {"write_empty_chunks": True},
+        }
 
     def add(self, key: str, array: Any) -> None:
         """Write a whole array; a word as an attribute."""
@@ -447,8 +456,9 @@ def _write_safetensors(scores: Scores, path: Path) -> None:
 
 
 def _read_hdf5(path: Path, options: ReadOptions) -> Scores:
-    arrays = NetcdfArrays if content(path) == NETCDF else Hdf5Arrays
-    return _read_store(arrays(path), options)
+    if content(path) == NETCDF:
+        return _read_store(NetcdfArrays(path), options)
+    return _read_store(Hdf5Arrays(path, options.missing_chunks == "fill"), options)
 
 
 FORMATS = (
@@ -463,7 +473,7 @@ FORMATS = (
             found.content == NETCDF or found.content == HDF5 and found.suffix != ".mat"
         ),
         read=_read_hdf5,
-        options=ARRAYS,
+        options=CHUNKED,
         written="everything in one file",
         write=_write_hdf5,
         losses=keeps_everything,
@@ -477,7 +487,7 @@ FORMATS = (
         recognised_by="a folder with `zarr.json`, `.zgroup` or `.zarray`",
         recognise=lambda found: found.content == "a zarr store",
         read=_read_zarr,
-        options=ARRAYS,
+        options=CHUNKED,
         written="everything in one folder",
         write=_write_zarr,
         losses=keeps_everything,

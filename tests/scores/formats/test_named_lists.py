@@ -241,7 +241,7 @@ def test_labels_in_several_spellings_are_warned_of(tmp_path):
 
 
 def test_an_infinite_score_of_a_text_is_said(tmp_path):
-    (tmp_path / "x.txt").write_text("1 0.5\n\n0 1e400\n0 0.7\n")
+    (tmp_path / "x.txt").write_text("1 0.5\n\n0 inf\n0 0.7\n")
     found = be.load(tmp_path / "x.txt", kind="similarity")
     assert found.remarks == ("1 score is infinite (line 3): accepted at every finite threshold",)
 
