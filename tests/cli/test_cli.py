@@ -513,7 +513,7 @@ def test_results_are_replaced_on_request_only(scores, tmp_path, capsys):
     capsys.readouterr()
     assert run("run", "p.npz", "--out", "results") == 2
     said = one_line(capsys.readouterr().err)
-    assert "summary.json, results.nc, table.txt, and they would be replaced" in said
+    assert "results/summary.json, results/results.nc, results/table.txt would be replaced" in said
     assert "--force" in said
     assert {path.name: path.read_bytes() for path in Path("results").iterdir()} == before
     assert run("run", "p.npz", "--out", "results", "--force") == 0
@@ -551,7 +551,7 @@ def test_of_two_runs_into_one_folder_the_later_one_is_refused(
 
     monkeypatch.setattr(outputs, "as_json", meanwhile)
     assert run("run", scores, "--out", "results") == 2
-    assert "results: has table.txt, and they would be replaced" in capsys.readouterr().err
+    assert "results/table.txt would be replaced; give --force" in capsys.readouterr().err
     assert os.listdir("results") == ["table.txt"]
     assert Path("results/table.txt").read_text() == "of the other run"
 
