@@ -326,7 +326,7 @@ def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
     first and filled last, so that no reader finds a main file beside files of another writer.
     Writers take turns; what was there comes back where one fails, or is interrupted.
     """
-    if len(places) == 1 and not places[0].is_dir():
+    if len(parts) == 1 and parts[0].is_file():
         os.replace(parts[0], places[0])
         return
     aside: list[tuple[Path, Path]] = []

@@ -28,6 +28,7 @@ from bioeval.scores.formats.label_files import matrix_advice
 from bioeval.scores.formats.text_table import shape_of
 from bioeval.scores.formats.trials import lists_lfw_pairs, lists_templates
 from bioeval.scores.matrix import Scores
+from bioeval.scores.stored import file_version
 
 #: The files of formats. Where several formats recognise a file, the first one reads it.
 _HOMES = (
@@ -80,16 +81,12 @@ def read(path: Any, options: ReadOptions) -> Scores:
 @contextmanager
 def _unchanged(form: Format, path: Path) -> Iterator[None]:
     """Raise where another writer replaces a file of several while all of them are read."""
-
-    def version() -> list[int]:
-        found = os.stat(path) if path.exists() else None
-        return [] if found is None else [found.st_ino, found.st_size, found.st_mtime_ns]
-
-    before = version()
+    before = file_version(path)
     try:
         yield
     finally:
-        if len(form.files(path)) > 1 and version() != before:
+        several = len(form.files(path)) > 1 or path.is_dir()
+        if several and not file_version(path) == before != ():
             raise DataError(f"{path}: was replaced while it was read; read it again")
 
 
