@@ -10,7 +10,7 @@ from bioeval.base.errors import wrapped
 from bioeval.cli.command import Command, flag, option
 from bioeval.cli.console import put, show_json, terminal_width
 from bioeval.cli.options import json_option
-from bioeval.cli.outputs import check_page
+from bioeval.cli.outputs import take_scores
 from bioeval.datasets.face_images import SYSTEMS
 
 
@@ -61,7 +61,7 @@ def command(
     from bioeval.datasets import faces
     from bioeval.scores.formats import save
 
-    check_page(out, force)
+    take_scores(out, force)
     scores = faces(system, **options)
     save(scores, out)
     if as_json:

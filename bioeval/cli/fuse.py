@@ -23,7 +23,7 @@ from bioeval.cli.options import (
     templates_option,
     warnings_of,
 )
-from bioeval.cli.sites import take_out
+from bioeval.cli.outputs import take_scores
 from bioeval.cli.study_command import require_values
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
     if out is not None:
         if Path(out).suffix.lower() != ".npz":
             raise DataError(f"{out}: fused scores are written as .npz")
-        take_out(out, force)
+        take_scores(out, force)
     with progress_shown() as stages:
         from bioeval.evaluation.fusion import Fusion, fuse
         from bioeval.evaluation.verification import verification

@@ -24,7 +24,7 @@ from bioeval.cli.options import (
     take_reading,
     terms_option,
 )
-from bioeval.cli.outputs import check_page, write_page
+from bioeval.cli.outputs import take_out, write_page
 
 if TYPE_CHECKING:
     from bioeval.evaluation.gallery_parts import BestMates
@@ -51,19 +51,6 @@ site_options = option_group(
     json_option("Print one JSON document."),
     reading_options,
 )
-
-
-def take_out(out: str, force: bool, inputs: tuple[str, ...] = ()) -> Path:
-    """Return the path to write, checked before anything is computed."""
-    from bioeval.scores.formats.files import check_target
-
-    place = Path(out)
-    check_target(place)
-    if any(place.resolve() == Path(x).resolve() for x in inputs):
-        raise DataError(f"{place}: is one of the files to read; name another")
-    if place.exists() and not force:
-        raise DataError(f"{place} would be replaced; give --force or another name")
-    return place
 
 
 def secret(path: str | None) -> bytes | None:
@@ -240,7 +227,7 @@ def merge_command(
     """
     place = None if out is None else take_out(out, force, files)
 
-    page = None if report is None else check_page(report, force)
+    page = None if report is None else take_out(report, force)
     with progress_shown():
         from bioeval.evaluation.gallery_parts import BestMates
 

@@ -7,6 +7,7 @@ temporary file.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import weakref
@@ -53,6 +54,9 @@ class StoredRows:
         self.row_ends = _ends(array, 0)
         #: The most rows of a chunk.
         self.chunk_rows = int(np.diff(self.row_ends).max())
+        # Another store may take the place of a zarr store on a disk, which is read by its path.
+        self._store = getattr(getattr(array, "store", None), "root", "")
+        self._version = file_version(self._store)
         self._start()
 
     def _start(self) -> None:
@@ -172,7 +176,10 @@ class StoredRows:
     def _read(self, low: int, high: int) -> np.ndarray:
         try:
             with settled():
-                return np.asarray(self.source[low:high])
+                rows = np.asarray(self.source[low:high])
+            if file_version(self._store) != self._version:
+                raise DataError(f"{self.what}: was replaced while it was read; read it again")
+            return rows
         except (BioevalError, MemoryError):
             raise
         except Exception as error:  # libraries raise errors of any class on damaged bytes
@@ -250,6 +257,15 @@ def _ends(array: Any, axis: int) -> np.ndarray:
     if isinstance(along, tuple):
         return np.cumsum((0, *along))
     return np.append(np.arange(0, length, along), length)
+
+
+def file_version(path: str | os.PathLike[str]) -> tuple[int, ...]:
+    """Return numbers that change when another file takes the place of one; none without a file."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class FileCheck:

@@ -11,8 +11,11 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
+import weakref
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -277,11 +280,70 @@ def test_a_full_device(scores):
     assert one_line(done.stderr).endswith("No space left on device")
 
 
-def test_an_output_that_is_closed(scores, capsys, monkeypatch):
+@pytest.mark.parametrize("line", [*COMMAND_LINES, "--version"])
+@pytest.mark.cases(4)
+def test_an_output_that_is_closed(scores, capsys, monkeypatch, line):
     monkeypatch.setattr(sys, "stdout", None)  # as Python has it after >&-
-    assert run("run", scores) == 0
+    assert run(*line.split()) == 1
+    assert sys.stdout is None
     monkeypatch.undo()
-    assert capsys.readouterr().err == ""
+    assert one_line(capsys.readouterr().err) == "bioeval: error: standard output: is closed"
+
+
+def test_no_file_takes_the_number_of_a_closed_stream(tmp_path):
+    """Where it did, what a library prints would go into that file."""
+
+    @click.command("inner")
+    def command() -> None:
+        numbers.append(os.open(tmp_path, os.O_RDONLY))
+
+    numbers, kept = [], os.dup(0)
+    os.close(0)
+    try:
+        assert main([], command=command) == 0
+    finally:
+        os.dup2(kept, 0)
+    for number in (kept, *numbers):
+        os.close(number)
+    assert numbers[0] > 2
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["runs on", "ends at once"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(143)], ids=["ctrl-c", "term"])
+def test_an_interruption_in_a_finaliser_ends_the_run(capsys, error, ended):
+    """Python reports what a finaliser raises, and goes on."""
+
+    class Owner:
+        def __del__(self) -> None:
+            raise error
+
+    @click.command("inner")
+    def command() -> None:
+        Owner()
+        for _ in range(0 if ended else 10_000):
+            time.sleep(0.001)
+        went_on.append(True)
+
+    went_on: list[bool] = []
+    if isinstance(error, SystemExit):
+        with pytest.raises(SystemExit, match="143"):
+            main([], command=command)
+        assert capsys.readouterr().err == ""
+    else:
+        assert main([], command=command) == 130
+        assert capsys.readouterr().err.strip() == "bioeval: interrupted"
+    assert bool(went_on) == ended
+
+
+def test_another_error_in_a_finaliser_is_reported_as_before(monkeypatch):
+    @click.command("inner")
+    def command() -> None:
+        weakref.finalize(set(), int, "x")
+
+    seen: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: seen.append(found.exc_type))
+    assert main([], command=command) == 0
+    assert seen == [ValueError]
 
 
 @pytest.mark.slow
@@ -513,7 +575,7 @@ def test_results_are_replaced_on_request_only(scores, tmp_path, capsys):
     capsys.readouterr()
     assert run("run", "p.npz", "--out", "results") == 2
     said = one_line(capsys.readouterr().err)
-    assert "summary.json, results.nc, table.txt, and they would be replaced" in said
+    assert "results/summary.json, results/results.nc, results/table.txt would be replaced" in said
     assert "--force" in said
     assert {path.name: path.read_bytes() for path in Path("results").iterdir()} == before
     assert run("run", "p.npz", "--out", "results", "--force") == 0
@@ -551,7 +613,7 @@ def test_of_two_runs_into_one_folder_the_later_one_is_refused(
 
     monkeypatch.setattr(outputs, "as_json", meanwhile)
     assert run("run", scores, "--out", "results") == 2
-    assert "results: has table.txt, and they would be replaced" in capsys.readouterr().err
+    assert "results/table.txt would be replaced; give --force" in capsys.readouterr().err
     assert os.listdir("results") == ["table.txt"]
     assert Path("results/table.txt").read_text() == "of the other run"
 

@@ -12,7 +12,6 @@ the scores and which of these files belong to them. A file of embeddings has its
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +32,8 @@ from bioeval.scores.formats.files import (
     content,
     existing_file,
     guarded,
-    naming_writes,
     read_bounded,
-    replacing,
+    replacing_all,
 )
 from bioeval.scores.formats.format import Format, ReadOptions, is_square, say, text_losses
 from bioeval.scores.formats.label_files import Labels, read_side, write_labels
@@ -450,27 +448,24 @@ def _write(scores: Scores, path: Path) -> None:
             "express that; save it as .npz"
         )
     m, n = scores.shape
-    files: list[str] = []
-    with ExitStack() as stack:
-        part = stack.enter_context(replacing(path))
-        sides = [("labels" if square else "probe", scores.probe_labels, scores.probe_meta)]
-        if not square:
-            sides.append(("gallery", scores.gallery_labels, scores.gallery_meta))
-        for name, label, meta in sides if scores.labelled else ():
-            place = sibling(path, f"{name}.csv")
-            write_labels(stack.enter_context(replacing(place)), label, meta, named=place)
-            files.append(name)
+    sides = {"labels" if square else "probe": (scores.probe_labels, scores.probe_meta)}
+    if not square:
+        sides["gallery"] = scores.gallery_labels, scores.gallery_meta
+    sides = sides if scores.labelled else {}
+    about: dict[str, Any] = {SCHEMA_KEY: SCHEMA, "kind": scores.kind, "nan": scores.nan}
+    about["files"] = [*sides, *["mask"] * (scores.mask is not None)]
+    if scores.exclude:
+        about["exclude"] = list(scores.exclude)
+    beside = [f"{name}.npy" if name == "mask" else f"{name}.csv" for name in about["files"]]
+    places = [path, *(sibling(path, ending) for ending in ("json", *beside))]
+    with replacing_all(*places) as (part, described, *parts):
+        for target, place, (label, meta) in zip(parts, places[2:], sides.values(), strict=False):
+            write_labels(target, label, meta, named=place)
         if scores.mask is not None:
-            files.append("mask")
-            target = stack.enter_context(replacing(sibling(path, "mask.npy")))
-            with open(target, "wb") as file:
+            with open(parts[-1], "wb") as file:
                 write_npy(file, (m, n), np.dtype(np.uint8), scores.read_mask)
-        about = {SCHEMA_KEY: SCHEMA, "kind": scores.kind, "nan": scores.nan, "files": files}
-        if scores.exclude:
-            about["exclude"] = list(scores.exclude)
-        target = stack.enter_context(replacing(sibling(path, "json")))
-        target.write_text(json.dumps(about) + "\n", encoding="utf-8")
-        with naming_writes(path, part), open(part, "wb") as file:
+        described.write_text(json.dumps(about) + "\n", encoding="utf-8")
+        with open(part, "wb") as file:
             write_npy(file, (m, n), scores.dtype, scores.read_rows)
 
 

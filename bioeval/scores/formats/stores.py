@@ -9,8 +9,10 @@ from __future__ import annotations
 import io
 import json
 import logging
-import shutil
+import os
+import re
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from math import prod
 from pathlib import Path
@@ -28,12 +30,14 @@ from bioeval.scores.formats.files import (
     NETCDF,
     check_target,
     content,
+    discard,
     guarded,
     is_zarr,
     library,
     naming_writes,
     optional,
     part_of,
+    put_in_place,
     replacing,
     text_array,
     without_secrets,
@@ -304,23 +308,89 @@ def read_remote(address: str, options: ReadOptions) -> Scores:
     return scores.excluding(*options.exclude) if options.exclude else scores
 
 
+class _Hdf5File(io.FileIO):
+    """A file for HDF5, which ends the process where it cannot write what it still holds.
+
+    After an error, such as a full disk, the rest is kept in memory, and HDF5 closes the file as if
+    all were well. `error` is raised by :class:`_Hdf5Writer`.
+    """
+
+    def __init__(self, path: Path):
+        super().__init__(path, "w+")
+        self.error: OSError | None = None
+        self._kept: list[tuple[int, bytes]] = []
+        self._place = self._end = 0
+
+    def seek(self, place: int, whence: int = 0) -> int:
+        """Remember the place for what follows."""
+        self._place = place + (self._end if whence else 0)
+        return self._place
+
+    def tell(self) -> int:
+        """Return the place."""
+        return self._place
+
+    def write(self, data: Any) -> int:
+        """Write everything, or keep it."""
+        left = memoryview(data).cast("B")
+        place, self._end = self._place, max(self._end, self._place + len(left))
+        try:
+            if self.error is None:
+                super().seek(place)
+                while left:
+                    left = left[super().write(left) :]
+        except OSError as error:
+            self.error = error
+        if self.error is not None:
+            self._kept.append((place, bytes(data)))
+        return len(data)
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what was written, or kept."""
+        out = memoryview(buffer).cast("B")
+        super().seek(self._place)
+        out[:] = (super().read(len(out)) or b"").ljust(len(out), b"\0")
+        for place, data in self._kept:
+            low, high = max(place, self._place), min(place + len(data), self._place + len(out))
+            if low < high:
+                out[low - self._place : high - self._place] = data[low - place : high - place]
+        return len(out)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Set the length, unless an error has left less."""
+        self._end = self._place if size is None else size
+        return self._end if self.error else super().truncate(self._end)
+
+
 class _Hdf5Writer:
     """Writes the arrays of scores into an HDF5 file with checksums for every byte.
 
     HDF5 1.10 brought checksums of its own structures; arrays have them where they are in chunks.
+    HDF5 is called in a thread of its own, where no interruption ends a call halfway.
     """
 
     def __init__(self, path: Path):
         import h5py
 
         self._h5py = h5py
-        self._file = h5py.File(path, "w", libver=("v110", "v110"))
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="bioeval-hdf5")
+        self._raw = _Hdf5File(path)
+        self._file = self._call(h5py.File, self._raw, "w", libver=("v110", "v110"))
+        self._datasets: list[Any] = []  # which would write in this thread where they end
 
     def __enter__(self) -> _Hdf5Writer:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._file.close()
+        with self._raw, self._thread:
+            self._call(self._file.close)
+
+    def _call(self, function: Any, *args: Any, **options: Any) -> Any:
+        """Call HDF5; raise the error of the file, if there is one."""
+        found = self._thread.submit(function, *args, **options).result()
+        if self._raw.error is not None:
+            raise self._raw.error
+        return found
 
     def add(self, key: str, array: Any) -> None:
         """Write a whole array; text as UTF-8 of one width."""
@@ -329,7 +399,7 @@ class _Hdf5Writer:
             array = np.char.encode(array, "utf-8")
             width = max(1, array.dtype.itemsize)
             array = array.astype(self._h5py.string_dtype("utf-8", width))
-        self._created(key, array.shape, array.dtype)[...] = array
+        self._call(self._created(key, array.shape, array.dtype).__setitem__, ..., array)
 
     def add_rows(self, key: str, shape: tuple[int, ...], dtype: np.dtype, read: Any) -> None:
         """Write an array whose rows are read in blocks."""
@@ -337,18 +407,18 @@ class _Hdf5Writer:
         step = max(1, _CHUNK // max(1, shape[1]))
         for low in range(0, shape[0], step):
             high = min(shape[0], low + step)
-            data[low:high] = read(low, high)
+            self._call(data.__setitem__, slice(low, high), read(low, high))
 
     def _created(self, key: str, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        how: dict[str, Any] = {}
         if not shape:  # in the header of the dataset, which has a checksum
-            how = self._h5py.h5p.create(self._h5py.h5p.DATASET_CREATE)
-            how.set_layout(self._h5py.h5d.COMPACT)
-            return self._file.create_dataset(key, shape, dtype, dcpl=how)
-        if not prod(shape):
-            return self._file.create_dataset(key, shape, dtype)
-        rows = max(1, _CHUNK // (prod(shape[1:]) * dtype.itemsize))
-        chunks = (min(shape[0], rows), *shape[1:])
-        return self._file.create_dataset(key, shape, dtype, chunks=chunks, fletcher32=True)
+            how["dcpl"] = self._h5py.h5p.create(self._h5py.h5p.DATASET_CREATE)
+            how["dcpl"].set_layout(self._h5py.h5d.COMPACT)
+        elif prod(shape):
+            rows = max(1, _CHUNK // (prod(shape[1:]) * dtype.itemsize))
+            how = {"chunks": (min(shape[0], rows), *shape[1:]), "fletcher32": True}
+        self._datasets.append(self._call(self._file.create_dataset, key, shape, dtype, **how))
+        return self._datasets[-1]
 
 
 def _write_hdf5(scores: Scores, path: Path) -> None:
@@ -400,22 +470,14 @@ def _write_zarr(scores: Scores, path: Path) -> None:
     """Write a store, and replace an existing one with it."""
     zarr = optional("zarr", path, "a zarr store")
     named = _check_zarr(path)
-    part, old = part_of(named), part_of(named)
+    place = named.resolve()
+    part = part_of(place)
     try:
         with naming_writes(named, part):
             write_arrays(scores, _ZarrWriter(zarr, part), named)
-            if not is_zarr(named):
-                part.rename(named)
-                return
-            named.rename(old)
-            try:
-                part.rename(named)
-            except BaseException:
-                old.rename(named)
-                raise
+            put_in_place([part], [place])
     finally:
-        shutil.rmtree(part, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+        discard(part)
 
 
 class _SafetensorsWriter:
@@ -451,8 +513,16 @@ def _write_safetensors(scores: Scores, path: Path) -> None:
             raise DataError(
                 f"{path}: {key!r} is {array.dtype}; a safetensors file cannot hold this type"
             )
+    from safetensors import SafetensorError
+
     with replacing(path) as part:
-        numpy.save_file(out.tensors, part, metadata=out.words)
+        try:
+            numpy.save_file(out.tensors, part, metadata=out.words)
+        except SafetensorError as error:  # whose text alone has the number
+            number = re.search(r"os error (\d+)", str(error))
+            if number is None:
+                raise OSError(str(error)) from error
+            raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
 def _read_hdf5(path: Path, options: ReadOptions) -> Scores:

@@ -326,8 +326,9 @@ def test_worst_pairs_are_shown_with_their_images(tmp_path):
 
 
 def test_what_is_no_result_is_refused(tree, tmp_path):
-    with pytest.raises(DataError, match="a report got int"):
-        be.report(3, tmp_path / "x.html")
+    for wrong, what in ((3, "int"), (None, "NoneType"), ({"a": None, "b": tree}, "NoneType")):
+        with pytest.raises(DataError, match=f"a report got {what}; expected a Dataset"):
+            be.report(wrong, tmp_path / "x.html")
     with pytest.raises(DataError, match="hold no dataset"):
         be.report({}, tmp_path / "x.html")
     with pytest.raises(DataError, match="is a folder"):
