@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bioeval.base.errors import DataError, escaped
-from bioeval.cli.console import WIDTH, as_json, note, put, show, show_json
+from bioeval.cli.console import as_json, note, show_json
+from bioeval.views.show import WIDTH, as_text, print_table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -145,12 +146,9 @@ def write_results(
     folder: Path, results: xr.Dataset | xr.DataTree | None, table: Any, name: str = "results.nc"
 ) -> None:
     """Write results, if any, as netCDF 4, and the table as text."""
-    from bioeval.views.tables import plain
-
     if results is not None:  # made in memory: HDF5 ends the process where a disk is full
         (folder / name).write_bytes(results.to_netcdf(engine="h5netcdf"))
-    text = table if isinstance(table, str) else plain(table, WIDTH)
-    (folder / "table.txt").write_text(text, encoding="utf-8")
+    (folder / "table.txt").write_text(as_text(table, WIDTH), encoding="utf-8")
 
 
 def fold_rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
@@ -252,13 +250,11 @@ class Output:
         return self.write(document, fill, stages)
 
     def show(self, table: Any, document: dict[str, Any], files: list[str]) -> None:
-        """Print the document or the table (text is printed as it is), then the number of files."""
+        """Print the document or the table, then the number of files."""
         if self.as_json:
             show_json(document)
-        elif isinstance(table, str):
-            put(table)
         else:
-            show(table)
+            print_table(table)
         if self.folder is not None:
             note("\n".join([*self.remarks, f"wrote {len(files)} files to {self.folder}"]))
         if self.page is not None:
