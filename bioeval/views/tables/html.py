@@ -5,19 +5,20 @@ Text is escaped, nothing is loaded, and colours are those of the page, light or 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console, Group
 from rich.padding import Padding
-from rich.segment import Segment
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from bioeval.base.panels import safe
 
 # A width that no table reaches: narrow pages scroll.
 _ROOM = 10_000
+
+_DIGIT = "\u2007"  # a blank that is as wide as a digit
 
 _CSS = """
 .bioeval{overflow-x:auto;max-width:100%;padding:.2em 0;color:inherit;line-height:1.45;
@@ -26,15 +27,15 @@ font-variant-numeric:tabular-nums}
 .bioeval hr{border:0;margin:.7em 0 0}
 .bioeval .in{padding-left:1.2em}
 .bioeval table{border-collapse:collapse;margin:.1em 0;border:0;width:auto}
-.bioeval tr,.bioeval tr:nth-child(n):nth-child(n){background:transparent}
+.bioeval tr:nth-child(n):nth-child(n){background:transparent}
 .bioeval th,.bioeval td{background:transparent;color:inherit;border:0;font-weight:inherit;
-padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;white-space:pre-wrap;max-width:44em;
-min-width:0}
-.bioeval th{white-space:nowrap}
-.bioeval .r{text-align:right;white-space:pre}
+padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;white-space:pre-wrap;max-width:44em}
+.bioeval tbody th{min-width:6em}
+.bioeval .m.m,.bioeval .n.n,.bioeval .r.r{white-space:pre;min-width:0}
+.bioeval .m.m{font-family:monospace}
+.bioeval .r.r{text-align:right}
 .bioeval thead th{border-bottom:1px solid rgba(128,128,128,.5)}
 .bioeval i{font-style:normal;opacity:.72}
-.bioeval tbody td>b:only-child{font-weight:600}
 """
 
 
@@ -67,50 +68,64 @@ def _parts(item: Any, console: Console) -> Iterator[str]:
 def _text(text: str | Text, console: Console, style: Any = "") -> str:
     """Return a text with its bold and dim parts marked; `style` is that of its row or column."""
     text = console.render_str(text) if isinstance(text, str) else text
-    whole = console.get_style(style) if style else None
-    segments: Iterable[Segment] = text.render(console)
-    return "".join(_marked(x.text, whole + x.style if whole and x.style else x.style or whole)
-                   for x in segments)  # fmt: skip
-
-
-def _marked(text: str, style: Any) -> str:
-    found = safe(text)
-    if not text.strip() or style is None:
-        return found
-    found = f"<b>{found}</b>" if style.bold else found
-    return f"<i>{found}</i>" if style.dim else found
+    whole = console.get_style(style) + console.get_style(text.style)
+    found = []
+    for segment in text.render(console):
+        own = whole + segment.style if segment.style else whole
+        part = safe(segment.text)
+        if part.strip():
+            part = f"<b>{part}</b>" if own.bold else part
+            part = f"<i>{part}</i>" if own.dim else part
+        found.append(part)
+    return "".join(found)
 
 
 def _table(table: Table, console: Console) -> str:
     """Return a table; the first column holds the headings of its rows."""
-    columns = [(column, list(column.cells)) for column in table.columns]
-    right = [' class="r"' if column.justify == "right" else "" for column, _ in columns]
+    columns = [_Column(column, console) for column in table.columns]
     head = ""
-    if table.show_header and any(str(column.header).strip() for column, _ in columns):
-        cells = (
-            f'<th scope="col"{at}>{_text(column.header, console, "dim").strip()}</th>'
-            for (column, _), at in zip(columns, right, strict=True)
-        )
+    if table.show_header and any(column.head for column in columns):
+        cells = (f'<th scope="col"{x.how}>{x.head}</th>' for x in columns)
         head = f"<thead><tr>{''.join(cells)}</tr></thead>"
     rows = []
     for i, row in enumerate(table.rows):
-        cells = (
-            _cell(cells[i], console, [column.style, row.style], at, first=j == 0)
-            for j, ((column, cells), at) in enumerate(zip(columns, right, strict=True))
-        )
+        first, *others = (column.cell(i, row.style) for column in columns)
+        cells = [f'<th scope="row"{columns[0].how}>{first}</th>']
+        cells += [f"<td{x.how}>{cell}</td>" for x, cell in zip(columns[1:], others, strict=True)]
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
 
 
-def _cell(cell: Any, console: Console, styles: list[Any], at: str, first: bool) -> str:
-    style = next((x for x in reversed(styles) if x), "")
-    found = (
-        _text(cell, console, style)
-        if isinstance(cell, str | Text)
-        else "".join(_parts(cell, console))
-    )
-    if at:  # blanks behind a number stand for digits that it lacks
-        kept = found.lstrip()
-        text = kept.rstrip()
-        found = text + "\u2007" * (len(kept) - len(text))
-    return f'<th scope="row"{at}>{found}</th>' if first else f"<td{at}>{found}</td>"
+class _Column:
+    """A column of a table: numbers at the right, or with blanks as wide as digits before them."""
+
+    def __init__(self, column: Column, console: Console):
+        self._column, self._console = column, console
+        self._cells = list(column.cells)
+        texts = [str(x) for x in self._cells if isinstance(x, str | Text) and str(x).strip()]
+        filled = any(text.startswith(" ") for text in texts)
+        # A number with more behind it is not flush right.
+        self._digits = filled and any("[" in x or x != x.rstrip() for x in texts)
+        kinds = {
+            "m": any("  " in text.strip() for text in texts),  # columns within the column
+            "r": column.justify == "right" or (filled and not self._digits),
+            "n": self._digits or column.no_wrap,
+        }
+        self._least = min((len(x) - len(x.lstrip()) for x in texts), default=0)
+        self._kind = next((kind for kind, so in kinds.items() if so), "")
+        self.how = f' class="{self._kind}"' if self._kind else ""
+        self.head = str(column.header)
+        if self._kind != "m":
+            self.head = self.head.strip()
+        self.head = _text(self.head, console, "dim") if self.head else ""
+
+    def cell(self, i: int, row_style: Any) -> str:
+        """Return the HTML of a cell."""
+        found = self._cells[i]
+        if not isinstance(found, str | Text):
+            return "".join(_parts(found, self._console))
+        blanks = len(str(found)) - len(str(found).lstrip()) - self._least
+        text = _text(found, self._console, row_style or self._column.style)
+        if self._kind == "m":
+            return text
+        return _DIGIT * blanks * self._digits + text.strip()
