@@ -131,19 +131,19 @@ def table_of(results: Any, reword: Reword = printable) -> Any:
         parts = {str(name): one for name, one in results.items()}
     else:
         parts = {"": results}
-    groups: dict[StudyView | None, dict[str, xr.Dataset]] = {}
+    groups: dict[StudyView | None, dict[str, xr.Dataset]] = {None: {}}  # an evaluation first
     for name, one in parts.items():
         for path, dataset, view in _viewed(one):
             groups.setdefault(view, {})["/".join(filter(None, (name, path)))] = dataset
-    if not groups:
+    if not any(groups.values()):
         raise DataError("the results are empty: there is nothing to show")
     tables: list[Any] = []
     for view, found in groups.items():
         if view is not None:
             tables += view.tables(found, reword)
-            continue
-        tree: Any = found[""] if list(found) == [""] else xr.DataTree.from_dict(found)
-        tables.append((FoldTable if has_folds(tree) else ResultTable)(tree, reword))
+        elif found:
+            tree: Any = found[""] if list(found) == [""] else xr.DataTree.from_dict(found)
+            tables.append((FoldTable if has_folds(tree) else ResultTable)(tree, reword))
     return tables[0] if len(tables) == 1 else Group(*tables)
 
 
