@@ -10,12 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import BioevalError, DataError, ProtocolError
+from bioeval.base.errors import BioevalError
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.panels import safe
 from bioeval.scores.arrays import IGNORE
-from bioeval.scores.attacks import without_attacks
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.labelled_matrix import LabelledMatrix
 
 # Values read at a time.
 BLOCK_VALUES = 1 << 19
@@ -47,13 +46,8 @@ class MatrixImage:
     subjects: int | None
 
 
-def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
+def reduced_matrix(scores: LabelledMatrix, pixels: int) -> MatrixImage:
     """Reduce a matrix to at most `pixels` a side, reading it once in blocks of rows."""
-    if are_pairs(scores):
-        raise ProtocolError("be.plot.matrix needs a matrix; these are fixed pairs")
-    if not isinstance(scores, Scores):
-        raise DataError(f"be.plot.matrix got {type(scores).__name__}; expected Scores")
-    scores = without_attacks(scores)
     rows, columns = _order(scores)
     row_edges, column_edges = _edges(len(rows), pixels), _edges(len(columns), pixels)
     image, state = _reduce(scores, rows, columns, row_edges, column_edges)
@@ -74,7 +68,7 @@ def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
     )
 
 
-def _order(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+def _order(scores: LabelledMatrix) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and columns sorted by subject, the subjects that are not enrolled last."""
     probe, gallery = scores.codes.probe, scores.codes.gallery
     columns = np.argsort(gallery, kind="stable")
@@ -90,7 +84,7 @@ def _edges(length: int, pixels: int) -> np.ndarray:
 
 
 def _reduce(
-    scores: Scores,
+    scores: LabelledMatrix,
     rows: np.ndarray,
     columns: np.ndarray,
     row_edges: np.ndarray,
@@ -148,13 +142,13 @@ _UNREADABLE = (
 )
 
 
-def preview(scores: Scores) -> str:
+def preview(scores: LabelledMatrix) -> str:
     """Return a small picture of a matrix with a caption, as HTML; or in words why there is none."""
     try:
         sample, said = _sample(scores)
         if sample is None:
             return _caption(f"No picture: {said}.")
-        found = matrix_image(sample, SIDE)
+        found = reduced_matrix(sample, SIDE)
     except _UNREADABLE as error:
         return _caption(f"No picture: {error}.")
     m, n = found.image.shape
@@ -176,7 +170,7 @@ def _caption(text: str) -> str:
     return f'<div style="{style}">{safe(text)}</div>'
 
 
-def _sample(scores: Scores) -> tuple[Scores | None, str]:
+def _sample(scores: LabelledMatrix) -> tuple[LabelledMatrix | None, str]:
     """Return the scores to draw with their description; None with the reason for no picture.
 
     Of a large matrix these are the templates of some subjects, evenly taken.

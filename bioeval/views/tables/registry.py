@@ -154,8 +154,8 @@ def _viewed(results: Any) -> Iterator[tuple[str, xr.Dataset, StudyView | None]]:
     for path, dataset in datasets(results):
         if "task" not in dataset.attrs:
             raise DataError(
-                "the dataset has no attribute `task`, which every result of bioeval has; expected "
-                "what a function of bioeval returned, with its attributes"
+                "the dataset has no attribute `task`; expected what a function of bioeval "
+                "returned, with its attributes"
             )
         view = next((view for view in _VIEWS if view.fits(dataset)), None)
         # The GOM of an evaluation is one of its tasks.
@@ -163,7 +163,7 @@ def _viewed(results: Any) -> Iterator[tuple[str, xr.Dataset, StudyView | None]]:
 
 
 def _no_result(results: Any) -> DataError:
-    """Return the error of something that is no result."""
+    """Return the error of something else than a result."""
     hint = ""
     if hasattr(results, "probe_labels") or hasattr(results, "pair_subjects"):
         hint = "; evaluate scores first, as be.evaluate(scores)"
