@@ -11,7 +11,7 @@ from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.base.version import __version__
 from bioeval.cli.arguments import METADATA, card
 from bioeval.cli.command import Command, flag, naming, option, progress_shown
-from bioeval.cli.console import note, show, show_json
+from bioeval.cli.console import note, show_json
 from bioeval.cli.options import (
     far_option,
     json_option,
@@ -25,6 +25,7 @@ from bioeval.cli.options import (
 )
 from bioeval.cli.outputs import take_scores
 from bioeval.cli.study_command import require_values
+from bioeval.views.show import print_table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -142,7 +143,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
     if as_json:
         show_json(_document(found, systems, {**how, "weights": weights}, protocol))
     else:
-        show(table)
+        print_table(table)
     if out is not None:
         note(f"wrote {out}: {fused!r}")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import Argument, ProtocolError, wrapped
+from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import CONFIDENCE, MARGIN, METADATA, RATES, ThresholdsOption
 from bioeval.cli.command import F, flag, option, option_group, reword
@@ -435,12 +435,6 @@ def interval_by_default(scores: Scores, interval: str | None) -> str:
 def warnings_of(ds: xr.Dataset) -> list[str]:
     """Return the warnings of a result with the options of the command."""
     return [reword(line) for line in str(ds.attrs["warnings"]).split("\n") if line]
-
-
-def warning_lines(ds: xr.Dataset, say: Callable[[str], str]) -> list[str]:
-    """Return the warnings of a result, in the words of `say`, as the last lines of a text."""
-    lines = [line for x in warnings_of(ds) for line in wrapped(f"  - {say(x)}", hang=4)]
-    return ["", "Warnings", *lines] if lines else []
 
 
 # ------------------------------------------------------------------------- output

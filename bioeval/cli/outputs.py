@@ -18,7 +18,8 @@ import click
 
 from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import BioevalWarning, DataError, escaped
-from bioeval.cli.console import WIDTH, as_json, note, put, show, show_json
+from bioeval.cli.console import as_json, note, show_json
+from bioeval.views.show import WIDTH, as_text, print_table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -167,12 +168,9 @@ def write_results(
     folder: Path, results: xr.Dataset | xr.DataTree | None, table: Any, name: str = "results.nc"
 ) -> None:
     """Write results, if any, as netCDF 4, and the table as text."""
-    from bioeval.views.tables import plain
-
     if results is not None:  # made in memory: HDF5 ends the process where a disk is full
         (folder / name).write_bytes(results.to_netcdf(engine="h5netcdf"))
-    text = table if isinstance(table, str) else plain(table, WIDTH)
-    (folder / "table.txt").write_text(text, encoding="utf-8")
+    (folder / "table.txt").write_text(as_text(table, WIDTH), encoding="utf-8")
 
 
 def fold_rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
@@ -275,13 +273,11 @@ class Output:
         return self.write(document, fill, stages)
 
     def show(self, table: Any, document: dict[str, Any], files: list[str]) -> None:
-        """Print the document or the table (text is printed as it is), then the number of files."""
+        """Print the document or the table, then the number of files."""
         if self.as_json:
             show_json(document)
-        elif isinstance(table, str):
-            put(table)
         else:
-            show(table)
+            print_table(table)
         lines = [*self.remarks]
         if self.folder is not None:
             lines.append(f"wrote {len(files)} files to {self.folder}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import DataError, counted, wrapped
+from bioeval.base.errors import DataError
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import THRESHOLD, WHOLE_NUMBERS, Typed, card
 from bioeval.cli.command import Command, flag, option
@@ -18,7 +18,6 @@ from bioeval.cli.options import (
     output_options,
     reading_options,
     seed_option,
-    warning_lines,
 )
 from bioeval.cli.study_command import StudyCommand, described, rows_over, scalars
 
@@ -61,38 +60,7 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
         }
         scores = None if data is None else run.read()
         ds = plan_run(scores, **about, workers=workers, **run.options)
-        run.save({"file": data, **described(ds, **scalars(ds))}, ds, _plan_text(ds))
-
-
-def _plan_text(ds: xr.Dataset) -> str:
-    """Return the table: a line for each quantity."""
-    from bioeval.base.memory import in_words
-
-    one = {str(k): float(v) for k, v in ds.data_vars.items()}
-    sizes = [("matrix", "matrix_bytes")]
-    if ds.attrs["dim"]:
-        sizes = [("embeddings", "embedding_bytes"), ("their matrix, not stored", "matrix_bytes")]
-    rows = [
-        ("comparisons", f"{one['comparisons']:.4g}"),
-        ("genuine comparisons", f"{one['genuine_comparisons']:.4g}"),
-        *((what, in_words(one[name])) for what, name in sizes),
-        ("memory of a worker", in_words(one["working_bytes"])),
-        ("processor time", _hours_text(one["core_hours"])),
-        (f"time on {counted(ds.attrs['workers'], 'workers')}", _hours_text(one["hours"])),
-    ]
-    note = (
-        "The time is scaled from a short evaluation on this machine, on processor cores that are "
-        "never idle. How many people a test needs: bioeval sample-size."
-    )
-    lines = [f"{what:<26}{value:>16}" for what, value in rows]
-    lines += ["", *wrapped(note)]
-    lines += warning_lines(ds, lambda text: text)
-    return "\n".join(lines) + "\n"
-
-
-def _hours_text(hours: float) -> str:
-    """Return hours with three digits, and less than an hour in seconds."""
-    return f"{hours:,.3g} hours" if hours >= 1 else f"{hours * 3600:,.3g} s"
+        run.finish(ds, {"file": data, **described(ds, **scalars(ds))})
 
 
 @click.command("sample-size", cls=Command)
@@ -128,7 +96,7 @@ def sample_size_command(pilot: str | None, **options: Any) -> None:
     it, --frr and --icc are assumed.
     """
     with StudyCommand(pilot or "", options) as run:
-        from bioeval.evaluation.sample_size import blocks, sample_size
+        from bioeval.evaluation.sample_size import sample_size
 
         scores = None if pilot is None else run.read()
         run.stages("counting")
@@ -137,7 +105,7 @@ def sample_size_command(pilot: str | None, **options: Any) -> None:
             "file": pilot,
             **described(ds, **scalars(ds), plans=rows_over(ds, "templates")),
         }
-        run.finish(ds, blocks, document, lines=True)
+        run.finish(ds, document)
 
 
 TASKS = ("verification/single", "verification/multi", "open_set")
@@ -194,7 +162,7 @@ def workload_command(data: str | None, **options: Any) -> None:
     names = ("interval", "confidence", "replicates", "random_state")
     of_scores = {name: options.pop(name) for name in names}
     with StudyCommand(data or "", options) as run:
-        from bioeval.evaluation.workload import blocks, workload
+        from bioeval.evaluation.workload import workload
 
         given = run.options
         task, found, words = given.pop("task"), given.pop("rates", None), ""
@@ -218,7 +186,7 @@ def workload_command(data: str | None, **options: Any) -> None:
             for e, one in every.items()
         ]
         document = {"file": data, **{str(k): v for k, v in ds.attrs.items()}, "events": events}
-        run.finish(ds, blocks, document, lines=True)
+        run.finish(ds, document)
 
 
 def _of_results(path: Path, task: str) -> xr.Dataset:

@@ -13,7 +13,7 @@ from bioeval.base.version import __version__
 from bioeval.cli.arguments import NUMBERS, ThresholdsOption, card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.command import Command, flag, naming, option, option_group, progress_shown
-from bioeval.cli.console import note, put, show, show_json, terminal_width
+from bioeval.cli.console import note, put, show_json, terminal_width
 from bioeval.cli.options import (
     far_option,
     json_option,
@@ -25,6 +25,7 @@ from bioeval.cli.options import (
     terms_option,
 )
 from bioeval.cli.outputs import take_out, write_page
+from bioeval.views.show import print_table
 
 if TYPE_CHECKING:
     from bioeval.evaluation.gallery_parts import BestMates
@@ -286,7 +287,8 @@ def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
 def _show_rates(found: Tally, files: tuple[str, ...], terms: str, as_json: bool) -> None:
     """Print the results of a tally as a table or as a document."""
     from bioeval.cli.run_outputs import task_document
-    from bioeval.views.tables import ResultTable, warnings
+    from bioeval.views.tables import warnings
+    from bioeval.views.tables.registry import table_of
     from bioeval.views.terms import in_terms
 
     tree, named = found.tree(), naming()
@@ -306,4 +308,4 @@ def _show_rates(found: Tally, files: tuple[str, ...], terms: str, as_json: bool)
             }
         )
         return
-    show(ResultTable(in_terms(tree, terms), lambda text: renamed(text, named)))
+    print_table(table_of(in_terms(tree, terms), lambda text: renamed(text, named)))

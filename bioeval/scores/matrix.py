@@ -206,8 +206,9 @@ class Scores(LabelledMatrix):
     def _repr_html_(self) -> str:
         from bioeval.base.panels import panel
         from bioeval.scores.description import lines_of_matrix
+        from bioeval.scores.matrix_image import preview
 
-        return panel(type(self).__name__, lines_of_matrix(self))
+        return panel(type(self).__name__, lines_of_matrix(self), preview(self))
 
     @staticmethod
     def from_pairs(

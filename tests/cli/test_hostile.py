@@ -244,7 +244,7 @@ def test_text_of_a_card_controls_no_terminal(capsys, monkeypatch):
     monkeypatch.setattr("sys.stdout", terminal)
     from rich.text import Text
 
-    from bioeval.cli.console import show
+    from bioeval.views.show import print_table
 
-    show(Text("a\x1b[2Jb\x07", "bold"))
+    print_table(Text("a\x1b[2Jb\x07", "bold"))
     assert "a\\x1b[2Jb" in terminal.getvalue() and "\x1b[2J" not in terminal.getvalue()
