@@ -67,7 +67,7 @@ def require_number(
 
 
 def overflows(text: str) -> bool:
-    """Whether a number is too large for float64, as ``1e400``, which is no infinity."""
+    """Whether a finite number such as ``1e400`` is too large for float64."""
     return math.isinf(float(text)) and "inf" not in text.lower()
 
 

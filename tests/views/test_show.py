@@ -124,7 +124,7 @@ SHOWN = {
 #: Public names in lower case that return no result: modules, other names of calls, and functions of
 #: scores, files, numbers and parts of counting.
 OTHERS = {
-    *("partition", "plot", "stats"), *("check", "groups", "plan", "threshold"),
+    *("datasets", "partition", "plot", "stats"), *("check", "groups", "plan", "threshold"),
     *("apply_convention", "best_mates", "eer_scorer", "fuse", "load", "make_scorer", "normalise"),
     *("parse_names", "report", "save", "show", "simulate", "simulate_embeddings"),
 }  # fmt: skip
@@ -348,7 +348,7 @@ def test_without_a_picture_the_panel_says_why():
         raise ZeroDivisionError
 
     x = np.eye(8)
-    scores = be.Scores.from_embeddings(x, range(8), metric=metric, memory_limit=1)
+    scores = be.Scores.from_embeddings(x, range(8), metric=metric, kind="distance", memory_limit=1)
     assert "No picture: the metric is a function" in scores._repr_html_()
     scores = be.Scores(Rows(1000), np.arange(1000))
     assert "No picture: the matrix is large and read by rows" in scores._repr_html_()

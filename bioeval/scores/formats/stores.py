@@ -309,7 +309,7 @@ def read_remote(address: str, options: ReadOptions) -> Scores:
 
 
 class _Hdf5File(io.FileIO):
-    """A file for HDF5, which ends the process where it cannot write what it still holds.
+    """A file for HDF5 that takes all bytes: HDF5 ends the process after a failed write.
 
     After an error, such as a full disk, the rest is kept in memory, and HDF5 closes the file as if
     all were well. `error` is raised by :class:`_Hdf5Writer`.
