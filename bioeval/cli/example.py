@@ -36,7 +36,7 @@ from bioeval.datasets.face_images import SYSTEMS
 @json_option("Describe the written file as JSON.")
 def command(
     name: str | None,
-    system: str | None,
+    system: Any,
     out: str | None,
     force: bool,
     as_json: bool,
