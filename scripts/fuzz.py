@@ -28,6 +28,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -90,6 +91,24 @@ def lay_out(found: Input, folder: Path) -> None:
     os.mkfifo(folder / "fifo")
 
 
+def _names(folder: str) -> set[str]:
+    return {str(path) for path in Path(folder).rglob("*")}
+
+
+@contextlib.contextmanager
+def _room(size: int | None) -> Iterator[None]:
+    """Let no file become larger than some bytes, as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        if size is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+
+
 def run_here(found: Input) -> Outcome:
     """Run an input in this process."""
     import bioeval as be
@@ -99,8 +118,8 @@ def run_here(found: Input) -> Outcome:
     out, err = io.StringIO(), io.StringIO()
     with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
         lay_out(found, Path(name))
-        before = _reset_peak()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        there, before = _names(name), _reset_peak()
+        with _room(found.room), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
                 if found.args:
                     code = main(found.args)
@@ -113,6 +132,9 @@ def run_here(found: Input) -> Outcome:
             except (Exception, SystemExit):
                 err.write(traceback.format_exc())
         peak = _memory("VmHWM") - before
+        if code and (left := _names(name) - there):
+            err.write(f"left behind: {', '.join(sorted(left))}
+")
     seconds = time.process_time() - start
     before_damage = found.same_as and run_here(found.same_as).output
     return Outcome(code, err.getvalue(), seconds, max(0, peak), out.getvalue(), before_damage)
@@ -125,6 +147,13 @@ def run_apart(found: Input) -> Outcome:
     waited for as long as a worker.
     """
     start = time.monotonic()
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (6 * SECONDS,) * 2)
+        if found.room is not None:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (found.room,) * 2)
+
     with tempfile.TemporaryDirectory() as name:
         lay_out(found, Path(name))
         try:
@@ -132,7 +161,7 @@ def run_apart(found: Input) -> Outcome:
                 [sys.executable, "-m", "bioeval", *found.args],
                 cwd=name, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE, timeout=60 * SECONDS, check=False,
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (6 * SECONDS,) * 2),
+                preexec_fn=limit,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return Outcome(None, "still running", time.monotonic() - start)

@@ -24,6 +24,7 @@ import scipy.io
 
 import bioeval as be
 from bioeval.cli.lazy_group import COMMANDS, root
+from bioeval.scores.formats.registry import written_formats
 
 #: Values of cells and of options that are no good, or hardly.
 ODD = (
@@ -77,6 +78,7 @@ class Input:
     args: list[str]
     #: The input whose result this one has too, unless it is refused.
     same_as: Input | None = None
+    room: int | None = None  # bytes that a file may take: a disk that is full
 
 
 def _npz(**arrays: Any) -> bytes:
@@ -600,7 +602,36 @@ def odd_options(rng: random.Random, valid: list[Input]) -> Input:
     return Input(working[name].reader, working[name].files, args)
 
 
+# ------------------------------------------------------------------------- full disks
+
+
+def writers() -> dict[str, list[str]]:
+    """Return a command that writes scores in each format, and one for each other kind of output."""
+    endings = [x for form in written_formats() for x in form.written_as or form.suffixes]
+    endings += [x for form in written_formats() for way in form.otherwise for x in way.endings]
+    found = {f"out{x}": ["convert", "s.npz", f"out{x}"] for x in endings}
+    return found | {
+        "simulated.npz": ["simulate", "--out", "simulated.npz", "--subjects", "20"],
+        "out": ["run", "s.npz", "--out", "out"],
+        "page.html": ["run", "s.npz", "--report", "page.html"],
+        "tally.npz": ["tally", "s.npz", "--out", "tally.npz"],
+        "mates.npz": ["best-mates", "s.npz", "--out", "mates.npz"],
+        "fused.npz": ["fuse", "s.npz", "s.npz", "--name", "a", "--name", "b", "--method", "mean",
+                      "--out", "fused.npz"],
+    }  # fmt: skip
+
+
+def full_disk(rng: random.Random, valid: list[Input]) -> Input:
+    """Return a command that writes, with room for a part of it only."""
+    name, args = rng.choice(list(writers().items()))
+    files = {"s.npz": valid[0].files["s.npz"]}
+    return Input(f"no room for {name}", files, args, int(10 ** rng.uniform(0, 5)))
+
+
 def number(valid: list[Input], seed: int, index: int) -> Input:
     """Return the input of this number: the same for the same seed, always."""
     rng = random.Random(f"{seed}/{index}")
-    return odd_options(rng, valid) if rng.random() < 0.25 else damaged(rng, rng.choice(valid))
+    kind = rng.random()
+    if kind >= 0.97:
+        return full_disk(rng, valid)
+    return odd_options(rng, valid) if kind < 0.25 else damaged(rng, rng.choice(valid))

@@ -82,7 +82,9 @@ def errors(path: Path) -> None:
 
 def matrix(path: Path) -> None:
     """The distances of eigenfaces: a block on the diagonal for each person."""
-    be.plot.save(be.plot.matrix(be.datasets.faces("eigenfaces"), look.axes_for(None)), path, dpi=100)
+    be.plot.save(
+        be.plot.matrix(be.datasets.faces("eigenfaces"), look.axes_for(None)), path, dpi=100
+    )
 
 
 def reid(path: Path) -> None:
