@@ -67,7 +67,7 @@ def require_number(
 
 
 def overflows(text: str) -> bool:
-    """Whether a number is too large for float64, as ``1e400``, which is no infinity."""
+    """Whether a number other than infinity is too large for float64, as ``1e400``."""
     return math.isinf(float(text)) and "inf" not in text.lower()
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bioeval.tallies.shared_mates import SharedRanksJob
 
 
-Searches = TypeVar("Searches", OpenSet, ClosedSet)
+Searches = TypeVar("Searches", bound=OpenSet | ClosedSet)
 
 
 def with_last_rank(task: Searches, given: int | None, gallery: int, section: str) -> Searches:

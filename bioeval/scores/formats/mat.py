@@ -425,7 +425,7 @@ _MOST_LINKS = 16  # on the way to an array
 
 
 def _within(file: Any, place: str, links: int = _MOST_LINKS) -> bool:
-    """Whether a place is in the file itself, where soft links lead; no other file is opened."""
+    """Whether a place, after soft links, is in the file itself; no other file is opened."""
     import h5py
 
     here = ""
