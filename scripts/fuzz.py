@@ -133,8 +133,7 @@ def run_here(found: Input) -> Outcome:
                 err.write(traceback.format_exc())
         peak = _memory("VmHWM") - before
         if code and (left := _names(name) - there):
-            err.write(f"left behind: {', '.join(sorted(left))}
-")
+            err.write(f"left behind: {', '.join(sorted(left))}\n")
     seconds = time.process_time() - start
     before_damage = found.same_as and run_here(found.same_as).output
     return Outcome(code, err.getvalue(), seconds, max(0, peak), out.getvalue(), before_damage)

@@ -10,7 +10,7 @@ from bioeval.base.errors import BioevalError, DataError
 
 
 def parse_json(raw: bytes, where: str, error: type[BioevalError] = DataError) -> Any:
-    """Return the value of a JSON text in UTF-8, or raise `error` with a message after `where`.
+    """Return the value of a JSON text in UTF-8; raise `error` with `where` before its message.
 
     Examples
     --------

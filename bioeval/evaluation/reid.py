@@ -434,7 +434,9 @@ def plan_gom(
     scores = with_exclusions(scores, convention)
     require_subjects(scores, "GOM")
     rules, options, grid, scale = _gom_rules(convention, thresholds, normalize, given, scores.kind)
-    check_max_rank(options.max_rank, scores.shape[1])
+    of_card = (given or {}).get("max_rank") is None
+    place = f"protocol {rules.name}: [gom] max_rank" if of_card else "max_rank"
+    check_max_rank(options.max_rank, scores.shape[1], place)
     appended = None
     if open_queries is not None:
         from bioeval.evaluation.reid import as_open_queries
@@ -495,7 +497,9 @@ def lists_gom(
     from bioeval.results.cut_lists import gom_of_lists
 
     rules, options, grid, scale = _gom_rules(convention, thresholds, normalize, given, scores.kind)
-    check_max_rank(options.max_rank, scores.shape[1])
+    of_card = (given or {}).get("max_rank") is None
+    place = f"protocol {rules.name}: [gom] max_rank" if of_card else "max_rank"
+    check_max_rank(options.max_rank, scores.shape[1], place)
     result = gom_of_lists(scores, rules, options, grid, scale)
     warn_of_cut_lists(result)
     return result

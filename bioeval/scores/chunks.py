@@ -127,7 +127,7 @@ def _complete_store() -> Any:
     """Return the class of stores that raise where a chunk is not in another store."""
     from zarr.storage import WrapperStore
 
-    class CompleteStore(WrapperStore):  # type: ignore[type-arg]
+    class CompleteStore(WrapperStore):
         def __init__(self, store: Any, what: str = "", fill: Any = None):
             super().__init__(store)
             self.what, self.fill = what, fill

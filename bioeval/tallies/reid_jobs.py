@@ -370,7 +370,7 @@ class RetrievalJob(InBlocks):
         self.lists, self.reader = Lists(scores, convention), RowReader(scores)
         #: Of a part of a gallery: the matches at all sites, by rule of removal.
         self.shared: dict[str, SharedMates] = {}
-        check_max_rank(convention.max_rank, scores.shape[1])
+        check_max_rank(convention.max_rank, scores.shape[1], convention.last_rank)
 
     what = "queries"
 

@@ -83,6 +83,34 @@ def test_layout():
     assert checked(uneven, WHO, WHO)["layout"].severity == "warning"
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "shown"),
+    [
+        ("\u00e9va", "e\u0301va", ("'\\xe9va'", "'e\\u0301va'")),
+        ("ann", "ann\u200b", ("'ann'", "'ann\\u200b'")),
+        ("ann", "\ufeffann", ("'ann'", "'\\ufeffann'")),
+        ("ann", "a\xadnn", ("'ann'", "'a\\xadnn'")),
+        ("ann b", "ann\xa0b", ("'ann b'", "'ann\\xa0b'")),
+        ("7", "007", ("'7'", "'007'")),
+        ("0", "00", ("'0'", "'00'")),
+    ],
+)
+def test_labels_that_look_alike(one, other, shown):
+    labels = np.array([one, one, other, other, "zoe", "zoe"])
+    found = be.check_data(be.Scores(np.eye(6), labels), read_scores=False)["labels"]
+    assert (found.severity, found.count) == ("warning", 1)
+    assert set(found.where.split(" and ")) == set(shown)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("7", "70"), ("a07", "a7"), ("e", "\u00e9"), ("-7", "7")]
+)
+def test_labels_that_differ(one, other):
+    labels = np.array([one, other])
+    found = be.check_data(be.Scores(np.eye(2), labels), read_scores=False)["labels"]
+    assert found.severity == "ok"
+
+
 def test_the_same_list_of_labels_on_both_sides_is_no_fault():
     """The scores on the diagonal say whether the templates are the same."""
     both = np.concatenate([WHO, WHO])

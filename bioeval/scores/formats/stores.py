@@ -138,7 +138,7 @@ class _Store(Arrays):
 
 
 class Hdf5Arrays(_Store):
-    """The datasets of an HDF5 file; links and values in other files are refused."""
+    """The datasets of an HDF5 file; values in other files, also by links, are refused."""
 
     def __init__(self, path: Path, fill: bool = False):
         import h5py
@@ -147,9 +147,9 @@ class Hdf5Arrays(_Store):
         with guarded(path, expected="an HDF5 file"):
             self._file = h5py.File(path, "r")
             super().__init__(path, self._file.attrs, fill)
+        self.elsewhere = self._plain.elsewhere
         for name, header in self._plain.headers.items():
-            here = isinstance(self._file.get(name, getlink=True), h5py.HardLink)
-            item = self._file[name] if here else None
+            item = None if name in self.elsewhere else self._file[name]
             if isinstance(item, h5py.Dataset) and h5py.check_string_dtype(item.dtype):
                 header = Header(item.shape, np.dtype("U1"))
             if isinstance(item, h5py.Dataset):

@@ -235,9 +235,10 @@ def test_arrays_in_groups(tmp_path, capsys):
         DataError, match="no array 'run7'; scores_key names it. Did you mean 'run7/"
     ):
         be.load(tmp_path / "x.h5", scores_key="run7")
-    for link in ("else", "run7/soft"):
-        with pytest.raises(DataError, match=f"'{link}' is a link to another place"):
-            be.load(tmp_path / "x.h5", scores_key=link)
+    linked = be.load(tmp_path / "x.h5", scores_key="run7/soft", kind="similarity", **keys)
+    np.testing.assert_array_equal(linked.values, MATRIX)
+    with pytest.raises(DataError, match="'else' is an external link to 'other.h5'"):
+        be.load(tmp_path / "x.h5", scores_key="else")
     with pytest.raises(DataError, match='say, for instance, scores_key="run7/sim"'):
         be.load(tmp_path / "x.h5")
 

@@ -79,7 +79,7 @@ def test_hdf5_attributes_and_links(tmp_path):
         file.attrs["kind"] = "similarity"
         file["elsewhere"] = h5py.ExternalLink("y.h5", "/scores")
     assert be.load(tmp_path / "x.h5").kind == "similarity"
-    with pytest.raises(DataError, match="is a link to another place"):
+    with pytest.raises(DataError, match="is an external link to 'y.h5'"):
         be.load(tmp_path / "x.h5", scores_key="elsewhere", labels_key="labels")
     raw = (tmp_path / "x.h5").read_bytes()
     (tmp_path / "y.h5").write_bytes(raw[:-600])
@@ -389,3 +389,56 @@ def test_a_netcdf_header_that_claims_gigabytes(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < 1 << 26
     finally:
         tracemalloc.stop()
+
+
+def test_links_within_hdf5_are_followed(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["data/d"], file["data/who"] = RNG.random((4, 4)), [1, 1, 2, 2]
+        file["run"] = h5py.SoftLink("/data")
+        file["scores"] = h5py.SoftLink("run/d")
+        file["labels"] = h5py.SoftLink("/./run/who")
+        file["probe_day"] = h5py.SoftLink("/run/who")
+        file.attrs["kind"] = "similarity"
+        expected = file["data/d"][()]
+    found = be.load(tmp_path / "x.h5")
+    np.testing.assert_array_equal(found.values, expected)
+    assert found.probe_labels.tolist() == found.probe_meta["day"].tolist() == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("name", ["scores", "labels", "probe_attack", "mask"])
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("external", "is an external link to 'other.h5'; bioeval reads no file through another"),
+        ("through", "is a link that leads nowhere"),
+        ("nowhere", "is a link that leads nowhere"),
+        ("round", "is a link that leads nowhere"),
+        ("virtual", "is a virtual dataset over other files"),
+        ("raw", "has its values in another file"),
+    ],
+)
+def test_hdf5_reads_no_other_file(tmp_path, monkeypatch, name, kind, said):
+    monkeypatch.chdir(tmp_path)
+    with h5py.File("other.h5", "w") as file:
+        file["x"] = np.zeros((4, 4))
+    (tmp_path / "raw.bin").write_bytes(bytes(128))
+    with h5py.File("x.h5", "w") as file:
+        if name != "scores":
+            file["scores"] = np.eye(4)
+        if name != "labels":
+            file["labels"] = [1, 1, 2, 2]
+        if kind == "external":
+            file[name] = h5py.ExternalLink("other.h5", "/x")
+        elif kind == "through":
+            file["away"] = h5py.ExternalLink("other.h5", "/")
+            file[name] = h5py.SoftLink("/away/x")
+        elif kind in ("nowhere", "round"):
+            file[name] = h5py.SoftLink("/gone" if kind == "nowhere" else f"/{name}")
+        elif kind == "virtual":
+            layout = h5py.VirtualLayout((4, 4), "f8")
+            layout[:] = h5py.VirtualSource("other.h5", "x", (4, 4))
+            file.create_virtual_dataset(name, layout)
+        else:
+            file.create_dataset(name, (4, 4), "f8", external=[("raw.bin", 0, 128)])
+    with pytest.raises(DataError, match=f"x.h5: '{name}' {said}"):
+        be.load("x.h5")
