@@ -68,6 +68,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("args", TEXTS.values(), ids=TEXTS)
+@pytest.mark.cases(1)
 def test_a_text_beyond_the_bound_is_refused(args, scores, capsys, monkeypatch):
     import gzip
 
@@ -151,6 +152,7 @@ WRITERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.cases(2)
