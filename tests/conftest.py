@@ -115,13 +115,11 @@ def pairwise(cases: list[pytest.Item]) -> list[pytest.Item]:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if CI or config.getoption("--all") or "slow" in config.getoption("-m"):
         return
-    skip = pytest.mark.skip(reason="slow; run with --all")
+    left_out = {x for x in items if "slow" in x.keywords}
     by_function: dict[Any, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(skip)
-        by_function[item.location[0], getattr(item, "originalname", item.name)].append(item)
-    left_out: set[pytest.Item] = set()
+        if item not in left_out:
+            by_function[item.location[0], getattr(item, "originalname", item.name)].append(item)
     for cases in by_function.values():
         if mark := cases[0].get_closest_marker("cases"):
             few = spread(cases, *mark.args) if mark.args else pairwise(cases)

@@ -92,6 +92,7 @@ def test_every_command_has_help_with_an_example(command, capsys):
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "help"])
+@pytest.mark.cases(1)
 def test_help_is_two_lines_and_three_examples_at_80_columns(command, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert run("help", command) == 0
@@ -105,6 +106,7 @@ def test_help_is_two_lines_and_three_examples_at_80_columns(command, capsys, mon
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "help"])
+@pytest.mark.cases(6)
 def test_examples_are_commands_of_this_program(command, capsys, monkeypatch):
     Path("grid.txt").write_text("1\n2\n")
     assert run("help", "examples", command) == 0
@@ -381,7 +383,7 @@ def test_table(scores, capsys):
 
 @pytest.mark.parametrize("columns", [20, 44, 80, 120])
 @pytest.mark.parametrize("command", [["run", "scores.npz"], ["protocols"]])
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_the_table_is_as_wide_as_it_may_be(scores, capsys, monkeypatch, command, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     assert run(*command) == 0
@@ -401,6 +403,7 @@ def test_protocols_in_a_narrow_terminal_stand_one_below_the_other(capsys, monkey
     assert lines[place + 1 : place + 3] == ["  for pairs", "  Fixed pair list"]
 
 
+@pytest.mark.slow
 def test_json(scores, capsys):
     assert run("run", scores, "--json", "--far", "0.1", "--far", "0.05") == 0
     said = capsys.readouterr()
@@ -424,6 +427,7 @@ def test_json(scores, capsys):
     assert shown == set(tree["open_set"].attrs["warnings"].splitlines())
 
 
+@pytest.mark.slow
 def test_json_has_null_for_what_is_not_defined(tmp_path, capsys):
     """One subject: no impostor attempt, so FAR and everything that needs it is not defined."""
     be.save(be.Scores(np.ones((2, 2)), ["a", "a"]), tmp_path / "one.npz")
@@ -463,6 +467,7 @@ def test_thresholds(scores, tmp_path, capsys):
     assert "t.txt: line 2: 'x'; expected one number" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_arrays_under_other_names(tmp_path, capsys):
     np.savez(
         tmp_path / "x.npz",
@@ -527,6 +532,7 @@ FILES = [
 ]
 
 
+@pytest.mark.slow
 def test_out(scores, capsys):
     assert run("run", scores, "--out", "results") == 0
     said = capsys.readouterr()
@@ -594,6 +600,7 @@ def test_a_folder_with_files_of_other_kinds_is_used(scores):
     assert Path("results/notes.txt").read_text() == "mine"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("existing", [False, True])
 @pytest.mark.cases(1)
 def test_of_two_runs_into_one_folder_the_later_one_is_refused(
@@ -618,6 +625,7 @@ def test_of_two_runs_into_one_folder_the_later_one_is_refused(
     assert Path("results/table.txt").read_text() == "of the other run"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("existing", [False, True])
 @pytest.mark.parametrize(
     ("raised", "code"),
@@ -763,6 +771,7 @@ def test_order_alone_says_what_is_left_out(scores, capsys):
     assert "no common thresholds" in json.loads(capsys.readouterr().out)["left_out"]
 
 
+@pytest.mark.slow
 def test_scores_of_the_wrong_kind_are_the_first_thing_said(tmp_path, capsys):
     values = be.simulate(4, 3, random_state=3).values
     be.save(be.Scores(-values, np.repeat(np.arange(4), 3)), tmp_path / "x.npz")
@@ -1136,6 +1145,7 @@ def test_choices_are_those_of_the_library():
     assert choices == {"kind": KINDS, "nan": NAN_POLICIES, "missing_pairs": MISSING}
 
 
+@pytest.mark.slow
 def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path, capsys):
     x = np.random.default_rng(0).normal(size=(8, 3))
     np.savez("faces.npz", first=x, second=x[:, :2], who=np.arange(8) // 2)
@@ -1152,6 +1162,7 @@ def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path,
     assert json.loads(capsys.readouterr().out)["system"] == "plain"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "theirs", "ours"),
     [

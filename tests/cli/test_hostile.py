@@ -70,6 +70,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("args", TEXTS.values(), ids=TEXTS)
+@pytest.mark.cases(1)
 def test_a_text_beyond_the_bound_is_refused(args, scores, capsys, monkeypatch):
     import gzip
 
@@ -158,6 +159,7 @@ def matrix(tmp_path_factory) -> bytes:
     return path.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
 @pytest.mark.parametrize("name", WRITERS)
 def test_output_cut_short_is_our_error_and_leaves_nothing(name, matrix, capsys, small_files):

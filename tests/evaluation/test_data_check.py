@@ -39,6 +39,7 @@ def faults(found: Any) -> dict[str, str]:
     return {x.check: x.severity for x in found if x.severity != "ok"}
 
 
+@pytest.mark.slow
 def test_sound_data_have_no_finding():
     d = distances()
     for values, kind in ((d, "distance"), (-d, "similarity"), (d.astype("float32"), "distance")):
@@ -231,6 +232,7 @@ def scattered(values: np.ndarray, value: float, part: float = 0.02) -> np.ndarra
     ],
     ids=["far", "negative", "integers", "zero", "accepted", "rejected", "apart", "cut"],
 )
+@pytest.mark.cases(1)
 def test_values_that_many_share_at_either_end(values, value, severity):
     found = checked(scattered(values, value))["sentinels"]
     assert found.severity == severity and f"the score {value:.6g}," in found.message
@@ -275,6 +277,7 @@ def copied(values: np.ndarray, one: int, other: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("fill", [0.0, np.nan, 5.0])
+@pytest.mark.cases(1)
 def test_copies_under_one_label_and_under_two(fill):
     same, other = copied(distances(), 4, 6), copied(distances(), 4, 60)
     for values in (same, other):
@@ -321,6 +324,7 @@ def test_near_copies_under_two_labels(kind, off):
     assert not found.misleads and found["zero-distance"].severity == "ok"
 
 
+@pytest.mark.slow
 def test_near_by_chance_is_no_copy():
     """On a line, or in a plane, some of many templates of two people are as near as copies."""
     for dimensions in (1, 2):
@@ -379,6 +383,7 @@ def test_a_zero_between_labels_without_a_copy():
     assert found["duplicates"].severity == "ok"
 
 
+@pytest.mark.slow
 def test_copied_embeddings():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(40, 8))[WHO] + 0.5 * rng.normal(size=(160, 8))
@@ -542,6 +547,7 @@ def file(tmp_path_factory):
     return str(path)
 
 
+@pytest.mark.slow
 def test_the_command_says_by_its_exit_code_whether_a_result_would_mislead(file, tmp_path, capsys):
     assert main(["check", file, "--far", "0.1"]) == 0
     assert "nothing found" in capsys.readouterr().out
@@ -560,6 +566,7 @@ def test_the_command_says_by_its_exit_code_whether_a_result_would_mislead(file, 
     assert main(["check", file + "x"]) == 2
 
 
+@pytest.mark.slow
 def test_run_says_in_a_line_what_the_labels_show(file, capsys):
     assert main(["run", file, "--far", "0.1", "--no-auc"]) == 0
     assert "Labels and metadata: " in capsys.readouterr().out

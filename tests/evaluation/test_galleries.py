@@ -40,6 +40,7 @@ def naive_dir(values, probes, enrolled, target, rank):
     return best
 
 
+@pytest.mark.slow
 def test_the_mean_is_of_each_gallery_at_its_own_threshold():
     scores = two_galleries()
     tree = be.evaluate(scores, "ijbc-1n")
@@ -124,6 +125,7 @@ def test_galleries_that_cannot_be_taken_apart():
         be.evaluate(scores, "ijbc-1n")
 
 
+@pytest.mark.slow
 def test_the_command_averages_media_and_galleries(tmp_path, capsys):
     rng = np.random.default_rng(1)
     people = rng.normal(size=(30, 6))

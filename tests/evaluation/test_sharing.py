@@ -26,6 +26,7 @@ def counted(seed: int = 0, **options) -> be.Tally:
 
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(1)
 def test_folded_counts_are_those_of_the_probes(layout, kind):
     given = be.simulate(12, 3, layout=layout, random_state=4)
     sides = (given.probe_labels,) if layout == "all-against-all" else (
@@ -296,6 +297,7 @@ def assert_within(found, whole) -> float:
 CARDS = ("market1501", "market1501-original", "vehicleid", "gom-market1501")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("card", CARDS)
 @settings(max_examples=5)
 @given(seed=st.integers(0, 2**32), least=st.sampled_from((0, 3, 6)))

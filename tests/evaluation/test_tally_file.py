@@ -76,6 +76,7 @@ def test_layout_3_has_kept_scores():
     assert older.parts["verification/single"].tally.kept is None
 
 
+@pytest.mark.slow
 def test_layout_4_has_no_false_accepts_at_the_operating_points(tmp_path):
     """The same example, refined, on the default thresholds; a later one has more rows there."""
     older = be.Tally.load(SAVED / "tally-layout-4-points.npz")

@@ -102,6 +102,7 @@ def assert_errors(ds: Any, expected: tuple[list[int], list[int]], what: str) -> 
 
 
 @every
+@pytest.mark.cases(2)
 def test_at_many_thresholds(dtype, kind, step):
     data = Data(dtype, kind, step)
     scores, at = data.scores, data.thresholds
@@ -158,6 +159,7 @@ def far_of_single_galleries(data: Data, threshold: float) -> Fraction:
 
 
 @every
+@pytest.mark.cases(1)
 def test_of_retrieval(dtype, kind, step):
     data = Data(dtype, kind, step)
     at = sorted(data.sign * t + 0.0 for t in data.thresholds)
@@ -174,7 +176,7 @@ def test_of_retrieval(dtype, kind, step):
 
 
 @every
-@pytest.mark.cases(9)
+@pytest.mark.cases(1)
 def test_at_one_threshold(dtype, kind, step):
     data = Data(dtype, kind, 5 * step)
     averaged = Data(dtype, kind, 5 * step, largest=False)  # whose means do not overflow
@@ -219,6 +221,7 @@ def of_folds(data: Data, threshold: float) -> tuple[list[int], list[int]]:
     return [total[0]], [total[1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "kind"), [("float16", "similarity"), ("uint8", "distance")])
 def test_far_targets_between_attainable_rates(dtype, kind):
     """The neighbours of k / n in float64, and the smallest and the largest below 1."""

@@ -24,6 +24,7 @@ def listed(ds: xr.Dataset) -> list[Pair]:
     return [Pair(*row) for row in zip(*(ds[name].values.tolist() for name in names), strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("templates", ["single", "multi"])
 @settings(max_examples=examples_of(18))
 @given(data=st.data())
@@ -44,6 +45,7 @@ def test_against_the_definition(templates, data):
     assert ds.attrs["fusion"] == (fusion if templates == "multi" else "none")
 
 
+@pytest.mark.slow
 @settings(max_examples=6)
 @given(seed=st.integers(0, 1000), n=st.integers(1, 30), cut=st.integers(1, 29))
 def test_permuted_and_merged(seed, n, cut):
@@ -67,6 +69,7 @@ def test_permuted_and_merged(seed, n, cut):
         np.testing.assert_array_equal(sign * np.sort(sign * found)[:n], expected)
 
 
+@pytest.mark.slow
 def test_threads_and_ties(monkeypatch):
     """The same on any number of threads, where nearly all scores are tied."""
     import numba
@@ -115,6 +118,7 @@ def test_label_errors():
     assert single.attrs["pairs"].startswith("each pair of templates is listed once")
 
 
+@pytest.mark.slow
 def test_saved_and_read_again(tmp_path):
     ds = be.worst_pairs(mislabelled(), 3)
     assert ds.probe_label.values.tolist()[0] in ("ann", "bob")

@@ -206,6 +206,7 @@ def test_a_section_is_read_by_attributes_and_by_items():
 
 
 @pytest.mark.parametrize("text", [CARD, *(ROOT.glob("protocols/*.toml"))], ids=str)
+@pytest.mark.cases(1)
 def test_a_protocol_travels(text):
     """To another process, and back to a card that says the same."""
     text = text if isinstance(text, str) else text.read_text(encoding="utf-8")
@@ -410,6 +411,7 @@ def test_a_wrong_card_says_where_what_and_what_was_expected(case):
     assert expected in problem
 
 
+@pytest.mark.slow
 def test_no_task():
     text = CARD[: CARD.index("[verification]")]
     (problem,) = problems(text)
@@ -565,6 +567,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text("abc-_.\"' =#[]\n"), VALUES, max_size=6))
 def test_values_are_written_so_that_they_read_back(values):
     """And each field is found on its line, whatever is around it."""
@@ -577,6 +580,7 @@ def test_values_are_written_so_that_they_read_back(values):
     assert places == {(key,): number for number, key in enumerate(values, start=1)}
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_text_is_a_card_or_a_card_error(text):
     with pytest.raises(CardError):
@@ -611,6 +615,7 @@ def all_fields():
 
 
 @pytest.mark.parametrize(("place", "field"), list(all_fields()), ids=lambda x: str(x)[:40])
+@pytest.mark.cases(1)
 def test_the_table_is_sound(place, field: Field):
     assert field.kind in ("text", "integer", "number", "size")
     assert field.doc and not field.doc.endswith(".")

@@ -48,6 +48,7 @@ def features(m: int, f: int = 5, seed: int = 0, dtype: str = "float64") -> np.nd
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint8", "int64"])
 @pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.cases(1)
 def test_metrics_follow_their_formula(metric, dtype):
     x, y = features(4, seed=1, dtype=dtype), features(6, seed=2, dtype=dtype)
     expected = [[formula(u, v, metric) for v in y] for u in x]
@@ -114,6 +115,7 @@ def far_enough(u: np.ndarray, v: np.ndarray, metric: str) -> float:
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("given", ["float64", "float32", "float16"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.cases(1)
 def test_near_pairs_keep_their_digits(metric, given, dtype):
     """At spreads of a thousandth to a ten millionth of the length, whole and streamed."""
     rng = np.random.default_rng(6)
@@ -183,6 +185,7 @@ def test_blocks_of_rows_change_nothing(metric, monkeypatch):
 
 
 @pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.cases(1)
 def test_a_failed_template_fails_all_its_comparisons(metric):
     x = features(5)
     x[2, 3] = NAN
@@ -273,7 +276,7 @@ def whole_numbers(m: int = 40, f: int = 7) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("metric", ["l1", "l2", "linf"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_rows_computed_when_they_are_read_give_the_same(metric, dtype, monkeypatch):
     monkeypatch.setattr(blocks, "BLOCK_VALUES", 130)
     x, labels = whole_numbers()
@@ -300,7 +303,7 @@ def test_rows_computed_when_they_are_read_give_the_same(metric, dtype, monkeypat
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.cases(5)
+@pytest.mark.cases(1)
 def test_a_second_look_finds_what_the_first_one_saw(metric, seed, monkeypatch):
     """The last bits of a product may depend on the block; the operating points must not mind."""
     rng = np.random.default_rng(seed)

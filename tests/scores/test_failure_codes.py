@@ -97,6 +97,7 @@ def test_attempts_units_and_warnings_do_not_depend_on_how_a_matrix_is_held(
     assert all(one == found[0] for one in found)
 
 
+@pytest.mark.slow
 @given(st.data(), st.sampled_from([8, 9, 12, 40]), st.booleans(), st.booleans())
 def test_constant_rows_and_columns_by_hand(data, n, with_nan, similarity):
     lines = st.sets(st.integers(0, n - 1), max_size=2)
@@ -141,6 +142,7 @@ def test_what_a_mask_or_a_selection_leaves_out_is_not_seen():
 
 
 @pytest.mark.parametrize("value", [99.0, 1e6, 3e38])
+@pytest.mark.cases(1)
 def test_a_value_far_from_all_others(value):
     values = distances()
     hit = np.random.default_rng(1).random(values.shape) < 0.03
@@ -183,7 +185,7 @@ def test_a_negative_distance():
 
 @pytest.mark.parametrize("levels", [1, 2, 3, 7, 15, 255])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(4)
+@pytest.mark.cases(1)
 def test_ordinary_scores_are_not_suspected(levels, kind):
     values = distances(3, np.repeat(np.arange(60), 2))
     who = np.repeat(np.arange(60), 2)

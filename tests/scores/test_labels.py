@@ -171,6 +171,7 @@ def test_what_is_no_list_of_labels_is_refused(labels, match):
         be.Scores(np.zeros((2, 2)), labels)
 
 
+@pytest.mark.slow
 def test_the_name_of_a_subject_changes_no_result():
     rng = np.random.default_rng(0)
     d = rng.integers(0, 5, (8, 8)).astype(float)

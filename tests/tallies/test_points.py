@@ -76,6 +76,7 @@ def limits(collect, few):
 few = st.sampled_from((0, 1 << 16))
 
 
+@pytest.mark.slow
 @RELAXED
 @given(st.data(), few)
 def test_verification_points_of_matrices_equal_brute_force(data, few):
@@ -104,6 +105,7 @@ def test_verification_points_of_pairs_equal_brute_force(attempts, collect, few):
         same(ds.d_prime, naive.d_prime(genuine, impostor), 1e-12)
 
 
+@pytest.mark.slow
 @RELAXED
 @given(st.data(), st.sampled_from(("min", "mean")), few)
 def test_verification_points_of_subjects_equal_brute_force(data, fusion, few):
@@ -116,6 +118,7 @@ def test_verification_points_of_subjects_equal_brute_force(data, fusion, few):
     check_points(ds, *naive.attempts_multi(**case.naive(), fusion=fusion), case.kind)
 
 
+@pytest.mark.slow
 @RELAXED
 @given(
     st.data(),
@@ -160,6 +163,7 @@ def check_against_scikit_learn(scores, kind, flags, ds) -> None:
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
+@pytest.mark.cases(1)
 def test_points_of_a_population_agree_with_scikit_learn(kind, dtype):
     simulated = be.simulate(40, 5, model="gaussian-scores", kind=kind, random_state=3)
     values = (simulated.values * (1000 if dtype == "int16" else 1)).astype(dtype)
@@ -189,6 +193,7 @@ def test_targets_beyond_the_data_are_named(impostors, genuine, expected):
     assert (warnings == "") if expected is None else (expected in warnings)
 
 
+@pytest.mark.slow
 def test_rarer_targets_are_reported_where_the_data_support_them():
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(1400), 2)
@@ -246,6 +251,7 @@ def test_costs_are_rows_of_prior_and_two_costs(costs):
     "values", [[1 - 2**-53, 1.0], [5e-324, 1e-323], [0.5, 1.0], [3.0, 3.0], [1e308, 1.7e308]]
 )
 @pytest.mark.parametrize("few", [True, False])
+@pytest.mark.cases(1)
 def test_crowds_closer_than_any_cell_are_told_apart(values, few, monkeypatch):
     monkeypatch.setattr(refinement, "COLLECT", 2)
     if not few:  # not even the distinct scores can be kept
@@ -278,6 +284,7 @@ def test_scores_without_spread_have_no_d_prime():
         (0.0, 1e307),
     ],
 )
+@pytest.mark.cases(1)
 def test_d_prime_keeps_its_digits(origin, step, form, kind):
     """Of scores that hardly differ, and of any magnitude."""
     rng = np.random.default_rng(3)

@@ -286,6 +286,7 @@ def test_empty_arrays(tmp_path):
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
 @pytest.mark.parametrize("compress", [False, True])
+@pytest.mark.cases(1)
 def test_every_class_of_numbers_as_scipy_reads_it(tmp_path, dtype, compress):
     array = (RNG.normal(size=(3, 5)) * 50).astype(dtype)
     matlab_5(tmp_path / "x.mat", {"x": array, "one": array[:1, :1]}, do_compression=compress)

@@ -45,6 +45,7 @@ def same(found, scores):
 
 
 @pytest.mark.parametrize("scores", [SQUARE, RECTANGLE, PAIRS], ids=["square", "sides", "pairs"])
+@pytest.mark.cases(1)
 def test_hdf5_is_written_and_read(tmp_path, scores):
     be.save(scores, tmp_path / "x.h5")
     found = be.load(tmp_path / "x.h5")
@@ -55,6 +56,7 @@ def test_hdf5_is_written_and_read(tmp_path, scores):
 
 
 @pytest.mark.parametrize("scores", [SQUARE, RECTANGLE, PAIRS], ids=["square", "sides", "pairs"])
+@pytest.mark.cases(1)
 def test_zarr_is_written_and_read(tmp_path, scores):
     optional_import("zarr")
     be.save(scores, tmp_path / "x.zarr")
@@ -64,6 +66,7 @@ def test_zarr_is_written_and_read(tmp_path, scores):
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".jsonl", ".tsv"])
+@pytest.mark.cases(1)
 def test_a_matrix_becomes_a_list(tmp_path, suffix):
     optional_import("pyarrow")
     be.save(SQUARE, tmp_path / f"x{suffix}")
@@ -124,6 +127,7 @@ def test_a_zarr_array_of_its_own_is_read_as_npy(tmp_path):
     assert be.load(tmp_path / "x.zarr").reading  # taken as distances, which is said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [47, pytest.param(1, marks=pytest.mark.slow)])
 def test_no_damaged_byte_of_hdf5_gives_other_scores(tmp_path, step):
     """Every byte that matters is in a checksum, of the arrays or of HDF5's own structures."""
@@ -146,6 +150,7 @@ def facts(scores):
     return scores.kind, scores.nan, scores.values.tolist(), scores.probe_labels.tolist(), day
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".zarr", ".wide.parquet"])
 def test_a_damaged_byte_of_scores_is_found(tmp_path, suffix):
     optional_import({".zarr": "zarr"}.get(suffix, "pyarrow"))
@@ -203,6 +208,7 @@ def test_arrow(tmp_path, name):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather"])
+@pytest.mark.cases(2)
 def test_subjects_of_a_matrix_as_a_table_are_found_in_its_names(tmp_path, suffix):
     pandas = optional_import("pandas")
     optional_import("pyarrow")
@@ -350,6 +356,7 @@ FILES = {"pyeer_exp1": "pyeer_exp1_true.txt", "pyeer_cmc_exp1": "pyeer_cmc_exp1_
 
 
 @pytest.mark.parametrize("name", TRUTHS)
+@pytest.mark.cases(1)
 def test_files_of_other_programs(shared, name):
     folder: Path = shared / "score_files"
     known = json.loads((folder / "README.json").read_text())["basic_truth_sklearn"]
