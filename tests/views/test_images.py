@@ -165,7 +165,7 @@ def test_a_page_shows_faces_without_an_option(tmp_path):
 def test_a_page_reads_no_file_that_no_option_names(folder, monkeypatch):
     monkeypatch.chdir(folder)
     text = be.report(pairs_of([f"{i}.png" for i in range(4)]), folder / "x.html").read_text()
-    assert "<img" not in text.replace("<img data-plot", "") and "worst_pairs\" src" not in text
+    assert "<img" not in text.replace("<img data-plot", "") and 'worst_pairs" src' not in text
 
 
 def test_a_notebook_shows_the_probe_and_its_templates():
