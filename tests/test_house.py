@@ -58,8 +58,8 @@ def all_nodes() -> list[tuple[Path, ast.AST]]:
 
 def test_modules_lines_and_tokens():
     figure("modules", len(MODULES), 325)
-    figure("lines", sum(map(lines, MODULES)), 98_500)
-    figure("tokens of code", sum(map(tokens, MODULES)), 677_500)
+    figure("lines", sum(map(lines, MODULES)), 98_610)
+    figure("tokens of code", sum(map(tokens, MODULES)), 679_300)
 
 
 @pytest.mark.parametrize(("call", "bound"), [("verification", 12_000), ("evaluate", 17_000)])

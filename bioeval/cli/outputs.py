@@ -71,7 +71,7 @@ def take_scores(out: str, force: bool) -> Path:
 
 
 def refuse_to_replace(places: Iterable[Path], force: bool) -> None:
-    """Raise :class:`DataError` if files are there, which `force` would replace."""
+    """Raise :class:`DataError` if files would be replaced without `force`."""
     names = [str(place) for place in places if place.exists()]
     if names and not force:
         listed = " and ".join([", ".join(names[:6]), *[f"{len(names) - 6} more"][: len(names) > 6]])

@@ -320,7 +320,7 @@ def replacing_all(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
 
 
 def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
-    """Move files, or a folder, to where they belong: all of them, or none.
+    """Move files, or a folder, into their places: all of them, or none.
 
     The first place is that of the main file, without which the others are not read. It is emptied
     first and filled last, so that no reader finds a main file beside files of another writer.
@@ -360,7 +360,7 @@ def discard(path: Path) -> None:
 
 @contextmanager
 def turn_at(path: Path) -> Iterator[None]:
-    """Wait until no other process changes what belongs to `path`, where the system has locks."""
+    """Wait until no other process changes the files of `path`, if the system has locks."""
     lock, file = path.with_name(f".{path.name}.lock"), None
     with suppress(ImportError, OSError):
         import fcntl

@@ -304,7 +304,7 @@ def read_remote(address: str, options: ReadOptions) -> Scores:
 
 
 class _Hdf5File(io.FileIO):
-    """A file for HDF5, which ends the process where it cannot write what it still holds.
+    """A file for HDF5. A failed write of what HDF5 still holds would end the process.
 
     After an error, such as a full disk, the rest is kept in memory, and HDF5 closes the file as if
     all were well. `error` is raised by :class:`_Hdf5Writer`.

@@ -146,7 +146,7 @@ def test_a_reader_notices_another_writer(monkeypatch):
     with pytest.raises(be.DataError, match="x.npy: was replaced while it was read; read it again"):
         be.load("x.npy")
     monkeypatch.undo()
-    assert writer_of(str("x.npy")) == 2
+    assert writer_of("x.npy") == 2
 
 
 def test_rows_of_a_store_are_never_those_of_another(folder):
