@@ -625,7 +625,7 @@ def full_disk(rng: random.Random, valid: list[Input]) -> Input:
     """Return a command that writes, with room for a part of it only."""
     name, args = rng.choice(list(writers().items()))
     files = {"s.npz": valid[0].files["s.npz"]}
-    return Input(f"no room for {name}", files, args, int(10 ** rng.uniform(0, 5)))
+    return Input(f"no room for {name}", files, args, room=int(10 ** rng.uniform(0, 5)))
 
 
 def number(valid: list[Input], seed: int, index: int) -> Input:

@@ -78,7 +78,7 @@ def _outputs() -> Iterator[None]:
         yield
     finally:
         if closed:
-            sys.stdout = None  # type: ignore[assignment]
+            sys.stdout = None
 
 
 @contextlib.contextmanager
@@ -97,7 +97,7 @@ def _heard() -> Iterator[None]:
         threads.append(threading.Thread(target=again, args=(number,)))
         threads[-1].start()
 
-    def again(number: int) -> None:
+    def again(number: signal.Signals) -> None:
         if not over.wait(0.01):  # by when the finaliser, and the hook, have ended
             _thread.interrupt_main(number)
 

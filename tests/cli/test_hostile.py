@@ -196,7 +196,7 @@ def test_fuzzing_fills_the_disk_for_each_writer(monkeypatch):
     valid = [fuzz_inputs.Input("", {"s.npz": b""}, [])]
     tried = {fuzz_inputs.full_disk(random.Random(i), valid).reader for i in range(400)}
     assert tried == {f"no room for {name}" for name in WRITERS}
-    small = fuzz_inputs.Input("", {}, ["simulate", "--out", "x.npz", "--subjects", "9"], 100)
+    small = fuzz_inputs.Input("", {}, ["simulate", "--out", "x.npz", "--subjects", "9"], room=100)
     outcome = fuzz.run_here(small)
     assert (outcome.code, outcome.complaint()) == (1, "")
     monkeypatch.setattr(files.Path, "unlink", lambda self, missing_ok: None)

@@ -907,7 +907,7 @@ def test_an_array_named_where_a_csv_file_is_meant(tmp_path):
         be.load(tmp_path / "x.npz", scores_key="d", labels="who")
 
 
-@pytest.mark.parametrize(("word", "meant"), [("euclidean", "l2"), ("Manhattan", "l1")])
+@pytest.mark.parametrize(("word", "meant"), [("Euclidean", "l2"), ("Manhattan", "l1")])
 def test_a_metric_by_its_other_name(word, meant):
     with pytest.raises(DataError, match=f"Did you mean '{meant}'"):
         be.Scores.from_embeddings(np.eye(2), [1, 2], metric=word)
