@@ -48,6 +48,19 @@ def escaped(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def without_controls(text: str) -> str:
+    r"""Return text of several lines with control characters as escapes; nothing is cut.
+
+    Examples
+    --------
+    >>> without_controls("a\x1b[2J\n\tb")
+    'a\\x1b[2J\n\tb'
+    """
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return "".join(c if c in "\n\t\xa0" else escaped(c) for c in text)
+
+
 def cut(text: str, longest: int) -> str:
     """Return text with its middle left out where it is longer than `longest` characters."""
     half = longest // 2

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from bioeval.base.errors import printable
+from bioeval.base.errors import printable, without_controls
 
 #: Columns of a table that goes to a file or into a pipe.
 WIDTH = 100
@@ -33,9 +33,20 @@ def show(renderable: Any) -> None:
 
     if sys.stdout is not None and sys.stdout.isatty():
         with _named_errors():
-            Console(highlight=False, emoji=False, markup=False).print(renderable)
+            Console(highlight=False, emoji=False, markup=False).print(_Printable(renderable))
         return
     put(plain(renderable, pipe_width()))
+
+
+class _Printable:
+    """A renderable whose text controls no terminal: styles are rich's own, the rest is escaped."""
+
+    def __init__(self, inner: Any):
+        self._inner = inner
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        for part in console.render(self._inner, options):
+            yield part if part.control else part._replace(text=without_controls(part.text))
 
 
 def pipe_width() -> int:
@@ -68,10 +79,10 @@ def as_json(document: Any) -> str:
 
 
 def put(text: str) -> None:
-    """Write text on standard output, through to the reader."""
+    """Write text on standard output, through to the reader; control characters are escaped."""
     if sys.stdout is not None:
         with _named_errors():
-            sys.stdout.write(text)
+            sys.stdout.write(without_controls(text))
             sys.stdout.flush()
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import BioevalWarning, DataError, escaped
 from bioeval.cli.console import WIDTH, as_json, note, put, show, show_json
 
@@ -178,12 +179,12 @@ def fold_rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
 
 
 def write_csv(target: Path, columns: Mapping[str, Iterable[Any]]) -> None:
-    """Write columns of the same length as CSV; control characters in text are escaped."""
+    """Write columns of the same length as CSV: no cell is a control character or a formula."""
     with open(target, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(map(escaped, columns))
+        writer.writerow([as_cell(escaped(x)) for x in columns])
         for row in zip(*columns.values(), strict=True):
-            writer.writerow([escaped(x) if isinstance(x, str) else x for x in row])
+            writer.writerow([as_cell(escaped(x)) if isinstance(x, str) else x for x in row])
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import resource
 import signal
@@ -198,8 +199,52 @@ def test_names_of_files_are_printable_and_short_everywhere(scores, capsys):
     be.plot.save(figure, "roc.png")  # no warning, which would be an error here
 
 
-def test_control_characters_are_escaped_in_tables_of_results():
+def test_control_characters_and_formulas_are_escaped_in_tables_of_results():
     from bioeval.cli.outputs import write_csv
 
-    write_csv(Path("x.csv"), {"label": ["a\x1b[31m", "=1+1", "b\tc"], "n": [1, 2, 3]})
-    assert Path("x.csv").read_text() == "label,n\na\\x1b[31m,1\n=1+1,2\nb\\tc,3\n"
+    labels = ["a\x1b[31m", "=1+1", "b\tc", "-0.5", "-2+3", "@x", "'=y", "-"]
+    write_csv(Path("x.csv"), {"label": labels, "-n()": [-1, 2, 3, 4, 5, 6, 7, 8]})
+    assert Path("x.csv").read_text() == (
+        "label,'-n()\na\\x1b[31m,-1\n'=1+1,2\nb\\tc,3\n-0.5,4\n'-2+3,5\n'@x,6\n''=y,7\n-,8\n"
+    )
+
+
+FORMULAS = ["=1+1", "'=2", "''@x", "-5", "'-5", "+a", "@b", "-", "'tis", "-inf", "100%"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".wide.csv", ".npy"])
+def test_formulas_are_escaped_in_files_and_read_back(suffix):
+    """No cell of a CSV file begins as a formula; bioeval reads the labels as they were."""
+    meta = {"@at": [*FORMULAS]} if suffix == ".npy" else None
+    scores = be.Scores(np.arange(121.0).reshape(11, 11), FORMULAS, probe_meta=meta)
+    be.save(scores, f"f{suffix}")
+    for file in Path().glob("f*.[ct]sv"):
+        for cell in file.read_text().replace("\t", ",").replace("\n", ",").split(","):
+            assert not cell or cell[0] not in "=+@" and (cell[0] != "-" or cell[1:] in "5inf"), cell
+    given = {} if suffix == ".npy" else {"kind": "distance"}
+    again = be.load(f"f{suffix}", **given)
+    if suffix in (".csv", ".tsv"):
+        assert np.unique(again.pair_subjects).tolist() == sorted(FORMULAS)
+        return
+    assert again.probe_labels.tolist() == again.gallery_labels.tolist() == FORMULAS
+    if suffix == ".npy":
+        assert again.probe_meta["@at"].tolist() == FORMULAS
+
+
+def test_text_of_a_card_controls_no_terminal(capsys, monkeypatch):
+    card = be.protocol.load("lfw-view2").to_toml().replace('title = "', 'title = "\\u001b[2J', 1)
+    Path("evil.toml").write_text(card)
+    for arguments in (["evil.toml"], ["evil.toml", "--check"], ["evil.toml", "--toml"]):
+        assert main(["protocols", *arguments]) == 0
+        assert "\x1b" not in capsys.readouterr().out
+    assert main(["protocols", "evil.toml"]) == 0
+    assert "\\x1b[2J" in capsys.readouterr().out
+    terminal = io.StringIO()
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stdout", terminal)
+    from rich.text import Text
+
+    from bioeval.cli.console import show
+
+    show(Text("a\x1b[2Jb\x07", "bold"))
+    assert "a\\x1b[2Jb" in terminal.getvalue() and "\x1b[2J" not in terminal.getvalue()

@@ -83,7 +83,7 @@ def test_a_link_inside_the_folder_is_followed(folder):
 
 
 def test_worst_pairs_are_drawn_with_faces():
-    worst = be.worst_pairs(be.datasets.faces("eigenfaces"), 7)
+    worst = be.worst_pairs(be.datasets.faces("deep"), 7)
     display = be.plot.worst_pairs(worst, pairs=6)
     rows = display.pairs[""]
     for row, pairs in rows.items():
@@ -94,8 +94,8 @@ def test_worst_pairs_are_drawn_with_faces():
     texts = [text.get_text() for text in display.ax_.texts]
     assert "Impostor pairs with the nearest scores (smallest distances)" in texts
     assert "Genuine pairs with the farthest scores (largest distances)" in texts
-    assert texts.count("3.682") == 1 and "4.100" in texts  # with equal decimals
-    assert display.ax_.get_title("left") == "Worst pairs: eigenfaces"
+    assert texts.count(f"{rows['impostor'][0].score:.4f}") == 1
+    assert display.ax_.get_title("left") == "Worst pairs: deep"
 
 
 def test_several_systems_have_rows_of_their_own(folder):
@@ -143,7 +143,62 @@ def test_what_cannot_be_drawn_says_how_images_are_given(folder):
         be.plot.worst_pairs(plain.drop_vars("score"))
 
 
+@pytest.mark.slow
 def test_save_all_draws_worst_pairs_that_have_images(tmp_path):
-    faces = be.worst_pairs(be.datasets.faces("eigenfaces"), 1)
+    faces = be.worst_pairs(be.datasets.faces("deep"), 1)
     assert [x.name for x in be.plot.save_all(faces, None, tmp_path)] == ["worst-pairs.png"]
     assert be.plot.save_all(be.worst_pairs(be.Scores(D, PEOPLE), 1), None, tmp_path) == []
+
+
+@pytest.mark.slow
+def test_a_page_shows_faces_without_an_option(tmp_path):
+    faces = be.datasets.faces("deep")
+    row = be.explain(faces, "faces:s24/3")
+    pairs = be.worst_pairs(faces, 2)
+    text = be.report({"p": pairs, "row": row}, tmp_path / "x.html").read_text()
+    assert text.count('<img class="thumb" src="data:image/png;base64,') > 8 + 10
+    assert all(f'alt="{name}"' in text for name in pairs.gallery_meta_image.values)
+    assert text.count('alt="faces:s24/3"') == 1 + (pairs.probe_meta_image == "faces:s24/3").sum()
+    assert 'data-plot="worst_pairs"' in text and len(text) < 900_000
+
+
+def test_a_page_reads_no_file_that_no_option_names(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    text = be.report(pairs_of([f"{i}.png" for i in range(4)]), folder / "x.html").read_text()
+    assert "<img" not in text.replace("<img data-plot", "") and 'worst_pairs" src' not in text
+
+
+def test_a_notebook_shows_the_probe_and_its_templates():
+    faces = be.datasets.faces("deep")
+    html = be.explain(faces, "faces:s24/3")._repr_html_()
+    assert html.count("<figcaption>probe</figcaption>") == 1
+    assert "<figcaption>1. s24</figcaption>" in html and "<pre>" in html
+    assert "<img" not in be.explain(be.Scores(D, PEOPLE), 0)._repr_html_()
+
+
+@pytest.mark.slow
+def test_the_row_plot_has_faces_beside_the_names():
+    from matplotlib.offsetbox import AnnotationBbox
+
+    faces = be.datasets.faces("deep").select([0, 1, 2, 10, 11])
+    display = be.plot.row_walk(be.explain(faces, 0))
+    boxes = [x for ax in display.axes_ for x in ax.get_children() if isinstance(x, AnnotationBbox)]
+    named = [line for shown in display.lists for line in shown.lines if line.number == 1]
+    assert len(boxes) == len(named) + 1
+
+
+@pytest.mark.slow
+def test_the_command_reads_images_below_a_folder_that_is_named(folder, tmp_path, capsys):
+    from bioeval.cli import main
+
+    names = ["0.png", "1.png", "../secret.png", "3.png"]
+    be.save(be.Scores(D, PEOPLE, probe_meta={"photo": names}), tmp_path / "s.npz")
+    given = ["report", str(tmp_path / "s.npz"), "--worst", "3", "--images", "photo",
+             "--interval", "none", "--folds", "0", "--out", str(tmp_path / "p.html")]  # fmt: skip
+    assert main([*given, "--images-root", str(folder)]) == 0
+    said = capsys.readouterr().err
+    assert said.count("1 image could not be shown, such as ../secret.png: it is outside") == 1
+    text = (tmp_path / "p.html").read_text()
+    assert 'alt="0.png"' in text and "../secret.png: no image; it is outside" in text
+    assert main([*given, "--images-root", str(tmp_path / "none"), "--force"]) == 2
+    assert "no such folder" in capsys.readouterr().err

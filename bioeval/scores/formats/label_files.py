@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.csv_cells import as_cell, from_cell
 from bioeval.base.errors import DataError, counted, nearest_name, require_choice
 from bioeval.scores.enrolment_times import COLUMNS as TIMES
 from bioeval.scores.formats.archive import open_array, require_text
@@ -105,7 +106,7 @@ def read_table(path: str | Path, headerless: str | None = None) -> TextTable:
     line = 1
     try:
         for row in reader:
-            cells = [cell.strip() for cell in row]
+            cells = [from_cell(cell.strip()) for cell in row]
             here, line = line, reader.line_num + 1
             if not any(cells):
                 blank = blank or here
@@ -233,8 +234,9 @@ def write_labels(
         check_cells(values, name, named)
     with open(target, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*(np.asarray(v).tolist() for v in columns.values()), strict=True))
+        writer.writerow(map(as_cell, columns))
+        rows = zip(*(np.asarray(v).tolist() for v in columns.values()), strict=True)
+        writer.writerows([as_cell(x) if isinstance(x, str) else x for x in row] for row in rows)
 
 
 #: Columns of a CSV file that hold names of images, the first that is there wins.

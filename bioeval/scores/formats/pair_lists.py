@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import DataError
 from bioeval.scores.arrays import GENUINE, IGNORE
 from bioeval.scores.formats.files import existing_file, optional, replacing, text_to_write
@@ -119,7 +120,9 @@ def write_text(scores: Scores, path: Path) -> None:
             for number, block in enumerate(_blocks(scores)):
                 if not number:
                     writer.writerow(block)
-                writer.writerows(zip(*block.values(), strict=True))
+                cells = ([as_cell(x) if isinstance(x, str) else x for x in column]
+                         for column in block.values())  # fmt: skip
+                writer.writerows(zip(*cells, strict=True))
 
 
 def write_json(scores: Scores, path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from bioeval.base.csv_cells import from_cell
 from bioeval.base.errors import DataError, counted
 from bioeval.base.memory import physical_memory
 from bioeval.base.progress import report
@@ -140,7 +141,7 @@ def _split(lines: list[str], mark: str) -> list[list[str]]:
     if mark == " ":
         return [line.split() for line in lines]
     rows = csv.reader(lines, delimiter=mark, skipinitialspace=True)
-    return [[cell.strip() for cell in row] for row in rows]
+    return [[from_cell(cell.strip()) for cell in row] for row in rows]
 
 
 def _bare(line: str) -> str:
@@ -391,7 +392,9 @@ def _read(
             filled = {i: x for i, x in (text | numbers).items() if i not in blanks}
             piece = _checked(shape, first, piece, filled)
         for i, column in columns.items():
-            column.append(piece[i])
+            codes, distinct = piece[i].factorize()
+            words = map(str.strip, map(str, distinct.tolist()))
+            column.append_codes(codes, words if shape.mark == " " else map(from_cell, words))
         for i, name in numbers.items():
             cells = piece[i]
             values[i].append(

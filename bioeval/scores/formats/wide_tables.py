@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.files import optional, replacing, text_to_write
 from bioeval.scores.formats.format import ReadOptions, is_square, metadata_losses, say, text_losses
@@ -195,9 +196,11 @@ def write_wide_text(scores: Scores, path: Path) -> None:
     with replacing(path) as part, text_to_write(part, path) as file:
         mark = "," if ".csv" in path.suffixes[-2:] else "\t"
         writer = csv.writer(file, delimiter=mark, lineterminator="\n")
-        writer.writerow(names)
+        writer.writerow(map(as_cell, names))
         for which, block in _blocks(scores):
-            cells = zip(rows[which].tolist(), block.astype(float).tolist(), strict=True)
+            cells = zip(
+                map(as_cell, rows[which].tolist()), block.astype(float).tolist(), strict=True
+            )
             writer.writerows([label, *values] for label, values in cells)
 
 

@@ -18,7 +18,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from bioeval.base.errors import counted, printable
+from bioeval.base.errors import counted, printable, without_controls
 from bioeval.base.kinds import larger_is_closer
 from bioeval.protocol import CARD_OF_LAYOUT
 from bioeval.results.support import KIND_DOUBT
@@ -364,7 +364,8 @@ def plain(renderable: Any, width: int) -> str:
     stream = io.StringIO()
     options: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
     Console(file=stream, width=width, color_system=None, **options).print(renderable)
-    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+    text = without_controls(stream.getvalue())
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
 def _sentence(text: str) -> str:
