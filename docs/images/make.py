@@ -23,7 +23,7 @@ from bioeval.views.plots.direct_labels import KeyBelow
 
 #: The systems of the README, by the names of their files there.
 FACES = {"faces-1991": "eigenfaces", "faces-2017": "deep"}
-TITLES = {"faces-1991": "Eigenfaces, 1991", "faces-2017": "A deep network, 2017"}
+TITLES = {"faces-1991": "Eigenfaces, 1991", "faces-2017": "Deep network, 2017"}
 
 
 def faces() -> dict[str, be.Scores]:
@@ -71,7 +71,7 @@ def worst_pairs(path: Path) -> None:
 def det(path: Path) -> None:
     """The DET curves of both systems."""
     found = {TITLES[name]: be.verification(scores) for name, scores in faces().items()}
-    be.plot.save(be.plot.det(found, look.axes_for(None)), path, dpi=100)
+    be.plot.save(be.plot.det(found), path, dpi=100)
 
 
 def errors(path: Path) -> None:
@@ -82,7 +82,7 @@ def errors(path: Path) -> None:
 
 def matrix(path: Path) -> None:
     """The distances of eigenfaces: a block on the diagonal for each person."""
-    be.plot.save(be.plot.matrix(be.datasets.faces("eigenfaces"), look.axes_for(None)), path, dpi=100)
+    be.plot.save(be.plot.matrix(be.datasets.faces("eigenfaces")), path, dpi=100)
 
 
 def reid(path: Path) -> None:
