@@ -26,7 +26,7 @@ from bioeval.views.plots.direct_labels import KeyBelow
 
 #: The systems of the README, by the names of their files there.
 FACES = {"faces-1991": "eigenfaces", "faces-2017": "deep"}
-TITLES = {"faces-1991": "Eigenfaces, 1991", "faces-2017": "A deep network, 2017"}
+TITLES = {"faces-1991": "Eigenfaces, 1991", "faces-2017": "Deep network, 2017"}
 
 
 def faces() -> dict[str, be.Scores]:
@@ -74,7 +74,7 @@ def worst_pairs(path: Path) -> None:
 def det(path: Path) -> None:
     """The DET curves of both systems."""
     found = {TITLES[name]: be.verification(scores) for name, scores in faces().items()}
-    be.plot.save(be.plot.det(found, look.axes_for(None)), path, dpi=100)
+    be.plot.save(be.plot.det(found), path, dpi=100)
 
 
 def errors(path: Path) -> None:
@@ -85,9 +85,13 @@ def errors(path: Path) -> None:
 
 def matrix(path: Path) -> None:
     """The distances of eigenfaces: a block on the diagonal for each person."""
+<<<<<<< HEAD
     be.plot.save(
         be.plot.matrix(be.datasets.faces("eigenfaces"), look.axes_for(None)), path, dpi=100
     )
+=======
+    be.plot.save(be.plot.matrix(be.datasets.faces("eigenfaces")), path, dpi=100)
+>>>>>>> front
 
 
 def reid(path: Path) -> None:
