@@ -85,13 +85,9 @@ def errors(path: Path) -> None:
 
 def matrix(path: Path) -> None:
     """The distances of eigenfaces: a block on the diagonal for each person."""
-<<<<<<< HEAD
     be.plot.save(
         be.plot.matrix(be.datasets.faces("eigenfaces"), look.axes_for(None)), path, dpi=100
     )
-=======
-    be.plot.save(be.plot.matrix(be.datasets.faces("eigenfaces")), path, dpi=100)
->>>>>>> front
 
 
 def reid(path: Path) -> None:
