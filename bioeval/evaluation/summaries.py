@@ -225,7 +225,7 @@ def _figures(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float, Any, Any]
         for place, one in each.items():
             label = scalar.label
             if name.endswith("_at_far"):
-                label = label.format(target=per_cent(place))
+                label = label.format(target=per_cent(float(place)))
             elif place != "":
                 label = label.format(prior=place) if "{" in label else f"{label}, rank {place}"
             yield with_unit(label, scalar), scale, one, _at(at, place, scalar)

@@ -41,8 +41,7 @@ padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;white-space:pre-w
 
 def as_html(table: Any) -> str:
     """Return a table that rich can print as HTML: real tables, and lines of text."""
-    options = {"highlight": False, "emoji": False, "markup": False}
-    console = Console(width=_ROOM, color_system=None, **options)
+    console = Console(width=_ROOM, color_system=None, highlight=False, emoji=False, markup=False)
     css = _CSS.replace("\n", "")
     return f'<div class="bioeval"><style>{css}</style>{"".join(_parts(table, console))}</div>'
 
@@ -85,8 +84,8 @@ def _table(table: Table, console: Console) -> str:
     columns = [_Column(column, console) for column in table.columns]
     head = ""
     if table.show_header and any(column.head for column in columns):
-        cells = (f'<th scope="col"{x.how}>{x.head}</th>' for x in columns)
-        head = f"<thead><tr>{''.join(cells)}</tr></thead>"
+        heads = "".join(f'<th scope="col"{x.how}>{x.head}</th>' for x in columns)
+        head = f"<thead><tr>{heads}</tr></thead>"
     rows = []
     for i, row in enumerate(table.rows):
         first, *others = (column.cell(i, row.style) for column in columns)
