@@ -14,7 +14,11 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.text import Text
+from PIL import Image
 
 import bioeval as be
 from bioeval.cli import main as bioeval
@@ -29,6 +33,13 @@ TITLES = {"faces-1991": "Eigenfaces, 1991", "faces-2017": "Deep network, 2017"}
 def faces() -> dict[str, be.Scores]:
     """Return the scores of both face recognition systems."""
     return {name: be.datasets.faces(system) for name, system in FACES.items()}
+
+
+def retitle(ax: Axes, title: str) -> None:
+    """Write another title above a plot of score distributions."""
+    for text in ax.findobj(Text):
+        if text.get_text() == "Genuine and impostor scores":
+            text.set_text(title)
 
 
 def who(path: Path) -> None:
@@ -56,9 +67,7 @@ def faces_1991_2017(path: Path) -> None:
         found = be.verification(scores)
         mark = {f"EER {100 * found.eer.item():.2f} %": found.eer_threshold.item()}
         display = be.plot.score_distributions(scores, ax, thresholds=mark)
-        for text in ax.findobj(Text):
-            if text.get_text() == "Genuine and impostor scores":
-                text.set_text(TITLES[name])
+        retitle(ax, TITLES[name])
     be.plot.save(display, path, dpi=110)
 
 
@@ -161,9 +170,64 @@ def claims(path: Path) -> None:
 
 
 def zoo(path: Path) -> None:
-    """Subjects and animals, of who-fails.md."""
-    ds = be.zoo(be.simulate(100, 5, random_state=1), threshold=("far", 0.01))
-    be.plot.save(be.plot.zoo(ds), path, dpi=110)
+    """Write zoo.png of who-fails.md: 40 people, and faces of those with the most errors."""
+    scores, data = be.datasets.faces("deep", people="all"), be.datasets.faces()
+    ds = be.zoo(scores, threshold=("far", 0.001))
+    display = be.plot.zoo(ds)
+    display.ax_.set_ylim(0.655, 0.9)
+    goats = ds["fr"].to_series().nlargest(3).index
+    wolves = ds["fa_as_probe"].to_series().nlargest(2).index
+    dove = ds["impostor_mean"].to_series().nlargest(1).index
+    places = [(0.41, 0.845), (0.38, 0.806), (0.415, 0.685), (0.34, 0.68), (0.265, 0.68)]
+    places.append((0.305, 0.885))
+    for person, place in zip([*goats, *wolves, *dove], places, strict=True):
+        rows = np.flatnonzero(data.people == person)
+        own = scores.values[np.ix_(rows, rows)]
+        pair = rows[list(np.unravel_index(np.argmax(own), own.shape))]
+        pixels = np.hstack(data.images[pair])
+        picture = OffsetImage(pixels, zoom=0.42, cmap="gray", norm=Normalize(0, 255))
+        one = ds.sel(subject=person)
+        box = AnnotationBbox(
+            picture, (one["genuine_mean"].item(), one["impostor_mean"].item()), xybox=place,
+            pad=0.05, arrowprops={"arrowstyle": "-", "color": look.QUIET, "shrinkB": 4},
+        )  # fmt: skip
+        display.ax_.add_artist(box)
+    be.plot.save(display, path, dpi=110)
+
+
+def one_or_all(path: Path) -> None:
+    """Distances of single- and multi-template attempts, of lecture.md."""
+    scores = be.datasets.faces("eigenfaces")
+    d, who = np.array(scores.values), scores.probe_labels
+    np.fill_diagonal(d, np.inf)  # no template is compared with itself
+    each = np.flatnonzero(np.r_[True, who[1:] != who[:-1]])  # where the templates of each begin
+    nearest, own = np.minimum.reduceat(d, each, axis=1), who[:, None] == who[each]
+    off = np.isfinite(d)
+    shown = {
+        "single-template": (d[off], (who[:, None] == who)[off]),
+        "multi-template": (nearest.ravel(), own.ravel()),
+    }
+    _, axes = plt.subplots(2, 1, figsize=(6.8, 6.6), sharex=True)
+    for ax, (name, (values, genuine)) in zip(axes, shown.items(), strict=True):
+        pairs = be.Scores.from_pairs(values, genuine)
+        be.plot.score_distributions(pairs, ax, thresholds={"threshold 5": 5.0})
+        retitle(ax, f"Verification, {name}")
+    axes[0].set_xlabel("")
+    axes[0].figure.subplots_adjust(hspace=0.35)
+    be.plot.save(axes[0].figure, path, dpi=100)
+
+
+def eigenfaces(path: Path) -> None:
+    """Images of a person, the mean face, and components, of faces.md."""
+    from sklearn.decomposition import PCA
+
+    images = be.datasets.faces().images
+    pca = PCA(64, svd_solver="full").fit(images[:200].reshape(200, -1))
+    components = pca.components_[:9].reshape(-1, 64, 64)
+    largest = np.abs(components).max(axis=(1, 2), keepdims=True)
+    rows = [images[300:310], [pca.mean_.reshape(64, 64), *(127.5 + 127.5 * components / largest)]]
+    sheet = np.vstack([np.hstack(row) for row in rows]).round().astype(np.uint8)
+    Image.fromarray(sheet).save(path, optimize=True)
 
 
 def row(path: Path) -> None:
@@ -181,6 +245,7 @@ def row(path: Path) -> None:
 #: Each picture is a file of this name.
 PICTURES = (
     who, faces_1991_2017, worst_pairs, det, errors, matrix, reid, report, claims, zoo, row,
+    one_or_all, eigenfaces,
 )  # fmt: skip
 
 
