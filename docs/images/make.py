@@ -14,6 +14,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.text import Text
@@ -32,6 +33,13 @@ TITLES = {"faces-1991": "Eigenfaces, 1991", "faces-2017": "Deep network, 2017"}
 def faces() -> dict[str, be.Scores]:
     """Return the scores of both face recognition systems."""
     return {name: be.datasets.faces(system) for name, system in FACES.items()}
+
+
+def retitle(ax: Axes, title: str) -> None:
+    """Write another title above a plot of score distributions."""
+    for text in ax.findobj(Text):
+        if text.get_text() == "Genuine and impostor scores":
+            text.set_text(title)
 
 
 def who(path: Path) -> None:
@@ -59,9 +67,7 @@ def faces_1991_2017(path: Path) -> None:
         found = be.verification(scores)
         mark = {f"EER {100 * found.eer.item():.2f} %": found.eer_threshold.item()}
         display = be.plot.score_distributions(scores, ax, thresholds=mark)
-        for text in ax.findobj(Text):
-            if text.get_text() == "Genuine and impostor scores":
-                text.set_text(TITLES[name])
+        retitle(ax, TITLES[name])
     be.plot.save(display, path, dpi=110)
 
 
@@ -85,9 +91,7 @@ def errors(path: Path) -> None:
 
 def matrix(path: Path) -> None:
     """The distances of eigenfaces: a block on the diagonal for each person."""
-    be.plot.save(
-        be.plot.matrix(be.datasets.faces("eigenfaces"), look.axes_for(None)), path, dpi=100
-    )
+    be.plot.save(be.plot.matrix(be.datasets.faces("eigenfaces")), path, dpi=100)
 
 
 def reid(path: Path) -> None:
@@ -166,7 +170,7 @@ def claims(path: Path) -> None:
 
 
 def zoo(path: Path) -> None:
-    """40 people, and faces of those with the most errors, of who-fails.md."""
+    """Write zoo.png of who-fails.md: 40 people, and faces of those with the most errors."""
     scores, data = be.datasets.faces("deep", people="all"), be.datasets.faces()
     ds = be.zoo(scores, threshold=("far", 0.001))
     display = be.plot.zoo(ds)
@@ -207,9 +211,7 @@ def one_or_all(path: Path) -> None:
     for ax, (name, (values, genuine)) in zip(axes, shown.items(), strict=True):
         pairs = be.Scores.from_pairs(values, genuine)
         be.plot.score_distributions(pairs, ax, thresholds={"threshold 5": 5.0})
-        for text in ax.findobj(Text):
-            if text.get_text() == "Genuine and impostor scores":
-                text.set_text(f"Verification, {name}")
+        retitle(ax, f"Verification, {name}")
     axes[0].set_xlabel("")
     axes[0].figure.subplots_adjust(hspace=0.35)
     be.plot.save(axes[0].figure, path, dpi=100)
@@ -242,8 +244,8 @@ def row(path: Path) -> None:
 
 #: Each picture is a file of this name.
 PICTURES = (
-    who, faces_1991_2017, worst_pairs, det, errors, matrix, reid, report, claims, zoo, one_or_all,
-    eigenfaces, row,
+    who, faces_1991_2017, worst_pairs, det, errors, matrix, reid, report, claims, zoo, row,
+    one_or_all, eigenfaces,
 )  # fmt: skip
 
 
