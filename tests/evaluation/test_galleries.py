@@ -40,7 +40,6 @@ def naive_dir(values, probes, enrolled, target, rank):
     return best
 
 
-@pytest.mark.slow
 def test_the_mean_is_of_each_gallery_at_its_own_threshold():
     scores = two_galleries()
     tree = be.evaluate(scores, "ijbc-1n")

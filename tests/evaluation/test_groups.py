@@ -138,7 +138,6 @@ def drawn(scores):
     )  # fmt: skip
 
 
-@pytest.mark.slow
 def test_intervals_are_percentiles_over_resampled_subjects(scores, drawn):
     labels = scores.probe_labels.tolist()
     group = {x: "fm"[x % 2] for x in labels}

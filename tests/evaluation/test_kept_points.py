@@ -112,7 +112,6 @@ def test_any_tree_of_merges_has_the_points_of_the_whole(data, seed, number, poin
         assert points is not True or not bounded
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 def test_points_are_those_of_the_definition(kind):
     """Against the slow twin, with ties, infinite scores, and parts of other ranges."""

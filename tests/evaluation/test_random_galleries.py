@@ -49,7 +49,6 @@ def drawn_cases(draw, sizes=SMALL):
     return case, limits, draw(st.sampled_from(own.TIES)), draw(st.integers(1, 3))
 
 
-@pytest.mark.slow
 @given(drawn_cases(), st.sampled_from(own.IMPOSTORS), st.sampled_from((None, 1, 2)))
 def test_every_gallery(found, impostors, max_rank):
     case, limits, ties, size = found

@@ -51,7 +51,6 @@ def assert_close(ours, expected) -> None:
     np.testing.assert_allclose(np.atleast_1d(ours), expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.slow
 @given(
     cases(),
     st.sampled_from(RULES),
@@ -120,7 +119,6 @@ def test_single_shots_are_the_mean_of_all_galleries(given_, removed, ties):
         np.testing.assert_allclose(ds.cmc, floats(expected.cmc), rtol=0, atol=1e-9)
 
 
-@pytest.mark.slow
 @given(
     cases(dtypes=("float32", "float64"), nans=("exclude", "raise")),
     st.sampled_from(RULES),

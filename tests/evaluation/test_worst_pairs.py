@@ -24,7 +24,6 @@ def listed(ds: xr.Dataset) -> list[Pair]:
     return [Pair(*row) for row in zip(*(ds[name].values.tolist() for name in names), strict=True)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("templates", ["single", "multi"])
 @settings(max_examples=examples_of(18))
 @given(data=st.data())

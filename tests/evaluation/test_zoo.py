@@ -72,7 +72,6 @@ def test_every_variable_is_that_of_the_loops(data):
     assert ds.animal_count.values.tolist() == [animals.count(x) for x in ds.animal.values]
 
 
-@pytest.mark.slow
 @given(st.data())
 def test_halves_are_those_of_the_loops(data):
     case = data.draw(strategies.matrices(masks=("none", "labelled")))

@@ -27,7 +27,6 @@ def most_disjoint(left: set, right: set) -> int:
     return best
 
 
-@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.booleans())
 def test_verification_by_hand(seed, claimed):
     rng = np.random.default_rng(seed)

@@ -79,7 +79,6 @@ def over_time(draw, **options: Any) -> tuple[dict[str, Any], be.Scores]:
     return {**case.naive(), "times": times}, scores
 
 
-@pytest.mark.slow
 @settings(max_examples=10)
 @given(over_time())
 def test_every_task_is_that_of_the_twin(given_):
@@ -113,7 +112,6 @@ def test_galleries_of_one_template(given_):
         np.testing.assert_allclose(found[name], floats(getattr(expected, name)), atol=1e-9)
 
 
-@pytest.mark.slow
 @settings(max_examples=8)
 @given(over_time(nans=("exclude", "raise"), kinds=("distance",), allow_inf=False))
 def test_reid_and_gom(given_):

@@ -97,7 +97,6 @@ def test_attempts_units_and_warnings_do_not_depend_on_how_a_matrix_is_held(
     assert all(one == found[0] for one in found)
 
 
-@pytest.mark.slow
 @given(st.data(), st.sampled_from([8, 9, 12, 40]), st.booleans(), st.booleans())
 def test_constant_rows_and_columns_by_hand(data, n, with_nan, similarity):
     lines = st.sets(st.integers(0, n - 1), max_size=2)

@@ -307,7 +307,6 @@ def test_cms_is_the_integral_over_the_mates_score():
     np.testing.assert_allclose(truth.cms([1, 2, 5, 19, 20], 20), by_hand, atol=1e-10)
 
 
-@pytest.mark.slow
 def test_dir_is_the_integral_up_to_the_threshold():
     truth = GaussianScores(1.3, 0.6)
     x = np.linspace(-12, -0.9, 100_001)

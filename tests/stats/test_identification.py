@@ -102,7 +102,6 @@ def quantiles(values):
     return out
 
 
-@pytest.mark.slow
 @settings(max_examples=examples_of(25))
 @example(  # the expected ranks of a tie sum up to a little less than 1
     case=strategies.Case(

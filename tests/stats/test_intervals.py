@@ -85,7 +85,6 @@ def people_of(scores):
     ].tolist()
 
 
-@pytest.mark.slow
 @settings(max_examples=examples_of(25))
 @given(
     case=strategies.matrices(nans=("reject", "exclude"), masks=("none", "labelled")),

@@ -76,7 +76,6 @@ def limits(collect, few):
 few = st.sampled_from((0, 1 << 16))
 
 
-@pytest.mark.slow
 @RELAXED
 @given(st.data(), few)
 def test_verification_points_of_matrices_equal_brute_force(data, few):
@@ -105,7 +104,6 @@ def test_verification_points_of_pairs_equal_brute_force(attempts, collect, few):
         same(ds.d_prime, naive.d_prime(genuine, impostor), 1e-12)
 
 
-@pytest.mark.slow
 @RELAXED
 @given(st.data(), st.sampled_from(("min", "mean")), few)
 def test_verification_points_of_subjects_equal_brute_force(data, fusion, few):
@@ -118,7 +116,6 @@ def test_verification_points_of_subjects_equal_brute_force(data, fusion, few):
     check_points(ds, *naive.attempts_multi(**case.naive(), fusion=fusion), case.kind)
 
 
-@pytest.mark.slow
 @RELAXED
 @given(
     st.data(),

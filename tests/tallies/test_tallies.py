@@ -293,7 +293,6 @@ def test_merging_any_split_of_the_probes_gives_the_whole(data, seed, number, own
     assert_same_counts(merged(parts, seed), whole)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("thresholds", [None, np.linspace(-3, 3, 7)])
 @pytest.mark.cases(2)

@@ -52,7 +52,6 @@ def lists_of_pairs(draw):
     return pairs, [v / 4 for v in values]
 
 
-@pytest.mark.slow
 @settings(max_examples=examples_of(40))
 @given(lists_of_pairs(), st.integers(2, 3), st.sampled_from(["distance", "similarity"]))
 def test_folds_of_subjects_are_those_of_the_definition(listed, folds, kind):
