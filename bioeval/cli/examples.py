@@ -332,7 +332,7 @@ bioeval tally north.npz --site north --points --out north.tally
 # Count one part of a gallery, with the mates of all parts
 bioeval tally north.npz --site north --mates all.mates --out north.tally
 # Write a file to share, without small counts
-bioeval tally north.npz --site north --thresholds grid.txt --share --min-count 5 --out n.tally
+bioeval tally north.npz --site north --thresholds grid.txt --share --out n.tally
 # Count on eight processes, and keep what has been counted
 bioeval tally north.zarr --site north --workers 8 --checkpoint counted --out north.tally
 
