@@ -215,6 +215,8 @@ bioeval over-time reid.npz --bins day --reid gom-market1501 --budget 100
 
 # Verification of 2,000 people a day, one in a hundred of them an impostor
 bioeval workload scores.npz --people 2000 --impostors 0.01 --far 0.001
+# Find the FAR at which three false alarms a day are expected
+bioeval workload --people 2000 --impostors 0.1 --alarms-per-day 3
 # Use rates that are known
 bioeval workload --rates far=0.001,frr=0.02 --people 2000 --impostors 0.01
 # Use the results of bioeval run
