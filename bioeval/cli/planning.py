@@ -127,6 +127,11 @@ def _by_name(text: str) -> dict[str, float]:
     name="impostor_share",
 )
 @option("--far X", "Operating point: FAR at most X.", float, name="far_target")
+@option(
+    "--alarms-per-day K",
+    "Operating point: the FAR at which K false alarms a day are expected.",
+    float,
+)
 @option("--threshold", "Operating point: a threshold, or eer.", THRESHOLD)
 @option(
     "--gallery-size N",
@@ -155,14 +160,18 @@ def workload_command(data: str | None, **options: Any) -> None:
 
     DATA is scores, evaluated at the operating point, or the results of `bioeval run --out`: the
     folder or its results.nc. Results at a FAR have no interval of the FAR itself. Results at a
-    threshold have one if the results have intervals.
+    threshold have one if the results have intervals. With --alarms-per-day the FAR is found that a
+    number of false alarms allows; DATA and --rates are then optional.
     """
-    if (data is None) == (options["rates"] is None):
+    alarms, sources = options["alarms_per_day"], (data, options["rates"])
+    if None not in sources or (sources == (None, None) and alarms is None):
         raise click.UsageError("give DATA or --rates, one of the two")
+    if alarms is not None and (options["far_target"], options["threshold"]) != (None, None):
+        raise click.UsageError("--alarms-per-day takes the place of --far and --threshold")
     names = ("interval", "confidence", "replicates", "random_state")
     of_scores = {name: options.pop(name) for name in names}
     with StudyCommand(data or "", options) as run:
-        from bioeval.evaluation.workload import workload
+        from bioeval.evaluation.workload import far_of_alarms, workload
 
         given = run.options
         task, found, words = given.pop("task"), given.pop("rates", None), ""
@@ -173,8 +182,12 @@ def workload_command(data: str | None, **options: Any) -> None:
             scores = run.read()
             run.stages("counting")
             of_scores["interval"] = interval_by_default(scores, of_scores["interval"])
+            if alarms is not None:
+                people, share = given["people_per_day"], given["impostor_share"]
+                size = given.get("gallery_size")
+                given["far_target"] = far_of_alarms(alarms, people, share, size)
             found, threshold, words = _evaluated(scores, task, given, of_scores)
-            given |= {"threshold": threshold, "far_target": None}
+            given |= {"threshold": None if alarms else threshold, "far_target": None}
         source = click.get_current_context().get_parameter_source("confidence")
         if source is ParameterSource.COMMANDLINE:
             given["confidence"] = of_scores["confidence"]
@@ -224,7 +237,7 @@ def _evaluated(
     if name == "open_set":
         evaluate = partial(open_set, max_rank=1)
     if (rule := _rule(options)) is None:
-        raise click.UsageError("give --far X or --threshold T, the operating point in use")
+        raise click.UsageError("give --far X, --threshold T or --alarms-per-day K, the operating point in use")
     threshold, words = rule.values[0] if rule.values else 0.0, ""
     if rule.name != "fixed":
         targets = {"far_targets": rule.values} if rule.name == "far" else {}

@@ -135,7 +135,7 @@ _OF_SHARING = ("salt", "min_count")
 )
 @option("--mates FILE", "Merged file of bioeval best-mates, if DATA is one part of a gallery.")
 @flag("--fold", "Write counts by threshold and rank instead of facts per probe: a small file.")
-@flag("--share", "Write counts only, to share: no score, no name, no fact about one subject.")
+@flag("--share", "Write counts only, to share: no score, no name, no small count.")
 @option(
     "--salt-file FILE",
     "With --share: hash the digests of subjects and probes with this secret.  [omit them]",
@@ -143,9 +143,9 @@ _OF_SHARING = ("salt", "min_count")
 )
 @option(
     "--min-count N",
-    "With --share: leave out thresholds and ranks until no count is between 1 and N - 1.",
+    "With --share: leave out thresholds and ranks until no count is between 1 and N - 1; 0 leaves "
+    "out none.  [5]",
     click.IntRange(0),
-    0,
 )
 @cluster_options()
 def tally_command(
@@ -166,10 +166,10 @@ def tally_command(
     command prints what the file discloses about people.
     """
     place = take_out(out, force, (data,))
-    sharing = {name: options.pop(name) for name in _OF_SHARING}
-    if not share and any(sharing.values()):
+    sharing = {x: value for x in _OF_SHARING if (value := options.pop(x)) is not None}
+    if sharing and not share:
         raise click.UsageError("--salt-file and --min-count belong to --share")
-    sharing["salt"] = secret(sharing["salt"])
+    sharing["salt"] = secret(sharing.get("salt"))
     max_rank, thresholds = options["max_rank"], options["thresholds"]
     reading = take_reading(data, options)
     protocol = card(protocol)

@@ -107,7 +107,7 @@ def test_at_many_thresholds(dtype, kind, step):
     data = Data(dtype, kind, step)
     scores, at = data.scores, data.thresholds
     counted = be.tally(scores, thresholds=at)
-    shared = counted.share(at, max_rank=3)
+    shared = counted.share(at, max_rank=3, min_count=0)
     for templates in ("single", "multi"):
         expected = data.errors(templates)
         options = {"templates": templates, "thresholds": at}
