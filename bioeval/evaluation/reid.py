@@ -54,7 +54,7 @@ from bioeval.results.top_k import TOP_K, reid_of_lists
 from bioeval.results.words import excluded_by_system
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.labels import NOT_ENROLLED, Codes
+from bioeval.scores.labels import NOT_ENROLLED, Codes, of_no_person
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
@@ -686,8 +686,9 @@ def _codes_of_strangers(gallery: np.ndarray, queries: int, ids: Sequence[int]) -
     codes = Codes(gallery, gallery)
     stranger: object = "open query"
     if codes.values.dtype.kind in "iufb":
-        taken = {*codes.values.tolist(), *ids}
-        stranger = next(x for x in range(len(taken) + 1) if x not in taken)
+        free = np.arange(len(codes.values) + len(ids) + 1)
+        free = free[~np.isin(free, codes.values) & ~of_no_person(free, ids)]
+        stranger = free[0].item()
     else:
         while stranger in codes.lookup:
             stranger = f"{stranger}'"

@@ -16,10 +16,10 @@ from bioeval.evaluation.counted_together import (
     partition_attrs,
     summaries_tree,
 )
-from bioeval.evaluation.cross.splits import SplitSides, plan_of, require_square, split_samples
+from bioeval.evaluation.cross.splits import SplitSides
 from bioeval.evaluation.evaluate import scalars_of
 from bioeval.evaluation.plan import EvaluationOptions, resolve_card
-from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
+from bioeval.partition import EnrolledSplit, ProbeGallerySplit
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Note, Sentence, Table, Title
@@ -99,7 +99,7 @@ def summaries(
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     if not isinstance(protocol, str) or protocol not in ("auto", "course-kfold"):
         protocol = load(protocol)
-    sets = list(_index_sets(scores, partitions))
+    sets = list(_index_sets(_with_ids_of(scores, protocol), partitions))
     if not sets:
         raise DataError("there are no partitions; expected at least one")
     parts, cards = counted_together(scores, sets, protocol, options)
@@ -117,6 +117,16 @@ def summaries(
 
 
 # ------------------------------------------------------------------------------- partitions
+
+
+def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
+    """Return scores that know the junk and the distractors of a card, too."""
+    tasks = () if isinstance(protocol, str) else (protocol.reid, protocol.gom)
+    view = scores.select()
+    for task in filter(None, tasks):
+        view.junk_ids = (*view.junk_ids, *task.junk_ids)
+        view.distractor_ids = (*view.distractor_ids, *task.distractor_ids)
+    return view
 
 
 def _index_sets(scores: Scores, partitions: Any) -> Iterator[IndexSet]:
@@ -156,12 +166,10 @@ def _split(scores: Scores, splitter: Any) -> Iterator[IndexSet]:
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     sides = SplitSides(scores)
     if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
-        for own, probe in split_samples(splitter, sides.n, sides.labels, None, sides.meta):
+        for own, probe in sides.galleries(splitter):
             yield sides.places(probe, own)
         return
-    if isinstance(splitter, Experiment):
-        require_square(scores)
-    plan = plan_of(splitter, sides.n, sides.labels, None, sides.meta)
+    plan = sides.plan(splitter)
     for place in plan.places:
         yield sides.places(*plan.split(*place).sides[1])
 

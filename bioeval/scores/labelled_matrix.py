@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from bioeval.base.arguments import require_list, require_text
+from bioeval.base.arguments import require_integer, require_list, require_text
 from bioeval.base.errors import (
     Argument,
     DataError,
@@ -62,6 +62,12 @@ def length_of(labels: Any) -> int:
         return -1
 
 
+def _as_ids(given: Any) -> tuple[int, ...]:
+    """Return identities of distractors; labels that are text may be these numbers, too."""
+    listed = require_list("distractor_ids", given)
+    return tuple(dict.fromkeys(require_integer("distractor_ids", x, low=-(2**62)) for x in listed))
+
+
 class LabelledMatrix:
     """Base of :class:`bioeval.Scores`; see there for the parameters."""
 
@@ -80,8 +86,9 @@ class LabelledMatrix:
     attacked: Any = None
     #: How a file was read, for the description of the data: phrases.
     reading: tuple[str, ...] = ()
-    #: Identities that mark distractors, where the names of images say so.
+    #: Identities that mark distractors and junk: as given, or as the names of images say.
     distractor_ids: tuple[int, ...] = ()
+    junk_ids: tuple[int, ...] = ()
     #: The layout of the matrix of which these are some columns; empty: their own.
     part_of: str = ""
     _kinds: Sequence[str] = KINDS
@@ -104,6 +111,7 @@ class LabelledMatrix:
         gallery_meta: Mapping[str, Any] | None = None,
         name: str | None = None,
         exclude: Sequence[str] = (),
+        distractor_ids: Sequence[int] = (),
     ):
         self.kind, self.nan, self.name = kind, nan, name
         self._base = as_values(values)
@@ -136,6 +144,7 @@ class LabelledMatrix:
         if self.labelled:
             self.codes = Codes(self.probe_labels, self.gallery_labels)
         self.exclude = self._as_columns(exclude)
+        self.distractor_ids = _as_ids(distractor_ids)
 
     @property
     def kind(self) -> str:

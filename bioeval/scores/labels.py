@@ -148,6 +148,16 @@ class Codes:
         return np.array([self.code(x) for x in labels.tolist()], dtype=np.int64)
 
 
+def of_no_person(labels: np.ndarray, ids: Sequence[int]) -> np.ndarray:
+    """Return which labels are ids of junk or of distractors, written as numbers or as text."""
+    if not len(ids):
+        return np.zeros(len(labels), dtype=bool)
+    if labels.dtype.kind in "iufb":
+        return np.isin(labels, ids)
+    words = {str(number) for number in ids}
+    return np.array([str(x) in words for x in labels.tolist()], dtype=bool)
+
+
 def present(codes: np.ndarray, number: int) -> np.ndarray:
     """Return which of the codes below a number occur."""
     found = np.zeros(number, dtype=bool)

@@ -64,6 +64,10 @@ class Scores(LabelledMatrix):
         flatter the system. Impostor pairs stay. ``"not-enrolled"`` compares each probe with the
         templates enrolled when it is seen: ``enrolled_at <= seen_at < withdrawn_at``, numbers or
         dates, where a missing value or column means always.
+    distractor_ids : sequence of int
+        Labels of gallery templates of no labelled person, such as 0 in Market-1501: wrong entries
+        for every probe. Divisions never split them: they are in the gallery of every part, and
+        no probes of any.
 
     Raises
     ------
@@ -102,6 +106,7 @@ class Scores(LabelledMatrix):
         name: str | None = None,
         exclude: Sequence[str] = (),
         average: Sequence[str] = (),
+        distractor_ids: Sequence[int] = (),
     ) -> Scores:
         """Compare embeddings by a metric.
 
@@ -127,7 +132,7 @@ class Scores(LabelledMatrix):
             Bytes, or text such as ``"2 GiB"``. A matrix that would take more is never made: its
             rows are computed whenever they are read (the attribute ``streams`` is then true), in
             blocks that stay well below the limit.
-        nan, mask, probe_meta, gallery_meta, name, exclude
+        nan, mask, probe_meta, gallery_meta, name, exclude, distractor_ids
             As for :class:`Scores`. A NaN in an embedding makes all its comparisons NaN.
         average : sequence of str
             Metadata columns by which several embeddings become one template, outermost first:
@@ -196,6 +201,7 @@ class Scores(LabelledMatrix):
             gallery_meta=gallery_meta,
             name=name,
             exclude=exclude,
+            distractor_ids=distractor_ids,
         )
         made._embedded, made.origin = left, describe_metric(source.metric, left)
         if names:

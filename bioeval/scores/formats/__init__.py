@@ -185,7 +185,8 @@ def load(
     given = dict(locals())
     found = registry.read(given.pop("path"), ReadOptions.parse(**given))
     if names_of in PATTERNS:
-        found.distractor_ids = PATTERNS[names_of].distractor_ids
+        known = PATTERNS[names_of]
+        found.distractor_ids, found.junk_ids = known.distractor_ids, known.junk_ids
     return found
 
 
