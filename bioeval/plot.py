@@ -144,7 +144,7 @@ def matrix(
     >>> display.image.shape
     (80, 80)
     """
-    from bioeval.scores.matrix_image import matrix_image
+    from bioeval.evaluation.plotted_scores import matrix_image
     from bioeval.views.plots.score_plots import MatrixDisplay
 
     return MatrixDisplay.from_results(matrix_image(scores, pixels)).plot(ax, **style)

@@ -5,9 +5,10 @@
 
 The rule for each input: an exit code of ours (0, 1 or 2); on standard error nothing but lines of
 ours, and with an exit code other than 0 an error; no traceback, no warning of a library; at most
-10 s of the processor, and 1 GiB above what the process has before. Inputs run in workers that are
-used again; the last ones run as processes of their own. What breaks the rule is kept as files, with
-the command that repeats it.
+10 s of the processor, and 1 GiB above what the process has before. Where line ends are changed or
+a chunk is removed, the output is that of the input before, or an error. Inputs run in workers that
+are used again; the last ones run as processes of their own. What breaks the rule is kept as files,
+with the command that repeats it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import tempfile
 import time
 import traceback
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -48,6 +50,8 @@ class Outcome:
     error: str
     seconds: float  # of the processor
     memory: int = 0  # bytes above those before
+    output: str = ""
+    expected: str | None = None  # the output of the same input before it was damaged
 
     def complaint(self) -> str:
         """Return which part of the rule is broken; an empty string if none is."""
@@ -58,6 +62,8 @@ class Outcome:
         foreign = [line for line in self.error.splitlines() if not line.startswith(_OURS)]
         if foreign:
             return f"not a line of ours: {foreign[0]}"
+        if self.code == 0 and self.expected not in (None, self.output):
+            return "another result than that of the undamaged files"
         if self.code and "bioeval: error: " not in self.error:
             return "no error"
         if self.seconds > SECONDS:
@@ -85,6 +91,24 @@ def lay_out(found: Input, folder: Path) -> None:
     os.mkfifo(folder / "fifo")
 
 
+def _names(folder: str) -> set[str]:
+    return {str(path) for path in Path(folder).rglob("*")}
+
+
+@contextlib.contextmanager
+def _room(size: int | None) -> Iterator[None]:
+    """Let no file become larger than some bytes, as on a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        if size is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+
+
 def run_here(found: Input) -> Outcome:
     """Run an input in this process."""
     import bioeval as be
@@ -94,8 +118,8 @@ def run_here(found: Input) -> Outcome:
     out, err = io.StringIO(), io.StringIO()
     with tempfile.TemporaryDirectory() as name, contextlib.chdir(name):
         lay_out(found, Path(name))
-        before = _reset_peak()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        there, before = _names(name), _reset_peak()
+        with _room(found.room), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             try:
                 if found.args:
                     code = main(found.args)
@@ -108,7 +132,11 @@ def run_here(found: Input) -> Outcome:
             except (Exception, SystemExit):
                 err.write(traceback.format_exc())
         peak = _memory("VmHWM") - before
-    return Outcome(code, err.getvalue(), time.process_time() - start, max(0, peak))
+        if code and (left := _names(name) - there):
+            err.write(f"left behind: {', '.join(sorted(left))}\n")
+    seconds = time.process_time() - start
+    before_damage = found.same_as and run_here(found.same_as).output
+    return Outcome(code, err.getvalue(), seconds, max(0, peak), out.getvalue(), before_damage)
 
 
 def run_apart(found: Input) -> Outcome:
@@ -118,6 +146,13 @@ def run_apart(found: Input) -> Outcome:
     waited for as long as a worker.
     """
     start = time.monotonic()
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (6 * SECONDS,) * 2)
+        if found.room is not None:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (found.room,) * 2)
+
     with tempfile.TemporaryDirectory() as name:
         lay_out(found, Path(name))
         try:
@@ -125,7 +160,7 @@ def run_apart(found: Input) -> Outcome:
                 [sys.executable, "-m", "bioeval", *found.args],
                 cwd=name, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE, timeout=60 * SECONDS, check=False,
-                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (6 * SECONDS,) * 2),
+                preexec_fn=limit,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
             return Outcome(None, "still running", time.monotonic() - start)

@@ -24,6 +24,7 @@ import scipy.io
 
 import bioeval as be
 from bioeval.cli.lazy_group import COMMANDS, root
+from bioeval.scores.formats.registry import written_formats
 
 #: Values of cells and of options that are no good, or hardly.
 ODD = (
@@ -33,6 +34,19 @@ ODD = (
     *("\u202e", "\xe9" * 50, "x" * 5000, "\x1b[31m", "$\\frac", "a$b$", "[bold]", "\udcff"),
     *("genuine", "subject", "label", "scores", "labels", "far=0.1", "far=1e-400", "eer", "cost=1"),
     *("fixed=nan", "true", "None", "\u0130", "\ufeff1", '"', "'", "#", "../x", "%s", "{}"),
+    *(
+        "s1\u200b",
+        "\ufeffs1",
+        "s\xa01",
+        "s\xad1",
+        "\xe9",
+        "e\u0301",
+        "007",
+        "7",
+        "s1\x85",
+        "s1\u2028",
+    ),
+    *("1e400", "true", '{"a": 1, "a": 2}', "s1\r", "a\rb"),
 )
 _PATHS = (
     *("/dev/null", "/dev/zero", "/dev/full", ".", "/", "nope.npz", "fifo", "s.npz", "l.csv"),
@@ -62,6 +76,9 @@ class Input:
     reader: str
     files: dict[str, bytes]
     args: list[str]
+    #: The input whose result this one has too, unless it is refused.
+    same_as: Input | None = None
+    room: int | None = None  # bytes that a file may take: a disk that is full
 
 
 def _npz(**arrays: Any) -> bytes:
@@ -315,6 +332,11 @@ def _lists(d: np.ndarray, who: np.ndarray, folder: Path) -> list[Input]:
 def damaged(rng: random.Random, valid: Input) -> Input:
     """Return a valid input with one of its files damaged in one to three ways."""
     files = dict(valid.files)
+    if rng.random() < 0.15:
+        return with_other_line_ends(rng, valid)
+    if len(chunks := [name for name in files if _CHUNK.search(name)]) and rng.random() < 0.3:
+        del files[rng.choice(chunks)]
+        return Input(valid.reader, files, valid.args, valid)
     name = rng.choice(list(files))
     raw = files[name]
     for _ in range(rng.choice((1, 1, 2, 3))):
@@ -327,6 +349,24 @@ def damaged(rng: random.Random, valid: Input) -> Input:
         else:
             raw = rng.choice((*_TEXT, *_TEXT, *_BINARY))(rng, raw)
     return Input(valid.reader, {**files, name: raw}, valid.args)
+
+
+_CHUNK = re.compile(r"\.zarr/\w+/c?[/\d.]*$")
+_TEXTS = (".txt", ".csv", ".jsonl", ".toml", ".ini", ".xml")
+
+
+def with_other_line_ends(rng: random.Random, valid: Input) -> Input:
+    """Return an input whose texts have other line ends, in one file perhaps several kinds."""
+    files = dict(valid.files)
+    for name, raw in files.items():
+        ends = rng.choice(
+            ((b"\r",), (b"\r\n",), (b"\n", b"\r\n"), (b"\r", b"\n"), (b"\r", b"\r\n"))
+        )
+        if name.endswith((*_TEXTS, ".gz")):
+            text = gzip.decompress(raw) if name.endswith(".gz") else raw
+            text = re.sub(b"\n", lambda _, ends=ends: rng.choice(ends), text)
+            files[name] = gzip.compress(text, mtime=0) if name.endswith(".gz") else text
+    return Input(valid.reader, files, valid.args, valid)
 
 
 def _damage_member(rng: random.Random, raw: bytes) -> bytes:
@@ -478,6 +518,7 @@ _TEXT: tuple[Callable[[random.Random, bytes], bytes], ...] = (
 #: A command that works, for each command, to which odd options are added.
 WORKING = {
     "explain": ["s.npz", "--probe", "2"],
+    "example": ["faces", "--system", "deep", "--out", "new", "--force"],
     "threshold": ["s.npz", "--folds", "3", "--repeats", "2"],
     "compare": ["s.npz", "s.npz", "--replicates", "100"],
     "report": ["s.npz", "--out", "new", "--interval", "none", "--folds", "0"],
@@ -561,7 +602,36 @@ def odd_options(rng: random.Random, valid: list[Input]) -> Input:
     return Input(working[name].reader, working[name].files, args)
 
 
+# ------------------------------------------------------------------------- full disks
+
+
+def writers() -> dict[str, list[str]]:
+    """Return a command that writes scores in each format, and one for each other kind of output."""
+    endings = [x for form in written_formats() for x in form.written_as or form.suffixes]
+    endings += [x for form in written_formats() for way in form.otherwise for x in way.endings]
+    found = {f"out{x}": ["convert", "s.npz", f"out{x}"] for x in endings}
+    return found | {
+        "simulated.npz": ["simulate", "--out", "simulated.npz", "--subjects", "20"],
+        "out": ["run", "s.npz", "--out", "out"],
+        "page.html": ["run", "s.npz", "--report", "page.html"],
+        "tally.npz": ["tally", "s.npz", "--out", "tally.npz"],
+        "mates.npz": ["best-mates", "s.npz", "--out", "mates.npz"],
+        "fused.npz": ["fuse", "s.npz", "s.npz", "--name", "a", "--name", "b", "--method", "mean",
+                      "--out", "fused.npz"],
+    }  # fmt: skip
+
+
+def full_disk(rng: random.Random, valid: list[Input]) -> Input:
+    """Return a command that writes, with room for a part of it only."""
+    name, args = rng.choice(list(writers().items()))
+    files = {"s.npz": valid[0].files["s.npz"]}
+    return Input(f"no room for {name}", files, args, room=int(10 ** rng.uniform(0, 5)))
+
+
 def number(valid: list[Input], seed: int, index: int) -> Input:
     """Return the input of this number: the same for the same seed, always."""
     rng = random.Random(f"{seed}/{index}")
-    return odd_options(rng, valid) if rng.random() < 0.25 else damaged(rng, rng.choice(valid))
+    kind = rng.random()
+    if kind >= 0.97:
+        return full_disk(rng, valid)
+    return odd_options(rng, valid) if kind < 0.25 else damaged(rng, rng.choice(valid))

@@ -148,7 +148,7 @@ def nearest(file: Path) -> list[str]:
 
 def killer(copy: Path, file: Path, seconds: float) -> str:
     """Return the test that fails on the copy; an empty string if none does."""
-    call = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-x", "--no-header"]
+    call = [sys.executable, "-m", "pytest", "-n", "0", "-q", "-x", "--no-header", "--all"]
     try:
         done = subprocess.run(
             [*call, f"--seconds={seconds}", *nearest(file)],

@@ -116,7 +116,7 @@ def main(files: list[str]) -> None:
                 print(f"  {path}{f' ({count})' if count else ''}: {why}")
     sys.stdout.flush()
     os.chdir(ROOT)
-    few = ["-n", "0", "-q", "--seconds=40", "-k", "not few_lines and not modules_lines"]
+    few = ["-n", "0", "-q", "--all", "--seconds=40", "-k", "not few_lines and not modules_lines"]
     os.execvp(sys.executable, [sys.executable, "-m", "pytest", *few, *chosen])
 
 

@@ -32,6 +32,11 @@ if hasattr(providers, "_get_local_constants"):
     providers._get_local_constants = lambda: providers._local_constants
 
 
+def everything(config: pytest.Config) -> bool:
+    """Whether the slow tests run as well."""
+    return CI or config.getoption("--all") or "slow" in config.getoption("-m")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Draw the same examples in every run, or those of a seed; where CI is set, ten times as many.
@@ -54,6 +59,9 @@ def pytest_configure(config: pytest.Config) -> None:
         max_examples=100 if CI else 10,
     )
     hypothesis.settings.load_profile("bioeval")
+    import strategies
+
+    strategies.EVERY_FLOAT = everything(config)
 
 
 def pytest_terminal_summary(
@@ -113,15 +121,13 @@ def pairwise(cases: list[pytest.Item]) -> list[pytest.Item]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if CI or config.getoption("--all") or "slow" in config.getoption("-m"):
+    if everything(config):
         return
-    skip = pytest.mark.skip(reason="slow; run with --all")
+    left_out = {x for x in items if "slow" in x.keywords}
     by_function: dict[Any, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if "slow" in item.keywords:
-            item.add_marker(skip)
-        by_function[item.location[0], getattr(item, "originalname", item.name)].append(item)
-    left_out: set[pytest.Item] = set()
+        if item not in left_out:
+            by_function[item.location[0], getattr(item, "originalname", item.name)].append(item)
     for cases in by_function.values():
         if mark := cases[0].get_closest_marker("cases"):
             few = spread(cases, *mark.args) if mark.args else pairwise(cases)

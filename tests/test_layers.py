@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # in scripts/lint
+
 PACKAGE = Path(__file__).resolve().parents[1] / "bioeval"
 
 # From the top down; each package may import what is listed below it.

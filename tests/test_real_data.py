@@ -82,6 +82,7 @@ def test_orl_unseen_subjects(orl, metric):
         assert float(closed.cms.sel(rank=k)) == pytest.approx(expected[f"rank{k}"], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_orl_as_similarities_and_as_a_selection(orl):
     _, arrays = orl
     scores = orl_scores(arrays, "pca64", "l2")
@@ -139,6 +140,7 @@ def first_ten_of_the_twenty(arrays: dict[str, np.ndarray]) -> np.ndarray:
     return np.concatenate([r[np.argsort(number[r], kind="stable")][:10] for r in rows])
 
 
+@pytest.mark.slow
 def test_lfw_twenty_subjects(lfw):
     published, arrays = lfw
     expected = published[
@@ -183,6 +185,7 @@ def test_lfw_pairs(lfw):
     np.testing.assert_allclose(cells.values, d[some], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_lfw_open_set(lfw):
     published, arrays = lfw
     (expected,) = (v for k, v in published.items() if k.startswith("open set"))
@@ -248,6 +251,7 @@ def four_columns(path: Path, kind: str) -> be.Scores:
         ("bob_scores-cmc-4col.txt", "similarity"),
     ],
 )
+@pytest.mark.cases(1)
 def test_score_files_of_bob(shared, file, kind):
     folder = shared / "score_files"
     (expected,) = (v for k, v in truth(folder).items() if k.startswith(file))
@@ -308,6 +312,7 @@ def test_trials_of_pyeer(shared):
     assert_points(be.verification(pairs), expected)
 
 
+@pytest.mark.slow
 def test_cmc_of_pyeer(shared):
     folder = shared / "score_files"
     expected = truth(folder)["pyeer_cmc_exp1 (similarity, true pairs from tp file)"]
@@ -336,6 +341,7 @@ def test_cmc_of_pyeer(shared):
 # ------------------------------------------------------------------------------- checks of data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("features", ["dlib128", "pca64"])
 def test_sound_faces_are_found_sound(orl, features):
     arrays = orl[1]

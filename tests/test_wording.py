@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # in scripts/lint
+
 ROOT = Path(__file__).resolve().parents[1]
 
 #: Whether the pages are read, too.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.errors import DataError, subject
+from bioeval.base.errors import DataError, counted, subject
 
 #: The most replicates, repetitions or galleries that are drawn: far beyond what changes a result.
 MOST_DRAWS = 1_000_000
@@ -66,15 +66,19 @@ def require_number(
     return real
 
 
+def overflows(text: str) -> bool:
+    """Whether a finite number such as ``1e400`` is too large for float64."""
+    return math.isinf(float(text)) and "inf" not in text.lower()
+
+
 def number_in(text: str) -> float:
     """Parse a number; raise ValueError where it is beyond the range of float64.
 
     ``1e400`` is no infinity and ``1e-400`` no 0: scores may lie between.
     """
     found = float(text)
-    overflow = math.isinf(found) and "inf" not in text.lower()
     underflow = found == 0 and bool(set(text.lower().partition("e")[0]) & set("123456789"))
-    if overflow or underflow:
+    if overflows(text) or underflow:
         raise ValueError(text)
     return found
 
@@ -175,8 +179,19 @@ def require_callable(name: str, value: Any) -> Any:
     return value
 
 
+def refuse_masked(name: str, values: Any) -> None:
+    """Raise :class:`DataError` where values are masked by numpy: they would lose their mask."""
+    if isinstance(values, np.ma.MaskedArray) and (hidden := np.ma.getmaskarray(values)).any():
+        raise DataError(
+            f"{subject(name)} has {counted(int(hidden.sum()), 'masked values')}, the first at "
+            f"{np.argwhere(hidden)[0].tolist()}; leave these entries out of all arrays, or fill "
+            "them by filled(value)"
+        )
+
+
 def require_array(name: str, values: Any) -> np.ndarray:
     """Return an array, or raise :class:`DataError` where lists are ragged or contain themselves."""
+    refuse_masked(name, values)
     try:
         return np.asarray(values)
     except (TypeError, ValueError) as error:

@@ -1,16 +1,21 @@
 """The command line: one file a command or a kind of them, heavy imports inside the commands.
 
-Exit codes: 0 done, 1 the evaluation failed, 2 wrong usage or bad input, 130 interrupted, 141 broken
-pipe (SIGPIPE), 143 terminated (SIGTERM).
+Exit codes: 0 done, 1 the evaluation failed or its result was not written, 2 wrong usage or bad
+input, 130 interrupted, 141 broken pipe (SIGPIPE), 143 terminated (SIGTERM).
 """
 
 from __future__ import annotations
 
+import _thread
+import contextlib
 import errno
+import io
+import os
 import signal
+import sys
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -41,7 +46,8 @@ def main(args: Sequence[str] | None = None, *, command: click.Command | None = N
     try:
         if threading.current_thread() is threading.main_thread():
             before = signal.signal(signal.SIGTERM, _terminate)
-        return _run(args, command)
+        with _outputs(), _heard():
+            return _run(args, command)
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
     except OSError as error:
@@ -49,6 +55,62 @@ def main(args: Sequence[str] | None = None, *, command: click.Command | None = N
     finally:
         if before is not None:
             signal.signal(signal.SIGTERM, before)
+
+
+class _ClosedOutput(io.TextIOBase):
+    """Standard output where there is none: what cannot be written is an error."""
+
+    def write(self, text: str) -> int:
+        """Raise."""
+        raise OSError(errno.EBADF, "is closed", "standard output")
+
+
+@contextlib.contextmanager
+def _outputs() -> Iterator[None]:
+    """Let no file that is opened take the number of a standard stream that is closed."""
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(number, True)
+    os.close(number)
+    closed = sys.stdout is None
+    if closed:
+        sys.stdout = _ClosedOutput()
+    try:
+        yield
+    finally:
+        if closed:
+            sys.stdout = None
+
+
+@contextlib.contextmanager
+def _heard() -> Iterator[None]:
+    """Raise an interruption once more that Python only reports, as it does in a finaliser."""
+    before, over = sys.unraisablehook, threading.Event()
+    lost: list[BaseException] = []
+    threads: list[threading.Thread] = []
+
+    def hook(found: Any) -> None:
+        if not isinstance(found.exc_value, KeyboardInterrupt | SystemExit):
+            before(found)
+            return
+        lost.append(found.exc_value)
+        number = signal.SIGINT if isinstance(lost[-1], KeyboardInterrupt) else signal.SIGTERM
+        threads.append(threading.Thread(target=again, args=(number,)))
+        threads[-1].start()
+
+    def again(number: signal.Signals) -> None:
+        if not over.wait(0.01):  # by when the finaliser, and the hook, have ended
+            _thread.interrupt_main(number)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+        if lost:
+            raise lost[0]
+    finally:
+        sys.unraisablehook = before
+        over.set()
+        for thread in threads:
+            thread.join()
 
 
 def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
@@ -71,7 +133,7 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
         flush()
         return code if isinstance(code, int) else DONE
     except click.Abort:
-        return _say("interrupted", INTERRUPTED)
+        raise KeyboardInterrupt from None
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "bioeval"
         return _say(f"{error.format_message()} (see {where} --help)", WRONG)

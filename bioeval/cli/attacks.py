@@ -68,7 +68,7 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
     """
     require_method(options["interval"])
     with StudyCommand(data, options) as run:
-        from bioeval.evaluation.vulnerability import blocks, vulnerability
+        from bioeval.evaluation.vulnerability import vulnerability
 
         attacks = run.read(presented, mates=False) if presented else None
         scores = run.read()
@@ -80,7 +80,7 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
             "far_targets.csv": as_columns(targets),
             "curves.csv": as_columns(rows_over(found, "threshold", "species")),
         }
-        run.finish(found, blocks, document, csv)
+        run.finish(found, document, csv)
 
 
 @click.command("pad", cls=Command)
@@ -141,7 +141,7 @@ def pad_command(
         )
     levels = None if potential is None else (potential, most)
     with StudyCommand(data, options, reads=False) as run:
-        from bioeval.evaluation.pad import blocks, pad
+        from bioeval.evaluation.pad import pad
         from bioeval.scores.formats.presentation_lists import read_presentations
 
         listed = read_presentations(data, scores_key)
@@ -171,7 +171,7 @@ def pad_command(
             "species": species,
         }
         csv = {"curve.csv": as_columns(curve), "species.csv": as_columns(species)}
-        run.finish(found, blocks, document, csv)
+        run.finish(found, document, csv)
 
 
 @click.command("morphing", cls=Command)
@@ -220,7 +220,7 @@ def morphing_command(
         names = system_names(files, name, run.reading)
         if len(set(names)) < len(names):
             raise click.UsageError("two systems have one name; name each with --name")
-        from bioeval.evaluation.morphing import blocks, morphing
+        from bioeval.evaluation.morphing import morphing
 
         systems = {x: run.read(file, x) for x, file in zip(names, files, strict=True)}
         run.reading = run.reading | {"meta": {}}
@@ -241,4 +241,4 @@ def morphing_command(
         if "map" in found:
             document["map"] = rows_over(found, "attempts", "systems")
             csv["map.csv"] = as_columns(document["map"])
-        run.finish(found, blocks, document, csv)
+        run.finish(found, document, csv)

@@ -72,7 +72,7 @@ def command(data: str, **options: Any) -> None:
     if len(options["costs"]) != 2:
         raise click.BadParameter("expected two costs, such as 10,1", param_hint="'--costs'")
     with StudyCommand(data, options) as run:
-        from bioeval.evaluation.calibration import blocks, calibration
+        from bioeval.evaluation.calibration import calibration
 
         scores = run.read()
         system = str(scores.name)
@@ -92,7 +92,7 @@ def command(data: str, **options: Any) -> None:
         found = {x: run.count(calibration, one, **run.options) for x, one in systems.items()}
         require_values([dataset["min_cllr"] for dataset in found.values()], systems.values())
         run.finish(
-            found, blocks, _document(found, data, how), overlaid=True,
+            found, _document(found, data, how), overlaid=True,
             nodes=lambda called: called.replace("/", "-"),
         )  # fmt: skip
 

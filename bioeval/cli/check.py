@@ -58,7 +58,7 @@ def command(
     with StudyCommand(data, options, reads=not tracks) as run:
         if tracks and second is None:
             raise click.UsageError("--columns is of tracks: give a ground truth and a result")
-        from bioeval.views.tables.findings import FindingsTable
+        from bioeval.views.tables.registry import table_of
 
         if tracks:
             from bioeval.mot.check import check_tracks
@@ -88,6 +88,6 @@ def command(
             **({"result": second} if tracks else {}),
         }
         csv = {"findings.csv": as_columns(rows)}
-        run.save(document, None, FindingsTable(found, reword), csv=csv)
+        run.save(document, None, table_of(found, reword), csv=csv)
     if found.misleads:
         click.get_current_context().exit(1)

@@ -233,15 +233,12 @@ def _connected(scheduler: str) -> Iterator[Any]:
 
 def _address_in(file: str) -> str:
     """Return the address in a scheduler file."""
-    import json
+    from bioeval.base.json_text import parse_json
+    from bioeval.scores.formats.files import MOST_SETTINGS, existing_file, read_bounded
 
-    from bioeval.scores.formats.files import existing_file
-
-    text = existing_file(file, "a scheduler file").read_bytes()
-    try:
-        address = json.loads(text)["address"]
-    except (ValueError, KeyError, TypeError):
-        address = None
+    place = existing_file(file, "a scheduler file")
+    said = parse_json(read_bounded(place, MOST_SETTINGS), file)
+    address = said.get("address") if isinstance(said, dict) else None
     if not isinstance(address, str):
         raise DataError(f"{file}: has no address of a scheduler; expected a file that dask wrote")
     return address

@@ -49,6 +49,7 @@ HEADINGS: dict[str, Sequence[str]] = {
     "Scores": (
         *("--scores", "--kind", "--nan", "--embeddings", "--gallery-embeddings", "--metric"),
         *("--average", "--mask", "--indices", "--first-index", "--format", "--as"),
+        "--missing-chunks",
     ),
     "Labels and metadata": (
         *("--labels", "--probe-labels", "--gallery-labels", "--meta", "--exclude"),
@@ -216,7 +217,7 @@ def option(
 def flag(option: str, help: str, name: str | None = None) -> Callable[[F], F]:
     """Return an option without a value."""
     names = [option] if name is None else [option, name]
-    return click.option(*names, help=help, is_flag=True)
+    return click.option(*names, help=help, is_flag=True, default=False)
 
 
 def progress_shown() -> Stages:

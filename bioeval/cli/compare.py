@@ -101,7 +101,7 @@ def command(
     with progress_shown() as stages:
         from bioeval.evaluation.compare import compare
         from bioeval.tallies.points import FAR_TARGETS
-        from bioeval.views.tables.comparison import ComparisonTable
+        from bioeval.views.tables.registry import table_of
         from bioeval.views.terms import in_terms
 
         if options["protocol"] is not None:
@@ -128,7 +128,7 @@ def command(
                 curves = {name: in_terms(tree, terms) for name, tree in each.items()}
         document = _document(found, a, b)
         shown = in_terms(found, terms)
-        table = ComparisonTable(shown, reword)
+        table = table_of(shown, reword)
         csv = {"comparison.csv": as_columns(document["measures"])}
         files = output.save(
             document, found, table, stages,

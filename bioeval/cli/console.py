@@ -12,47 +12,10 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
 from typing import Any
 
-from bioeval.base.errors import printable, without_controls
-
-#: Columns of a table that goes to a file or into a pipe.
-WIDTH = 100
-
-
-def show(renderable: Any) -> None:
-    """Print something that rich can print on standard output.
-
-    Colours are left out in a pipe and where ``NO_COLOR`` is set; a table is as wide as the
-    terminal, or as ``COLUMNS`` says.
-    """
-    from rich.console import Console
-
-    from bioeval.views.tables import plain
-
-    if sys.stdout is not None and sys.stdout.isatty():
-        with _named_errors():
-            Console(highlight=False, emoji=False, markup=False).print(_Printable(renderable))
-        return
-    put(plain(renderable, pipe_width()))
-
-
-class _Printable:
-    """A renderable whose text controls no terminal: styles are rich's own, the rest is escaped."""
-
-    def __init__(self, inner: Any):
-        self._inner = inner
-
-    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
-        for part in console.render(self._inner, options):
-            yield part if part.control else part._replace(text=without_controls(part.text))
-
-
-def pipe_width() -> int:
-    """Return the width of output into a pipe: ``COLUMNS``, else `WIDTH`."""
-    columns = os.environ.get("COLUMNS", "")
-    return int(columns) if columns.isdecimal() and int(columns) else WIDTH
+from bioeval.base.errors import printable
+from bioeval.views.show import WIDTH, named_errors, pipe_width, put
 
 
 def terminal_width() -> int:
@@ -78,14 +41,6 @@ def as_json(document: Any) -> str:
     )
 
 
-def put(text: str) -> None:
-    """Write text on standard output, through to the reader; control characters are escaped."""
-    if sys.stdout is not None:
-        with _named_errors():
-            sys.stdout.write(without_controls(text))
-            sys.stdout.flush()
-
-
 def note(text: str) -> None:
     """Write a line on standard error, after all that was printed."""
     try:
@@ -101,7 +56,7 @@ def note(text: str) -> None:
 def flush() -> None:
     """Write out what standard output still holds back."""
     if sys.stdout is not None:
-        with _named_errors():
+        with named_errors():
             sys.stdout.flush()
 
 
@@ -111,15 +66,6 @@ def give_up_stdout() -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
-
-
-@contextlib.contextmanager
-def _named_errors() -> Iterator[None]:
-    """Add the name of the output to an error of writing."""
-    try:
-        yield
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 def _plain(value: Any) -> Any:

@@ -39,7 +39,7 @@ def command(data: str, cards: tuple[str, ...], **options: Any) -> None:
     it.
     """
     with StudyCommand(data, options) as run:
-        from bioeval.evaluation.conventions import blocks, conventions, verdict
+        from bioeval.evaluation.conventions import conventions, verdict
 
         chosen = [card(x) for x in cards] or None
         found = run.count(conventions, run.read(), cards=chosen, **run.options)
@@ -47,4 +47,4 @@ def command(data: str, cards: tuple[str, ...], **options: Any) -> None:
         document = {**attributes(found, data), "rows": rows}
         if "agrees" in found:
             document["verdict"] = verdict(found)
-        run.finish(found, blocks, document, {"readings.csv": as_columns(rows)})
+        run.finish(found, document, {"readings.csv": as_columns(rows)})

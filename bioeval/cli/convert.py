@@ -7,10 +7,11 @@ from typing import Any
 
 import click
 
-from bioeval.base.errors import DataError, renamed, wrapped
+from bioeval.base.errors import renamed, wrapped
 from bioeval.cli.command import Command, flag, naming, progress_shown
 from bioeval.cli.console import note, put, show_json, terminal_width
 from bioeval.cli.options import json_option, reading_options, take_reading
+from bioeval.cli.outputs import take_scores
 from bioeval.scores.formats.registry import format_to_write, listing, written_formats
 
 _WRITTEN = listing([f"{form.suffixes[0]} ({form.written})" for form in written_formats()])
@@ -48,17 +49,12 @@ def command(
         raise click.UsageError("expected DATA and OUT, or --list")
     reading = take_reading(data, options)
     from bioeval.scores.formats import load, losses, save
-    from bioeval.scores.formats.format import ARRAYS
 
     place = Path(out)
     form = format_to_write(place)
-    if keep_embeddings and form.options != ARRAYS:
+    if keep_embeddings and not form.holds_arrays:
         raise click.UsageError(f"--keep-embeddings has no meaning for {place.name}")
-    form.check(place)
-    existing = [path for path in form.files(place) if path.exists()]
-    if existing and not (force or dry_run):
-        names = " and ".join(str(path) for path in existing)
-        raise DataError(f"{names} would be replaced; give --force or another name")
+    take_scores(out, force or dry_run)
     with progress_shown() as stages:
         stages(f"reading {data}")
         scores = load(data, **reading, keep_embeddings=keep_embeddings)

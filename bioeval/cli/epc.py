@@ -50,7 +50,7 @@ sets_options = option_group(
 
 
 def evaluate_sets(
-    study: Callable[..., Any], blocks: Callable[..., Any], over: str, defined: str,
+    study: Callable[..., Any], over: str, defined: str,
     given: Mapping[str, Any],
 ) -> None:  # fmt: skip
     """Evaluate each system on its two sets, over one dimension of the result."""
@@ -83,11 +83,11 @@ def evaluate_sets(
         ]
         if len(found) == 1:
             csv = {"curve.csv": as_columns(curves[0])}
-            run.finish(found[names[0]], blocks, documents[0], csv)
+            run.finish(found[names[0]], documents[0], csv)
             return
         rows = [{"system": x, **row} for x, y in zip(names, curves, strict=True) for row in y]
         document = {"systems": dict(zip(names, documents, strict=True))}
-        run.finish(found, blocks, document, {"curve.csv": as_columns(rows)}, overlaid=True)
+        run.finish(found, document, {"curve.csv": as_columns(rows)}, overlaid=True)
 
 
 @click.command("epc", cls=Command)
@@ -101,9 +101,9 @@ def epc_command(**options: Any) -> None:
     set. Each system has its own two sets, since a threshold holds for the scores of one system
     only. All files are read as by `bioeval run`; options for reading apply to all of them.
     """
-    from bioeval.evaluation.expected_performance import epc, epc_blocks
+    from bioeval.evaluation.expected_performance import epc
 
-    evaluate_sets(epc, epc_blocks, "alpha", "hter", options)
+    evaluate_sets(epc, "alpha", "hter", options)
 
 
 @click.command("epsc", cls=Command)
@@ -128,6 +128,6 @@ def epsc_command(**options: Any) -> None:
     development set, and the threshold holds for the test set. Both have attack presentations, as
     for `bioeval vulnerability`; each system has its own two sets.
     """
-    from bioeval.evaluation.expected_performance import epsc, epsc_blocks
+    from bioeval.evaluation.expected_performance import epsc
 
-    evaluate_sets(epsc, epsc_blocks, "omega", "hter_w", options)
+    evaluate_sets(epsc, "omega", "hter_w", options)

@@ -51,7 +51,7 @@ def command(data: str, **options: Any) -> None:
     its two samples. pAUC is the area under FRR up to a discarded fifth, 1 if nothing changes.
     """
     with StudyCommand(data, options) as run:
-        from bioeval.evaluation.error_discard import blocks, error_discard
+        from bioeval.evaluation.error_discard import error_discard
 
         scores = run.read()
         qualities = dict.fromkeys(run.options.pop("quality"))
@@ -62,6 +62,6 @@ def command(data: str, **options: Any) -> None:
         csv = {"curves.csv": as_columns(rows)}
         # Names of columns may hold characters that paths in a tree may not.
         run.finish(
-            found, blocks, {"file": data, "qualities": parts}, csv,
+            found, {"file": data, "qualities": parts}, csv,
             nodes=lambda column: column.replace("/", "_") or "_",
         )  # fmt: skip

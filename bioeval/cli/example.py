@@ -10,7 +10,7 @@ from bioeval.base.errors import wrapped
 from bioeval.cli.command import Command, flag, option
 from bioeval.cli.console import put, show_json, terminal_width
 from bioeval.cli.options import json_option
-from bioeval.cli.outputs import check_page
+from bioeval.cli.outputs import take_scores
 from bioeval.datasets.face_images import SYSTEMS
 
 
@@ -36,7 +36,7 @@ from bioeval.datasets.face_images import SYSTEMS
 @json_option("Describe the written file as JSON.")
 def command(
     name: str | None,
-    system: str | None,
+    system: Any,
     out: str | None,
     force: bool,
     as_json: bool,
@@ -61,7 +61,7 @@ def command(
     from bioeval.datasets import faces
     from bioeval.scores.formats import save
 
-    check_page(out, force)
+    take_scores(out, force)
     scores = faces(system, **options)
     save(scores, out)
     if as_json:

@@ -215,6 +215,8 @@ bioeval over-time reid.npz --bins day --reid gom-market1501 --budget 100
 
 # Verification of 2,000 people a day, one in a hundred of them an impostor
 bioeval workload scores.npz --people 2000 --impostors 0.01 --far 0.001
+# Find the FAR at which three false alarms a day are expected
+bioeval workload --people 2000 --impostors 0.1 --alarms-per-day 3
 # Use rates that are known
 bioeval workload --rates far=0.001,frr=0.02 --people 2000 --impostors 0.01
 # Use the results of bioeval run
@@ -332,7 +334,7 @@ bioeval tally north.npz --site north --points --out north.tally
 # Count one part of a gallery, with the mates of all parts
 bioeval tally north.npz --site north --mates all.mates --out north.tally
 # Write a file to share, without small counts
-bioeval tally north.npz --site north --thresholds grid.txt --share --min-count 5 --out n.tally
+bioeval tally north.npz --site north --thresholds grid.txt --share --out n.tally
 # Count on eight processes, and keep what has been counted
 bioeval tally north.zarr --site north --workers 8 --checkpoint counted --out north.tally
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     "--all",
     "steps",
     is_flag=True,
+    default=False,
     help="Explain every row of a small matrix, with running totals of each counter.",
 )
 @option(
@@ -66,18 +67,16 @@ def command(
             raise click.UsageError("--report is of one row: give --probe N")
         protocol = card(protocol)
         from bioeval.evaluation.explanation import explain, step_by_step
-        from bioeval.views.tables.explanation import ExplanationTable, StepsTable
+        from bioeval.views.tables.registry import table_of
 
         scores = run.read(mates=False)
         run.stages("explaining")
         found: Explanation | Steps
-        table: Any
         if probe is None:
             found = step_by_step(scores, threshold=threshold, protocol=protocol)
-            table = StepsTable(found)
         else:
             row = explain(scores, probe, threshold=threshold, protocol=protocol, claim=claim)
-            found, table = row, ExplanationTable(row)
+            found = row
             if picture is not None:
                 run.stages(f"drawing {picture}")
                 from matplotlib.figure import Figure
@@ -91,4 +90,4 @@ def command(
         if run.output.documented:  # entries of a long row take longer than the row
             document = {"bioeval": __version__, "file": data, **found.document()}
             csv = {"list.csv": found.columns()}
-        run.save(document, None, table, csv=csv)
+        run.save(document, None, table_of(found), csv=csv)

@@ -11,7 +11,7 @@ from bioeval.base.errors import BioevalWarning, DataError
 from bioeval.base.version import __version__
 from bioeval.cli.arguments import METADATA, card
 from bioeval.cli.command import Command, flag, naming, option, progress_shown
-from bioeval.cli.console import note, show, show_json
+from bioeval.cli.console import note, show_json
 from bioeval.cli.options import (
     far_option,
     json_option,
@@ -23,8 +23,9 @@ from bioeval.cli.options import (
     templates_option,
     warnings_of,
 )
-from bioeval.cli.sites import take_out
+from bioeval.cli.outputs import take_scores
 from bioeval.cli.study_command import require_values
+from bioeval.views.show import print_table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -101,7 +102,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
     if out is not None:
         if Path(out).suffix.lower() != ".npz":
             raise DataError(f"{out}: fused scores are written as .npz")
-        take_out(out, force)
+        take_scores(out, force)
     with progress_shown() as stages:
         from bioeval.evaluation.fusion import Fusion, fuse
         from bioeval.evaluation.verification import verification
@@ -142,7 +143,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
     if as_json:
         show_json(_document(found, systems, {**how, "weights": weights}, protocol))
     else:
-        show(table)
+        print_table(table)
     if out is not None:
         note(f"wrote {out}: {fused!r}")
 

@@ -51,7 +51,7 @@ def gallery_size_command(data: str, **options: Any) -> None:
     the model on these data.
     """
     with StudyCommand(data, options) as run:
-        from bioeval.evaluation.gallery_size import blocks, gallery_size
+        from bioeval.evaluation.gallery_size import gallery_size
 
         scores = run.read()
         found = run.count(gallery_size, scores, **run.options)
@@ -63,7 +63,7 @@ def gallery_size_command(data: str, **options: Any) -> None:
             "gallery_size",
             {"cms": "rank", "far": "threshold", "frr": "threshold"},
         )
-        run.finish(found, blocks, document, csv, lines=True, task="identification")
+        run.finish(found, document, csv)
 
 
 def _size_document(ds: xr.Dataset) -> dict[str, Any]:
@@ -140,7 +140,7 @@ def gallery_templates_command(data: str, **options: Any) -> None:
     what more templates gain. Rates are exact means over all choices of templates.
     """
     with StudyCommand(data, options) as run:
-        from bioeval.evaluation.gallery_templates import blocks, gallery_templates
+        from bioeval.evaluation.gallery_templates import gallery_templates
 
         scores = run.read()
         found = run.count(gallery_templates, scores, **run.options)
@@ -151,7 +151,7 @@ def gallery_templates_command(data: str, **options: Any) -> None:
             "gallery_templates.csv": as_columns(rows_over(found, "gallery_templates")),
             **_curve_files(found, "gallery_templates", "templates", {"cms": "rank", **over}),
         }
-        run.finish(found, blocks, document, csv)
+        run.finish(found, document, csv)
 
 
 def _templates_document(ds: xr.Dataset) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def command(
         _require_distinct(names)
         run.options["convention"] = card_of = card(run.options["convention"])
         from bioeval.cli.run_outputs import curve_columns, task_document
-        from bioeval.evaluation.reid import gom, gom_blocks
+        from bioeval.evaluation.reid import gom
 
         found = {}
         others = open_queries or (None,) * len(systems)
@@ -123,7 +123,7 @@ def command(
             for (called, ds), file in zip(found.items(), systems, strict=True)
         }
         whole = {"bioeval": __version__, "systems": document}
-        run.finish(found, gom_blocks, whole, csv, overlaid=True)
+        run.finish(found, whole, csv, overlaid=True)
 
 
 def _require_distinct(names: tuple[str, ...]) -> None:

@@ -60,9 +60,8 @@ def command(data: str, **options: Any) -> None:
     """
     require_method(options["interval"])
     with StudyCommand(data, options) as run:
-        from bioeval.evaluation.groups import blocks, by_group
+        from bioeval.evaluation.groups import by_group
 
-        searches = run.options["task"] == "open-set"
         run.options["task"] = run.options["task"].replace("-", "_")
         found = run.count(by_group, run.read(), run.options.pop("group"), **run.options)
         groups, own = rows_over(found, "group"), rows_over(found, "group", "far_target")
@@ -84,5 +83,4 @@ def command(data: str, **options: Any) -> None:
         csv = {"groups.csv": as_columns(table)}
         if pairs:
             csv["pairs.csv"] = as_columns(pairs)
-        rates_of = "identification" if searches else "verification"
-        run.finish(found, blocks, document, csv, task=rates_of)
+        run.finish(found, document, csv)

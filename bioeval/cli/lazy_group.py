@@ -226,8 +226,9 @@ bioeval help examples COMMAND prints all its examples.
         "max_content_width": 100,
         "show_default": True,
     },
-    epilog="Exit codes: 0 done, 1 the evaluation failed, 2 wrong usage or bad input, "
-    "130 interrupted (Ctrl-C), 141 broken pipe (SIGPIPE), 143 terminated (SIGTERM).",
+    epilog="Exit codes: 0 done, 1 the evaluation failed or its result was not written, "
+    "2 wrong usage or bad input, 130 interrupted (Ctrl-C), 141 broken pipe (SIGPIPE), "
+    "143 terminated (SIGTERM).",
 )
 @click.version_option(__version__, message="bioeval %(version)s")
 @click.pass_context

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import Argument, ProtocolError, wrapped
+from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import KINDS
 from bioeval.cli.arguments import CONFIDENCE, MARGIN, METADATA, RATES, ThresholdsOption
 from bioeval.cli.command import F, flag, option, option_group, reword
@@ -33,8 +33,9 @@ def assure_options(what: str) -> Callable[[F], F]:
             "--guaranteed",
             "assurance",
             is_flag=True,
-            flag_value="guaranteed",
-            default="estimated",
+            default=False,
+            # A flag with a value of its own has another default in each version of click.
+            callback=lambda _, __, given: "guaranteed" if given else "estimated",
             help="With --assure: hold for any population; needs more subjects.",
         ),
     )
@@ -139,6 +140,12 @@ reading_options = option_group(
         ["raise", "skip"],
     ),
     option(
+        "--missing-chunks",
+        "How to treat chunks that an HDF5 or zarr file lacks: fill reads them as the fill value "
+        "of the array.  [raise]",
+        ["raise", "fill"],
+    ),
+    option(
         "--trials TXT",
         "Trials for a text file of scores: both names, and whether the pair is genuine.",
     ),
@@ -184,6 +191,7 @@ reading_options = option_group(
 
 _WORDS = (
     *("kind", "nan", "metric", "names_of", "first_index", "missing_pairs", "exclude"),
+    "missing_chunks",
     *("trials", "impostor", "subject_from", "session_from", "as_", "format_", "memory_limit"),
     *("keep", "unordered"),
 )
@@ -427,12 +435,6 @@ def interval_by_default(scores: Scores, interval: str | None) -> str:
 def warnings_of(ds: xr.Dataset) -> list[str]:
     """Return the warnings of a result with the options of the command."""
     return [reword(line) for line in str(ds.attrs["warnings"]).split("\n") if line]
-
-
-def warning_lines(ds: xr.Dataset, say: Callable[[str], str]) -> list[str]:
-    """Return the warnings of a result, in the words of `say`, as the last lines of a text."""
-    lines = [line for x in warnings_of(ds) for line in wrapped(f"  - {say(x)}", hang=4)]
-    return ["", "Warnings", *lines] if lines else []
 
 
 # ------------------------------------------------------------------------- output

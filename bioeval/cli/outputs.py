@@ -18,7 +18,8 @@ import click
 
 from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import BioevalWarning, DataError, escaped
-from bioeval.cli.console import WIDTH, as_json, note, put, show, show_json
+from bioeval.cli.console import as_json, note, show_json
+from bioeval.views.show import WIDTH, as_text, print_table
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,9 +37,9 @@ def check_folder(out: str, force: bool) -> Path:
 
     A folder with the results of an earlier run is refused, unless `force` is given.
     """
-    from bioeval.scores.formats.files import no_folder
+    from bioeval.scores.formats.files import no_folder, no_loop
 
-    folder = Path(out)
+    folder = no_loop(Path(out))
     if folder.exists() and not folder.is_dir():
         raise DataError(f"{folder}: is a file; --out expects a folder for the results")
     place = folder if folder.exists() else folder.absolute().parent
@@ -46,21 +47,38 @@ def check_folder(out: str, force: bool) -> Path:
         raise DataError(f"{folder}: {no_folder(place)}")
     if not os.access(place, os.W_OK | os.X_OK):
         raise DataError(f"{folder}: {place} may not be written to")
-    if not force:
-        _refuse(folder, [name for name in _RESULTS if (folder / name).exists()])
+    refuse_to_replace([folder / name for name in _RESULTS], force)
     return folder
 
 
-def check_page(path: str, force: bool) -> Path:
-    """Return `path` if a page can be written there, before anything is computed."""
+def take_out(out: str, force: bool, inputs: tuple[str, ...] = ()) -> Path:
+    """Return the path of a file to write, checked before anything is computed."""
     from bioeval.scores.formats.files import check_target
 
-    page = check_target(path)
-    if page.exists() and not force:
-        raise DataError(
-            f"{page}: exists, and would be replaced; name another file, or give --force"
-        )
-    return page
+    place = check_target(out)
+    if os.path.realpath(place) in map(os.path.realpath, inputs):
+        raise DataError(f"{place}: is one of the files to read; name another")
+    refuse_to_replace([place], force)
+    return place
+
+
+def take_scores(out: str, force: bool) -> Path:
+    """Do the same for a file of scores, and for the files that are written beside it."""
+    from bioeval.scores.formats.registry import format_to_write
+
+    place = Path(out)
+    form = format_to_write(place)
+    form.check(place)
+    refuse_to_replace(form.files(place), force)
+    return place
+
+
+def refuse_to_replace(places: Iterable[Path], force: bool) -> None:
+    """Raise :class:`DataError` if files exist, unless `force` allows their replacement."""
+    names = [str(place) for place in places if place.exists()]
+    if names and not force:
+        listed = " and ".join([", ".join(names[:6]), *[f"{len(names) - 6} more"][: len(names) > 6]])
+        raise DataError(f"{listed} would be replaced; give --force or another name")
 
 
 def require_images(scores: Scores, column: str) -> None:
@@ -103,16 +121,6 @@ def write_page(page: Path, results: Any, files: Iterable[str], **options: Any) -
     return [str(one.message) for one in said]
 
 
-def _refuse(folder: Path, names: list[str]) -> None:
-    """Raise :class:`DataError` if there are files that would be replaced."""
-    if names:
-        listed = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-        raise DataError(
-            f"{folder}: has {listed}, and they would be replaced; name another folder, or give "
-            "--force"
-        )
-
-
 def write_folder(
     folder: Path, document: dict[str, Any], write: Callable[[Path], None], force: bool
 ) -> list[str]:
@@ -122,7 +130,7 @@ def write_folder(
     added. Files of the same names are replaced with `force`, and are an error without; no other
     file of the folder is touched.
     """
-    from bioeval.scores.formats.files import naming_writes, part_of
+    from bioeval.scores.formats.files import naming_writes, part_of, put_in_place, turn_at
 
     new = not folder.exists()
     part = part_of(folder.absolute()) if new else part_of(folder / "results")
@@ -137,10 +145,10 @@ def write_folder(
             with contextlib.suppress(FileExistsError, NotADirectoryError):
                 _rename(part, folder)
                 return names
-        if not force:  # another run may have written there in the meantime
-            _refuse(folder, [name for name in names if (folder / name).exists()])
-        for name in names:
-            os.replace(part / name, folder / name)
+        ordered = sorted(names, key=SUMMARY.__ne__)  # the summary lists the others
+        with turn_at(folder / "results"):  # another run may have written there in the meantime
+            refuse_to_replace([folder / name for name in names], force)
+            put_in_place([part / name for name in ordered], [folder / name for name in ordered])
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return names
@@ -160,12 +168,9 @@ def write_results(
     folder: Path, results: xr.Dataset | xr.DataTree | None, table: Any, name: str = "results.nc"
 ) -> None:
     """Write results, if any, as netCDF 4, and the table as text."""
-    from bioeval.views.tables import plain
-
     if results is not None:  # made in memory: HDF5 ends the process where a disk is full
         (folder / name).write_bytes(results.to_netcdf(engine="h5netcdf"))
-    text = table if isinstance(table, str) else plain(table, WIDTH)
-    (folder / "table.txt").write_text(text, encoding="utf-8")
+    (folder / "table.txt").write_text(as_text(table, WIDTH), encoding="utf-8")
 
 
 def fold_rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
@@ -207,7 +212,7 @@ class Output:
             raise click.UsageError("--plots needs --out DIR, the folder to draw them into")
         page = options.pop("report", None)
         folder = None if out is None else check_folder(out, force)
-        page = None if page is None else check_page(page, force)
+        page = None if page is None else take_out(page, force)
         return cls(folder, force, plots is not False, options.pop("as_json"), page)
 
     @property
@@ -268,13 +273,11 @@ class Output:
         return self.write(document, fill, stages)
 
     def show(self, table: Any, document: dict[str, Any], files: list[str]) -> None:
-        """Print the document or the table (text is printed as it is), then the number of files."""
+        """Print the document or the table, then the number of files."""
         if self.as_json:
             show_json(document)
-        elif isinstance(table, str):
-            put(table)
         else:
-            show(table)
+            print_table(table)
         lines = [*self.remarks]
         if self.folder is not None:
             lines.append(f"wrote {len(files)} files to {self.folder}")

@@ -62,7 +62,7 @@ def command(data: str, ages: Any, **options: Any) -> None:
     if options["reid"] is not None:
         options["reid"] = card(options["reid"])
     with StudyCommand(data, options) as run:
-        from bioeval.evaluation.over_time import ageing, blocks, columns, over_time
+        from bioeval.evaluation.over_time import ageing, columns, over_time
 
         scores = run.read()
         found = {"over_time": run.count(over_time, scores, **run.options)}
@@ -78,4 +78,4 @@ def command(data: str, ages: Any, **options: Any) -> None:
             for name, ds in found.items()
         }
         csv = {f"{name.replace('_', '-')}.csv": table for name, table in tables.items()}
-        run.finish(found, blocks, {"file": data, **parts}, csv, lines=True, apart=True)
+        run.finish(found, {"file": data, **parts}, csv, apart=True)

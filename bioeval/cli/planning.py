@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from bioeval.base.errors import DataError, counted, wrapped
+from bioeval.base.errors import DataError
 from bioeval.base.variables import INTERVALS
 from bioeval.cli.arguments import THRESHOLD, WHOLE_NUMBERS, Typed, card
 from bioeval.cli.command import Command, flag, option
@@ -18,7 +18,6 @@ from bioeval.cli.options import (
     output_options,
     reading_options,
     seed_option,
-    warning_lines,
 )
 from bioeval.cli.study_command import StudyCommand, described, rows_over, scalars
 
@@ -61,38 +60,7 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
         }
         scores = None if data is None else run.read()
         ds = plan_run(scores, **about, workers=workers, **run.options)
-        run.save({"file": data, **described(ds, **scalars(ds))}, ds, _plan_text(ds))
-
-
-def _plan_text(ds: xr.Dataset) -> str:
-    """Return the table: a line for each quantity."""
-    from bioeval.base.memory import in_words
-
-    one = {str(k): float(v) for k, v in ds.data_vars.items()}
-    sizes = [("matrix", "matrix_bytes")]
-    if ds.attrs["dim"]:
-        sizes = [("embeddings", "embedding_bytes"), ("their matrix, not stored", "matrix_bytes")]
-    rows = [
-        ("comparisons", f"{one['comparisons']:.4g}"),
-        ("genuine comparisons", f"{one['genuine_comparisons']:.4g}"),
-        *((what, in_words(one[name])) for what, name in sizes),
-        ("memory of a worker", in_words(one["working_bytes"])),
-        ("processor time", _hours_text(one["core_hours"])),
-        (f"time on {counted(ds.attrs['workers'], 'workers')}", _hours_text(one["hours"])),
-    ]
-    note = (
-        "The time is scaled from a short evaluation on this machine, on processor cores that are "
-        "never idle. How many people a test needs: bioeval sample-size."
-    )
-    lines = [f"{what:<26}{value:>16}" for what, value in rows]
-    lines += ["", *wrapped(note)]
-    lines += warning_lines(ds, lambda text: text)
-    return "\n".join(lines) + "\n"
-
-
-def _hours_text(hours: float) -> str:
-    """Return hours with three digits, and less than an hour in seconds."""
-    return f"{hours:,.3g} hours" if hours >= 1 else f"{hours * 3600:,.3g} s"
+        run.finish(ds, {"file": data, **described(ds, **scalars(ds))})
 
 
 @click.command("sample-size", cls=Command)
@@ -128,7 +96,7 @@ def sample_size_command(pilot: str | None, **options: Any) -> None:
     it, --frr and --icc are assumed.
     """
     with StudyCommand(pilot or "", options) as run:
-        from bioeval.evaluation.sample_size import blocks, sample_size
+        from bioeval.evaluation.sample_size import sample_size
 
         scores = None if pilot is None else run.read()
         run.stages("counting")
@@ -137,7 +105,7 @@ def sample_size_command(pilot: str | None, **options: Any) -> None:
             "file": pilot,
             **described(ds, **scalars(ds), plans=rows_over(ds, "templates")),
         }
-        run.finish(ds, blocks, document, lines=True)
+        run.finish(ds, document)
 
 
 TASKS = ("verification/single", "verification/multi", "open_set")
@@ -159,6 +127,11 @@ def _by_name(text: str) -> dict[str, float]:
     name="impostor_share",
 )
 @option("--far X", "Operating point: FAR at most X.", float, name="far_target")
+@option(
+    "--alarms-per-day K",
+    "Operating point: the FAR at which K false alarms a day are expected.",
+    float,
+)
 @option("--threshold", "Operating point: a threshold, or eer.", THRESHOLD)
 @option(
     "--gallery-size N",
@@ -187,14 +160,18 @@ def workload_command(data: str | None, **options: Any) -> None:
 
     DATA is scores, evaluated at the operating point, or the results of `bioeval run --out`: the
     folder or its results.nc. Results at a FAR have no interval of the FAR itself. Results at a
-    threshold have one if the results have intervals.
+    threshold have one if the results have intervals. With --alarms-per-day the FAR is found that a
+    number of false alarms allows; DATA and --rates are then optional.
     """
-    if (data is None) == (options["rates"] is None):
+    alarms, sources = options["alarms_per_day"], (data, options["rates"])
+    if None not in sources or (sources == (None, None) and alarms is None):
         raise click.UsageError("give DATA or --rates, one of the two")
+    if alarms is not None and (options["far_target"], options["threshold"]) != (None, None):
+        raise click.UsageError("--alarms-per-day takes the place of --far and --threshold")
     names = ("interval", "confidence", "replicates", "random_state")
     of_scores = {name: options.pop(name) for name in names}
     with StudyCommand(data or "", options) as run:
-        from bioeval.evaluation.workload import blocks, workload
+        from bioeval.evaluation.workload import far_of_alarms, workload
 
         given = run.options
         task, found, words = given.pop("task"), given.pop("rates", None), ""
@@ -205,8 +182,12 @@ def workload_command(data: str | None, **options: Any) -> None:
             scores = run.read()
             run.stages("counting")
             of_scores["interval"] = interval_by_default(scores, of_scores["interval"])
+            if alarms is not None:
+                people, share = given["people_per_day"], given["impostor_share"]
+                size = given.get("gallery_size")
+                given["far_target"] = far_of_alarms(alarms, people, share, size)
             found, threshold, words = _evaluated(scores, task, given, of_scores)
-            given |= {"threshold": threshold, "far_target": None}
+            given |= {"threshold": None if alarms else threshold, "far_target": None}
         source = click.get_current_context().get_parameter_source("confidence")
         if source is ParameterSource.COMMANDLINE:
             given["confidence"] = of_scores["confidence"]
@@ -218,7 +199,7 @@ def workload_command(data: str | None, **options: Any) -> None:
             for e, one in every.items()
         ]
         document = {"file": data, **{str(k): v for k, v in ds.attrs.items()}, "events": events}
-        run.finish(ds, blocks, document, lines=True)
+        run.finish(ds, document)
 
 
 def _of_results(path: Path, task: str) -> xr.Dataset:
@@ -256,7 +237,7 @@ def _evaluated(
     if name == "open_set":
         evaluate = partial(open_set, max_rank=1)
     if (rule := _rule(options)) is None:
-        raise click.UsageError("give --far X or --threshold T, the operating point in use")
+        raise click.UsageError("give --far X, --threshold T or --alarms-per-day K, the operating point in use")
     threshold, words = rule.values[0] if rule.values else 0.0, ""
     if rule.name != "fixed":
         targets = {"far_targets": rule.values} if rule.name == "far" else {}

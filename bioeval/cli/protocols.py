@@ -11,8 +11,9 @@ import click
 from bioeval.base.errors import CardError
 from bioeval.cli.arguments import card as checked
 from bioeval.cli.command import Command, flag
-from bioeval.cli.console import put, show, show_json, terminal_width
+from bioeval.cli.console import put, show_json, terminal_width
 from bioeval.cli.options import json_option, terms_option
+from bioeval.views.show import print_table
 
 _LEAST_TITLE = 24  # columns
 _LEAST_WIDTH = 20
@@ -42,7 +43,7 @@ def command(card: str | None, check: bool, toml: bool, terms: str, as_json: bool
         documents = [one.as_dict() for one in cards]
         show_json(documents if card is None else documents[0])
     elif card is None:
-        show(_Cards(cards))
+        print_table(_Cards(cards))
     else:
         # Lines longer than usual would be hard to read, however wide the terminal.
         width = min(terminal_width(), 92)

@@ -28,7 +28,7 @@ from bioeval.cli.options import (
     terms_option,
     thresholds_option,
 )
-from bioeval.cli.outputs import check_page, image_folder, require_images, write_page
+from bioeval.cli.outputs import image_folder, require_images, take_out, write_page
 from bioeval.cli.study_command import checked
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def command(
     """
     if len(names) > len(data):
         raise click.UsageError(f"{len(names)} names for {len(data)} files")
-    page = check_page(out, force)
+    page = take_out(out, force)
     title, terms = options.pop("title"), options.pop("terms")
     images, folder = options.pop("images") or "", options.pop("images_root")
     if (images or folder) and options["worst"] is None and not options["probes"]:

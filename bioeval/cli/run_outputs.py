@@ -20,7 +20,6 @@ from bioeval.evaluation.reid import apply_convention
 from bioeval.results.support import KIND_DOUBT
 from bioeval.views.tables import (
     CHOSEN,
-    ResultTable,
     alarms,
     datasets,
     has_chosen,
@@ -28,8 +27,8 @@ from bioeval.views.tables import (
     report_ranks,
     warnings,
 )
-from bioeval.views.tables.findings import WorstPairsTable
-from bioeval.views.tables.folds import FoldTable, has_folds
+from bioeval.views.tables.folds import has_folds
+from bioeval.views.tables.registry import table_of
 from bioeval.views.tables.sections import precision_of_queries
 from bioeval.views.terms import in_terms
 
@@ -104,8 +103,8 @@ class Evaluation:
 
     def table(self) -> Any:
         """Return the table."""
-        table = (FoldTable if self.in_folds else ResultTable)(self.shown, self._renamed)
-        parts = [table] if self.worst is None else [table, WorstPairsTable(self.worst)]
+        results = [self.shown] if self.worst is None else [self.shown, self.worst]
+        parts = [table_of(one, self._renamed) for one in results]
         return Group(*parts, *self._check_line())
 
     def _check_line(self) -> list[Any]:

@@ -10,9 +10,10 @@ import click
 
 from bioeval.base.errors import DataError
 from bioeval.cli.arguments import AMOUNT, COUNTS, NUMBERS
-from bioeval.cli.command import Command, option
+from bioeval.cli.command import Command, flag, option
 from bioeval.cli.console import put, show_json
 from bioeval.cli.options import json_option, seed_option
+from bioeval.cli.outputs import take_scores
 
 if TYPE_CHECKING:
     pass
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     "10",
 )
 @option("--out FILE", "File to write: .npz, or .npy.", required=True)
+@flag("--force", "Replace FILE if it exists.")
 @option(
     "--model",
     "Draw embeddings and compare them, or draw each score.",
@@ -63,7 +65,7 @@ if TYPE_CHECKING:
 @option("--presentations", "Attack presentations of each species per subject.  [5]", int)
 @seed_option("Random seed; the same seed gives the same scores.")
 @json_option("Describe the written file as JSON.")
-def command(out: str, as_json: bool, within: Any, **options: Any) -> None:
+def command(out: str, force: bool, as_json: bool, within: Any, **options: Any) -> None:
     """Simulate a population, and write the scores of its templates with labels.
 
     Subjects whose embeddings lie near the common centre are near to all others, and `bioeval zoo`
@@ -71,10 +73,9 @@ def command(out: str, as_json: bool, within: Any, **options: Any) -> None:
     --goat-sd, --wolf-sd or --lamb-sd makes them differ.
     """
     from bioeval.scores.formats import save
-    from bioeval.scores.formats.files import check_target
     from bioeval.scores.simulation.scores_of_people import simulate
 
-    check_target(out)
+    take_scores(out, force)
     if within is not None:
         options["within"] = within[0] if len(within) == 1 else list(within)
     scores = simulate(**options)

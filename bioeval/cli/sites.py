@@ -13,7 +13,7 @@ from bioeval.base.version import __version__
 from bioeval.cli.arguments import NUMBERS, ThresholdsOption, card
 from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.command import Command, flag, naming, option, option_group, progress_shown
-from bioeval.cli.console import note, put, show, show_json, terminal_width
+from bioeval.cli.console import note, put, show_json, terminal_width
 from bioeval.cli.options import (
     far_option,
     json_option,
@@ -24,7 +24,8 @@ from bioeval.cli.options import (
     take_reading,
     terms_option,
 )
-from bioeval.cli.outputs import check_page, write_page
+from bioeval.cli.outputs import take_out, write_page
+from bioeval.views.show import print_table
 
 if TYPE_CHECKING:
     from bioeval.evaluation.gallery_parts import BestMates
@@ -51,19 +52,6 @@ site_options = option_group(
     json_option("Print one JSON document."),
     reading_options,
 )
-
-
-def take_out(out: str, force: bool, inputs: tuple[str, ...] = ()) -> Path:
-    """Return the path to write, checked before anything is computed."""
-    from bioeval.scores.formats.files import check_target
-
-    place = Path(out)
-    check_target(place)
-    if any(place.resolve() == Path(x).resolve() for x in inputs):
-        raise DataError(f"{place}: is one of the files to read; name another")
-    if place.exists() and not force:
-        raise DataError(f"{place} would be replaced; give --force or another name")
-    return place
 
 
 def secret(path: str | None) -> bytes | None:
@@ -147,7 +135,7 @@ _OF_SHARING = ("salt", "min_count")
 )
 @option("--mates FILE", "Merged file of bioeval best-mates, if DATA is one part of a gallery.")
 @flag("--fold", "Write counts by threshold and rank instead of facts per probe: a small file.")
-@flag("--share", "Write counts only, to share: no score, no name, no fact about one subject.")
+@flag("--share", "Write counts only, to share: no score, no name, no small count.")
 @option(
     "--salt-file FILE",
     "With --share: hash the digests of subjects and probes with this secret.  [omit them]",
@@ -155,9 +143,9 @@ _OF_SHARING = ("salt", "min_count")
 )
 @option(
     "--min-count N",
-    "With --share: leave out thresholds and ranks until no count is between 1 and N - 1.",
+    "With --share: leave out thresholds and ranks until no count is between 1 and N - 1; 0 leaves "
+    "out none.  [5]",
     click.IntRange(0),
-    0,
 )
 @cluster_options()
 def tally_command(
@@ -178,10 +166,10 @@ def tally_command(
     command prints what the file discloses about people.
     """
     place = take_out(out, force, (data,))
-    sharing = {name: options.pop(name) for name in _OF_SHARING}
-    if not share and any(sharing.values()):
+    sharing = {x: value for x in _OF_SHARING if (value := options.pop(x)) is not None}
+    if sharing and not share:
         raise click.UsageError("--salt-file and --min-count belong to --share")
-    sharing["salt"] = secret(sharing["salt"])
+    sharing["salt"] = secret(sharing.get("salt"))
     max_rank, thresholds = options["max_rank"], options["thresholds"]
     reading = take_reading(data, options)
     protocol = card(protocol)
@@ -240,7 +228,7 @@ def merge_command(
     """
     place = None if out is None else take_out(out, force, files)
 
-    page = None if report is None else check_page(report, force)
+    page = None if report is None else take_out(report, force)
     with progress_shown():
         from bioeval.evaluation.gallery_parts import BestMates
 
@@ -299,7 +287,8 @@ def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
 def _show_rates(found: Tally, files: tuple[str, ...], terms: str, as_json: bool) -> None:
     """Print the results of a tally as a table or as a document."""
     from bioeval.cli.run_outputs import task_document
-    from bioeval.views.tables import ResultTable, warnings
+    from bioeval.views.tables import warnings
+    from bioeval.views.tables.registry import table_of
     from bioeval.views.terms import in_terms
 
     tree, named = found.tree(), naming()
@@ -319,4 +308,4 @@ def _show_rates(found: Tally, files: tuple[str, ...], terms: str, as_json: bool)
             }
         )
         return
-    show(ResultTable(in_terms(tree, terms), lambda text: renamed(text, named)))
+    print_table(table_of(in_terms(tree, terms), lambda text: renamed(text, named)))

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from bioeval.cli.progress import Stages
     from bioeval.protocol.card import Protocol
-    from bioeval.results.blocks import Block, Found
     from bioeval.scores.matrix import Scores
 
 
@@ -189,33 +188,28 @@ class StudyCommand:
     def finish(
         self,
         found: xr.Dataset | dict[str, xr.Dataset],
-        blocks: Callable[[Found], Iterable[Block]],
         document: dict[str, Any],
         csv: Mapping[str, Mapping[str, Iterable[Any]]] | None = None,
         *,
         nodes: Callable[[str], str] = str,
         overlaid: bool = False,
         apart: bool = False,
-        lines: bool = False,
-        task: str = "verification",
     ) -> None:
         """Write one result, or several by name, and keep the table for printing.
 
-        `blocks` makes what is shown of results by name, ``""`` for the only one, and `nodes` the
-        node of the written tree of a name. Several are `overlaid` in one plot, or drawn `apart` as
-        if each were the only one. The table is of plain `lines` or by rich; `task` is what its
-        rates are of, as for :class:`~bioeval.views.terms.TermTranslator`.
+        The table is that of :func:`bioeval.show`, and `nodes` makes the node of the written tree
+        of a name. Several results are `overlaid` in one plot, or drawn `apart` as if each were the
+        only one.
         """
         self._counting.close()
         import xarray as xr
 
-        from bioeval.views.tables.blocks import StudyReport
-        from bioeval.views.terms import TermTranslator, in_terms
+        from bioeval.views.tables.registry import table_of
+        from bioeval.views.terms import in_terms
 
         named = found if isinstance(found, dict) else {"": found}
         shown = {name: in_terms(ds, self._terms) for name, ds in named.items()}
-        report = StudyReport(blocks(shown), TermTranslator(self._terms, task), reword)
-        table = str(report) if lines else report
+        table = table_of(shown.get("", shown), reword)
         drawn: Any = shown.get("")
         saved: Any = found
         if found is named:

@@ -102,7 +102,7 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
 
         from bioeval.evaluation.cross.threshold_study import study_threshold
         from bioeval.evaluation.data_check import with_kind_finding
-        from bioeval.views.tables.folds import StudyTable
+        from bioeval.views.tables.registry import table_of
         from bioeval.views.terms import in_terms
 
         scores = read_system(data, name, reading, stages)
@@ -115,7 +115,7 @@ def command(data: str, target: str, name: str | None, terms: str, **options: Any
         require_values([study["optimistic_far"], study["optimistic_frr"]], [scores])
         document = {**attributes(study, data), "folds": fold_rows(study)}
         shown = in_terms(study, terms)
-        table: Any = StudyTable(shown, reword)
+        table: Any = table_of(shown, reword)
         results: Any = study
         drawn = [shown]
         if extrapolate:
@@ -143,7 +143,7 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
     for name in ("folds", "repeats", "assure", "target", "extrapolate", "rank_unit"):
         options.pop(name, None)
     with StudyCommand(data, options) as run:
-        from bioeval.evaluation.assured import check_claim, claim_blocks
+        from bioeval.evaluation.assured import check_claim
         from bioeval.tallies.threshold_rules import parse_rule
 
         rule = parse_rule(claim, "claim")
@@ -156,7 +156,7 @@ def _check_claim(data: str, options: dict[str, Any]) -> None:
             **{rule.name: rule.values[0]},
             **run.options,
         )
-        run.finish(found, claim_blocks, attributes(found, data))
+        run.finish(found, attributes(found, data))
 
 
 def _with_curves(
@@ -219,21 +219,12 @@ def _extrapolated(
     from rich.console import Group
     from rich.text import Text
 
-    from bioeval.evaluation.extrapolated_far import LABEL, extrapolate_far
-    from bioeval.results.words import threshold_text
+    from bioeval.evaluation.extrapolated_far import extrapolate_far
+    from bioeval.views.tables.registry import table_of
 
     passed = {k: options[k] for k in ("confidence", "templates", "fusion") if k in options}
     found = extrapolate_far(scores, target, **passed, progress=stages.counting)
     (row,) = rows_over(found, "threshold")
     words = {name: str(found.attrs[name]) for name in ("model", "reason", "warnings")}
-    said = f"No threshold: {words['reason']}."
-    if not words["reason"]:
-        estimate = f"; the model's estimate is {row['far']:.3g}" if row["far"] == row["far"] else ""
-        said = (
-            f"Threshold {threshold_text(row['threshold'])}: the upper limit of the FAR is "
-            f"{row['far_high']:.3g}{estimate}."
-        )
-    lines = Text(f"\nBelow the measurable FAR: {LABEL}\n", "bold")
-    lines.append(f"  {said}\n", "not bold").append(f"  By {words['model']}.", "not bold dim")
     plain = {**row, **words, "confidence": found.attrs["confidence"]}
-    return Group(table, lines), plain, found
+    return Group(table, Text(""), table_of(found, reword)), plain, found

@@ -53,7 +53,7 @@ def command(data: str, **options: Any) -> None:
     all others.
     """
     with StudyCommand(data, options) as run:
-        from bioeval.evaluation.zoo import blocks, zoo
+        from bioeval.evaluation.zoo import zoo
 
         found = run.count(zoo, run.read(), **run.options)
         subjects = rows_over(found, "subject")
@@ -62,4 +62,4 @@ def command(data: str, **options: Any) -> None:
             for row in rows_over(found, "animal")
         }
         document = {**attributes(found, data), "animals": animals, "subjects": subjects}
-        run.finish(found, blocks, document, {"subjects.csv": as_columns(subjects)})
+        run.finish(found, document, {"subjects.csv": as_columns(subjects)})

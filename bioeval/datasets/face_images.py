@@ -15,9 +15,8 @@ from typing import Literal, overload
 
 import numpy as np
 
-from bioeval.base.arguments import require_integer
+from bioeval.base.arguments import require_integer, require_text
 from bioeval.base.errors import DataError, require_choice
-from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores
 
 PEOPLE, IMAGES, SIDE = 40, 10, 64
@@ -85,14 +84,14 @@ def faces() -> Faces: ...
 def faces(
     system: Literal["eigenfaces", "fisherfaces", "pixels", "deep"],
     *,
-    metric: Metric = "euclidean",
+    metric: str = "euclidean",
     people: Literal["unseen", "seen", "all"] = "unseen",
     components: int = 64,
 ) -> Scores: ...
 def faces(
     system: str | None = None,
     *,
-    metric: Metric = "euclidean",
+    metric: str = "euclidean",
     people: str = "unseen",
     components: int = 64,
 ) -> Faces | Scores:
@@ -108,7 +107,7 @@ def faces(
         ``eigenfaces`` are principal components of the images, ``fisherfaces`` linear discriminants
         of these components, ``pixels`` the grey values, and ``deep`` the 128-dimensional
         descriptors of a deep network that was trained on other people.
-    metric : str or callable
+    metric : str
         As for :meth:`bioeval.Scores.from_embeddings`.
     people : {"unseen", "seen", "all"}
         People who are compared: 21 to 40, 1 to 20, or all. Eigenfaces and fisherfaces are fitted
@@ -152,6 +151,7 @@ def faces(
     require_choice("system", system, SYSTEMS)
     require_choice("people", people, _ROWS)
     rows = _ROWS[people]
+    require_text("metric", metric)
     if system in _FITTED_SYSTEMS and people == "all":
         raise DataError(
             f"people is 'all', but {system} are fitted on people 1 to {FITTED}: expected "

@@ -211,8 +211,9 @@ def find_copies(scores: Scores, found: DataScan, impostor: np.ndarray) -> Copies
 def distance_of_copy(kind: str, distances: np.ndarray) -> float:
     """Return the distance of a copy, NaN where unknown; `distances` include the smallest."""
     perfect = perfect_distance(kind)
-    beyond = kind == "similarity" and (distances < perfect - _ROUNDING_OF_COPIES).any()
-    return math.nan if beyond else perfect
+    # No distance is below 0, but the largest similarity is a guess.
+    beyond = (distances < perfect - _ROUNDING_OF_COPIES).any()
+    return math.nan if beyond and larger_is_closer(kind) else perfect
 
 
 def near_limit(distances: np.ndarray, comparisons: int) -> float:

@@ -341,12 +341,12 @@ def _evaluate_lists(
         found["gom"] = lists_gom(scores, card, taus, options.normalize, given)
     if card.open_set is not None:
         from bioeval.evaluation.identification import lists_open_set
+        from bioeval.evaluation.task_plan import with_last_rank
 
         if card.open_set.gallery != "all":
             scores.require_matrix()
-        task = card.open_set
-        if options.max_rank is not None:
-            task = replace(task, max_rank=options.max_rank)
+        place = f"{card.name}: [open_set]"
+        task = with_last_rank(card.open_set, options.max_rank, scores.gallery_size, place)
         targets = card.report.far_targets if options.far_targets is None else options.far_targets
         own = card.thresholds.requested() if options.thresholds is None else options.thresholds
         found["open_set"] = lists_open_set(scores, task, own, check_far_targets(targets))

@@ -433,7 +433,7 @@ class QueryRow:
                 why, usable = cells[column] or FAILED, False
             elif np.isnan(score):
                 why = f"{FAILED}: at an infinite distance"
-            elif self.row.subjects[column] in map(str, lists.distractor_ids):
+            elif lists.distractors[lists.identity[column]]:
                 why = "distractor"
             found.append(
                 Cell(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -549,9 +548,10 @@ class Explanation(RowExplanation):
         return f"<Explanation of {self.title}, protocol {self.protocol}; print shows it>"
 
     def _repr_html_(self) -> str:
-        from bioeval.views.tables.explanation import strip_of
+        from bioeval.views.tables.explanation import ExplanationTable, strip_of
+        from bioeval.views.tables.html import as_html
 
-        return f"{strip_of(self)}<pre>{escape(str(self))}</pre>"
+        return f"{strip_of(self)}{as_html(ExplanationTable(self))}"
 
     def plot(self, ax: Any = None, **options: Any) -> RowWalkDisplay:
         """Draw the row; see :func:`bioeval.plot.row_walk`."""
@@ -574,7 +574,10 @@ class Steps(StepByStep):
         return f"<Steps of {len(self.walks)} probes; print shows them>"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+        from bioeval.views.tables.explanation import StepsTable
+        from bioeval.views.tables.html import as_html
+
+        return as_html(StepsTable(self))
 
 
 def explain(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,9 @@ from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.evaluation.assured import require_named_people
 from bioeval.evaluation.pairs_of_people import PairShares
+from bioeval.results.blocks import Block, Found, Note, Sentence, Title
 from bioeval.results.dataset import about_attrs, build
+from bioeval.results.words import threshold_text
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
@@ -362,3 +364,21 @@ def _withhold(logs: np.ndarray, distances: np.ndarray, closest: _Closest, natura
     logs[:, np.any([*reasons.values()], axis=0)] = np.nan
     of = f"of {len(distances)} thresholds"
     return "; ".join(f"{words} ({x.sum()} {of})" for words, x in reasons.items() if x.any())
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield each threshold with the upper limit of its FAR, and the model."""
+    ds = found[""]
+    attrs = ds.attrs
+    yield Title(f"Below the measurable FAR: {LABEL}")
+    columns = (ds[x].values.tolist() for x in ("threshold", "far_high", "far"))
+    for threshold, high, far in zip(*columns, strict=True):
+        if attrs["reason"]:
+            yield Sentence(f"  No threshold: {attrs['reason']}.")
+            continue
+        estimate = f"; the model's estimate is {far:.3g}" if far == far else ""
+        yield Sentence(
+            f"  Threshold {threshold_text(threshold)}: the upper limit of the FAR is "
+            f"{high:.3g}{estimate}."
+        )
+    yield Note(f"By {attrs['model']}.")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, MergeError, ProtocolError, counted
+from bioeval.base.json_text import parse_json
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.plan import EvaluationOptions, Plan, resolve_card
 from bioeval.protocol import load
@@ -62,7 +63,7 @@ def read_arrays(
     with guarded(path, expected=what):
         archive = Archive(path, what)
         arrays = {name: archive.read(name) for name in archive.headers}
-        header = json.loads(arrays["header"].tobytes())
+        header = parse_json(arrays["header"].tobytes(), f"{path}: header")
         return path, header, arrays, header[key]
 
 

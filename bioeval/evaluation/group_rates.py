@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import cut, escaped
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.memory import require_memory
 from bioeval.base.progress import stage
 from bioeval.base.scalars import Name
@@ -340,7 +341,7 @@ def group_intervals(
             at_far[1, g, i] = _threshold_at_far(rates[0], nodes[g], x, exact[g])
     if not tally.chosen.defined:
         far[:], frr[:] = np.nan, np.nan
-    sign = -1.0 if tally.about.kind == "similarity" else 1.0
+    sign = -1.0 if larger_is_closer(tally.about.kind) else 1.0
     itself = np.stack([dataset["frr_at_far"].values, sign * dataset["threshold_at_far"].values])
     itself[~np.isfinite(itself)] = np.nan  # -inf rejects all
     at_far += (itself - at_far[..., 0])[..., None]  # interpolation error of the data

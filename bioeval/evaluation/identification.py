@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, ProtocolError
+from bioeval.base.errors import Argument, ProtocolError, counted
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET
@@ -19,8 +19,19 @@ from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, sampled_identification
 from bioeval.protocol.tasks import ClosedSet, OpenSet
+from bioeval.results.blocks import (
+    Block,
+    DataHeader,
+    Found,
+    Note,
+    Sentence,
+    Table,
+    Title,
+    Warnings,
+)
 from bioeval.results.dataset import about_attrs, along, build
 from bioeval.results.identification import impostor_probes
+from bioeval.results.words import in_one_precision
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
@@ -392,3 +403,24 @@ def ranks(
     job = IdentificationJob(reader, rank_unit=rank_unit, fusion=fusion)
     (result,) = run_jobs(reader, [job], progress)
     return ranks_dataset(result, ties)
+
+
+# Probes that are listed, the first of all, and what is listed of each.
+_LISTED, _OF_MATES = 20, ("identification_rank", "mate_distance", "nearest_other")
+
+
+def rank_blocks(found: Found) -> Iterator[Block]:
+    """Yield the rank of the best mate of the first probes, and the scores beside it."""
+    ds = found[""]
+    yield Title("Ranks of the best mates")
+    yield DataHeader(found)
+    yield Sentence()
+    names, heads = _OF_MATES, ["probe", "rank", "best mate", "nearest other"]
+    first = ds.isel(probe=slice(_LISTED))
+    columns = [in_one_precision(first[name].values.tolist()) for name in names]
+    rows = zip(map(str, first["probe"].values), *columns, strict=True)
+    yield Table(heads, [*rows])
+    left = ds.sizes["probe"] - _LISTED
+    if left > 0:
+        yield Note(f"... and {counted(left, 'probes')} more", exact=True)
+    yield Warnings(found)

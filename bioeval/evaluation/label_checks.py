@@ -19,9 +19,11 @@ it is at least half as much nearer to the other label as templates usually are t
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -159,16 +161,34 @@ def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     return Finding("layout", "ok", message)
 
 
+def _spelling(label: Any) -> str:
+    """Return a label as text, without what a reader does not see or means nothing by.
+
+    These are case, blanks, characters without a width, forms of Unicode, and zeros before a number.
+    """
+    text = " ".join(str(label).split()).casefold()
+    if not text.isascii():
+        text = "".join(c for c in text if unicodedata.category(c) != "Cf").strip()
+        text = unicodedata.normalize("NFC", text)
+    return text.lstrip("0") or "0" if text.isascii() and text.isdecimal() else text
+
+
+def _shown(labels: Sequence[Any]) -> str:
+    """Return labels of one spelling so that they look different."""
+    forms = {unicodedata.normalize("NFC", str(label)) for label in labels}
+    return " and ".join(map(repr if len(forms) == len(labels) else ascii, labels))
+
+
 def _labels(scores: Scores) -> Finding:
-    """Return the finding about labels that differ only in case or blanks, or name no person."""
+    """Return the finding about labels that look alike and differ, or name no person."""
     codes = scores.pair_codes if are_pairs(scores) else scores.codes
     size = np.bincount(codes.probe, minlength=len(codes.values))
     size += np.bincount(codes.gallery, minlength=len(codes.values))
     present = [plain(x) for x in codes.values[size > 0].tolist()]
-    alike: dict[str, list[str]] = defaultdict(list)
+    alike: dict[str, list[Any]] = defaultdict(list)
     for label in present:
-        alike[" ".join(str(label).split()).casefold()].append(repr(label))
-    variants = [" and ".join(x) for x in alike.values() if len(x) > 1]
+        alike[_spelling(label)].append(label)
+    variants = [_shown(x) for x in alike.values() if len(x) > 1]
     if variants:
         return Finding(
             "labels", "warning",

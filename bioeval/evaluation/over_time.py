@@ -681,7 +681,8 @@ def reid_over_time(
     As :func:`bioeval.gom` gives them of the queries of a bin, at one distance that is not
     normalised; `codes` are the bins of the queries, -1 for none.
     """
-    job, options = plan_gom(scores, convention, [threshold], False, {"budget": budget})
+    taus = [to_user(threshold, scores.kind)]
+    job, options = plan_gom(scores, convention, taus, False, {"budget": budget})
     measures = gom_measures(job.run(progress), options).means
     names = "mean_ap", "mrep", "mfr"
     variables = along(

@@ -12,7 +12,7 @@ from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import stage
 from bioeval.evaluation.task_counts import TaskCounts
-from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner
+from bioeval.evaluation.task_plan import TaskPlan, TaskPlanner, with_last_rank
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions, with_pairs
@@ -185,7 +185,7 @@ class Plan:
         last = self.options.max_rank
         for name, task in (("open_set", card.open_set), ("closed_set", card.closed_set)):
             if task is not None and self._has(name):
-                task = task if last is None else replace(task, max_rank=last)
+                task = with_last_rank(task, last, self.scores.shape[-1], f"{card.name}: [{name}]")
                 self.tasks[name] = planner.identification(task)
 
     def _has(self, task: str) -> bool:

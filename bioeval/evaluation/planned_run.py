@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag, require_integer, require_number
-from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.lazy import without
 from bioeval.base.memory import in_words, physical_memory
 from bioeval.base.progress import stage
@@ -18,6 +19,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.protocol.card import Protocol
+from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import build
 from bioeval.scores.blocks import estimated_bytes
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -205,3 +207,32 @@ def _seconds_per_comparison(scores: Scores, protocol: str | Protocol, auc: bool)
             evaluate(scores, protocol, auc=auc)
             seconds = time.process_time() - before
     return seconds / math.prod(scores.shape)
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield a line for each quantity."""
+    ds = found[""]
+    one = {str(k): float(v) for k, v in ds.data_vars.items()}
+    sizes = [("matrix", "matrix_bytes")]
+    if ds.attrs["dim"]:
+        sizes = [("embeddings", "embedding_bytes"), ("their matrix, not stored", "matrix_bytes")]
+    rows = [
+        ("comparisons", f"{one['comparisons']:.4g}"),
+        ("genuine comparisons", f"{one['genuine_comparisons']:.4g}"),
+        *((what, in_words(one[name])) for what, name in sizes),
+        ("memory of a worker", in_words(one["working_bytes"])),
+        ("processor time", _hours_text(one["core_hours"])),
+        (f"time on {counted(ds.attrs['workers'], 'workers')}", _hours_text(one["hours"])),
+    ]
+    yield Table(["", ""], rows, widths=[-26, 16])
+    yield Sentence()
+    yield Sentence(
+        "The time is scaled from a short evaluation on this machine, on processor cores that are "
+        "never idle. How many people a test needs: bioeval sample-size."
+    )
+    yield Warnings(found, reworded=False)
+
+
+def _hours_text(hours: float) -> str:
+    """Return hours with three digits, and less than an hour in seconds."""
+    return f"{hours:,.3g} hours" if hours >= 1 else f"{hours * 3600:,.3g} s"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError, counted
+from bioeval.base.errors import DataError, ProtocolError, counted
 from bioeval.base.scalars import Name
 from bioeval.base.variables import picked
 from bioeval.evaluation.protocol_tally import Tally
@@ -21,7 +21,7 @@ from bioeval.scores.attacks import without_attacks
 from bioeval.scores.blocks import BlockReader, as_distances, as_row, require_subjects
 from bioeval.scores.failure_codes import SAMPLE_ROWS, SAMPLE_VALUES
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
-from bioeval.scores.matrix_image import matrix_image
+from bioeval.scores.matrix_image import MatrixImage, reduced_matrix
 from bioeval.scores.top_k import are_lists
 from bioeval.tallies.cells import CellGrid
 from bioeval.tallies.counters import ThresholdCounter
@@ -107,6 +107,15 @@ def _plotted(scores: Mapping[str, Scores]) -> Iterator[tuple[str, str, Any]]:
             yield "score_distributions", name, _histograms(one)
         if not are_pairs(one):
             yield "matrix", name, matrix_image(one, PIXELS)
+
+
+def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
+    """Return the bona fide scores of a matrix, reduced to at most `pixels` a side."""
+    if are_pairs(scores):
+        raise ProtocolError("be.plot.matrix needs a matrix; these are fixed pairs")
+    if not isinstance(scores, Scores):
+        raise DataError(f"be.plot.matrix got {type(scores).__name__}; expected Scores")
+    return reduced_matrix(without_attacks(scores), pixels)
 
 
 #: The most queries and places that are drawn.

@@ -449,9 +449,9 @@ class Tally:
         *,
         max_rank: int = RANKS,
         salt: str | bytes | None = None,
-        min_count: int = 0,
+        min_count: int = 5,
     ) -> Tally:
-        """Return a tally to give away: counts alone, without scores, names or facts of one person.
+        """Return a tally to give away: counts alone, without scores, names or small counts.
 
         Everything is folded on the thresholds, genuine scores too; scores that were kept are left
         out. :meth:`disclosed` lists what a shared tally still reveals. It merges with those of
@@ -467,7 +467,8 @@ class Tally:
             merging then takes sites with other names, and says that it could not check.
         min_count : int
             No count of a bin may be from 1 to below this number: thresholds and ranks are left out
-            until none is. Rates at those left are exact. Tallies merge at those that both have.
+            until none is. Rates at those left are exact. Tallies merge at those that both have. 0
+            keeps all thresholds and ranks, and bins with one attempt, each a fact of one person.
 
         Raises
         ------

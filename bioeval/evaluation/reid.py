@@ -44,6 +44,7 @@ from bioeval.results.reid import (
     ReidOptions,
     gom_dataset,
     gom_measures,
+    is_turned,
     reid_dataset,
     reid_measures,
     require_matches,
@@ -53,7 +54,7 @@ from bioeval.results.top_k import TOP_K, reid_of_lists
 from bioeval.results.words import excluded_by_system
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.labels import NOT_ENROLLED, Codes
+from bioeval.scores.labels import NOT_ENROLLED, Codes, of_no_person
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
@@ -61,7 +62,7 @@ from bioeval.stats.query_means import query_mean_intervals
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.identification_job import check_max_rank
 from bioeval.tallies.reid_jobs import GomJob, RetrievalJob, kept_scores
-from bioeval.tallies.thresholds import check_thresholds, require_values
+from bioeval.tallies.thresholds import check_thresholds, require_values, to_user
 
 Named = str | os.PathLike[str] | Protocol
 
@@ -332,7 +333,8 @@ def gom(
         with `normalize` given, ``X`` is exact where it is not NaN, and lies between ``X_at_least``
         and ``X_at_most`` where the lists end before it is known.
     thresholds : None or increasing array of float
-        On the normalised scale; None: the card's, or 0, 0.01 ... 1. Areas are over these.
+        On the normalised scale, or in the unit of the scores where they are not normalised; None:
+        the card's, or 0, 0.01 ... 1. Areas are over these.
     budget : int, optional
         B, the number of false retrievals at which FR reaches 1. None: the card's, or 3000.
     normalize : bool or pair of float, optional
@@ -431,8 +433,10 @@ def plan_gom(
     require_values(scores, "GOM")
     scores = with_exclusions(scores, convention)
     require_subjects(scores, "GOM")
-    rules, options, grid, scale = _gom_rules(convention, thresholds, normalize, given)
-    check_max_rank(options.max_rank, scores.shape[1])
+    rules, options, grid, scale = _gom_rules(convention, thresholds, normalize, given, scores.kind)
+    of_card = (given or {}).get("max_rank") is None
+    place = f"protocol {rules.name}: [gom] max_rank" if of_card else "max_rank"
+    check_max_rank(options.max_rank, scores.shape[1], place)
     appended = None
     if open_queries is not None:
         from bioeval.evaluation.reid import as_open_queries
@@ -447,6 +451,7 @@ def _gom_rules(
     thresholds: Any,
     normalize: bool | tuple[float, float] | None,
     given: Mapping[str, Any] | None,
+    kind: str,
 ) -> tuple[Convention, GomOptions, np.ndarray, bool | tuple[float, float]]:
     """Return what a query sees, the options of the result, the thresholds, and the scale."""
     changed = {name: value for name, value in (given or {}).items() if value is not None}
@@ -464,6 +469,9 @@ def _gom_rules(
     if grid is None:
         grid = np.arange(TAUS) / (TAUS - 1.0)
     scale = task.distances == "normalized" if normalize is None else _scale(normalize)
+    ends = scale if isinstance(scale, tuple) else (0.0, 1.0)
+    if scale is not True and is_turned(kind, *ends):
+        grid = to_user(grid, kind)[::-1]  # similarities as distances
     return rules, options, grid, scale
 
 
@@ -488,8 +496,10 @@ def lists_gom(
         scores.excluding()
     from bioeval.results.cut_lists import gom_of_lists
 
-    rules, options, grid, scale = _gom_rules(convention, thresholds, normalize, given)
-    check_max_rank(options.max_rank, scores.shape[1])
+    rules, options, grid, scale = _gom_rules(convention, thresholds, normalize, given, scores.kind)
+    of_card = (given or {}).get("max_rank") is None
+    place = f"protocol {rules.name}: [gom] max_rank" if of_card else "max_rank"
+    check_max_rank(options.max_rank, scores.shape[1], place)
     result = gom_of_lists(scores, rules, options, grid, scale)
     warn_of_cut_lists(result)
     return result
@@ -676,8 +686,9 @@ def _codes_of_strangers(gallery: np.ndarray, queries: int, ids: Sequence[int]) -
     codes = Codes(gallery, gallery)
     stranger: object = "open query"
     if codes.values.dtype.kind in "iufb":
-        taken = {*codes.values.tolist(), *ids}
-        stranger = next(x for x in range(len(taken) + 1) if x not in taken)
+        free = np.arange(len(codes.values) + len(ids) + 1)
+        free = free[~np.isin(free, codes.values) & ~of_no_person(free, ids)]
+        stranger = free[0].item()
     else:
         while stranger in codes.lookup:
             stranger = f"{stranger}'"

@@ -8,25 +8,30 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import BioevalError, DataError, ProtocolError
+from bioeval.base.errors import BioevalError, DataError, ProtocolError, counted
+from bioeval.base.scalars import AVERAGED, MIN_COST, Scalar
 from bioeval.evaluation.counted_together import (
     PartitionScalars,
     counted_together,
     partition_attrs,
     summaries_tree,
 )
-from bioeval.evaluation.cross.splits import SplitSides, plan_of, require_square, split_samples
+from bioeval.evaluation.cross.splits import SplitSides
 from bioeval.evaluation.evaluate import scalars_of
 from bioeval.evaluation.plan import EvaluationOptions, resolve_card
-from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
+from bioeval.partition import EnrolledSplit, ProbeGallerySplit
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
+from bioeval.results.blocks import Block, Found, Note, Sentence, Table, Title
+from bioeval.results.words import threshold_text
 from bioeval.scores.arrays import as_index
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.tallies.index_sets import (
     IndexSet,
 )
+from bioeval.tallies.points import per_cent
+from bioeval.views.tasks import with_unit
 
 
 @leaves_out_attacks
@@ -94,7 +99,7 @@ def summaries(
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     if not isinstance(protocol, str) or protocol not in ("auto", "course-kfold"):
         protocol = load(protocol)
-    sets = list(_index_sets(scores, partitions))
+    sets = list(_index_sets(_with_ids_of(scores, protocol), partitions))
     if not sets:
         raise DataError("there are no partitions; expected at least one")
     parts, cards = counted_together(scores, sets, protocol, options)
@@ -112,6 +117,16 @@ def summaries(
 
 
 # ------------------------------------------------------------------------------- partitions
+
+
+def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
+    """Return scores that know the junk and the distractors of a card, too."""
+    tasks = () if isinstance(protocol, str) else (protocol.reid, protocol.gom)
+    view = scores.select()
+    for task in filter(None, tasks):
+        view.junk_ids = (*view.junk_ids, *task.junk_ids)
+        view.distractor_ids = (*view.distractor_ids, *task.distractor_ids)
+    return view
 
 
 def _index_sets(scores: Scores, partitions: Any) -> Iterator[IndexSet]:
@@ -151,11 +166,85 @@ def _split(scores: Scores, splitter: Any) -> Iterator[IndexSet]:
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     sides = SplitSides(scores)
     if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
-        for own, probe in split_samples(splitter, sides.n, sides.labels, None, sides.meta):
+        for own, probe in sides.galleries(splitter):
             yield sides.places(probe, own)
         return
-    if isinstance(splitter, Experiment):
-        require_square(scores)
-    plan = plan_of(splitter, sides.n, sides.labels, None, sides.meta)
+    plan = sides.plan(splitter)
     for place in plan.places:
         yield sides.places(*plan.split(*place).sides[1])
+
+
+def blocks(found: Found) -> Iterator[Block]:
+    """Yield the mean and the range over partitions of each figure of each task."""
+    for i, (path, ds) in enumerate(found.items()):
+        if i:
+            yield Sentence()
+        yield Title(f"{path}: {ds.attrs['task']}" if path else str(ds.attrs["task"]))
+        yield Note(
+            f"protocol {ds.attrs['protocol']}, {counted(ds.sizes['partition'], 'partitions')}"
+        )
+        numbers = {}
+        for name, values in ds.data_vars.items():
+            if "partition" in values.dims:
+                over = [str(dim) for dim in values.dims if dim != "partition"]
+                each = values.transpose(*over, "partition").values
+                key = "cost_prior" if over == ["cost"] else "".join(over)
+                labels = ds[key].values.tolist() if over else []
+                numbers[str(name)] = dict(zip(labels, each, strict=True)) if over else each
+        rows = []
+        for label, scale, values, _ in _figures(numbers):
+            there = values[~np.isnan(values)]
+            cells = (there.mean(), there.min(), there.max()) if len(there) else (np.nan,) * 3
+            rows.append([label, *(_written(x, scale) for x in cells), f"{len(there):,}"])
+        yield Table(["", "mean", "smallest", "largest", "partitions"], rows, said="labels")
+
+
+def summary_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
+    """Yield the figures of each task of a summary, of one or of several systems."""
+    tasks: dict[str, Mapping[str, Any]] = {}
+    for name, one in found.items():
+        several = all(isinstance(x, Mapping) for x in one.values())
+        tasks |= {f"{name}: {k}": x for k, x in one.items()} if several else {name: one}
+    for i, (task, numbers) in enumerate(tasks.items()):
+        if i:
+            yield Sentence()
+        yield Title(task)
+        rows = [
+            [label, _written(value, scale), threshold_text(None if at is None else float(at))]
+            for label, scale, value, at in _figures(numbers)
+        ]
+        width = 3 if any(row[2] for row in rows) else 2
+        yield Table(["", "value", "threshold"][:width], [x[:width] for x in rows], said="labels")
+        attempts = [k for k in numbers if k.endswith("attempts") or k == "queries"]
+        counts = (f"{k.replace('_', ' ')}: {numbers[k]:,}" for k in attempts)
+        yield Note(", ".join(counts), exact=True)
+
+
+def _figures(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float, Any, Any]]:
+    """Yield each figure with its label, its scale, its value and its threshold."""
+    known: dict[str, Scalar] = {**AVERAGED, MIN_COST.name: MIN_COST}
+    for name, value in numbers.items():
+        scalar = known.get(name)
+        if scalar is None or not scalar.label or name == "recognition_rate":
+            continue
+        scale = 100.0 if scalar.percent else 1.0
+        each = value if isinstance(value, Mapping) else {"": value}
+        at = numbers.get(scalar.threshold or "", numbers.get("threshold_at_far"))
+        for place, one in each.items():
+            label = scalar.label
+            if name.endswith("_at_far"):
+                label = label.format(target=per_cent(float(place)))
+            elif place != "":
+                label = label.format(prior=place) if "{" in label else f"{label}, rank {place}"
+            yield with_unit(label, scalar), scale, one, _at(at, place, scalar)
+
+
+def _at(at: Any, place: Any, scalar: Scalar) -> Any:
+    """Return the threshold of a figure at its place; None without one."""
+    if isinstance(at, Mapping):
+        return at.get(place)
+    return at if scalar.threshold else None
+
+
+def _written(value: float, scale: float) -> str:
+    return "n/a" if np.isnan(value) else f"{scale * value:.{2 if scale > 1 else 4}f}"

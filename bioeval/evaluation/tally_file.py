@@ -5,7 +5,6 @@ Nothing in a file is taken on trust: what was read is checked before it is used.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from dataclasses import fields
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.base.json_text import parse_json
 from bioeval.evaluation.gallery_parts import GalleryPart, read_arrays, write_arrays
 from bioeval.evaluation.sharing import Sharing
 from bioeval.evaluation.task_counts import TaskCounts
@@ -99,6 +99,7 @@ def write_tally(path: str | os.PathLike[str], tally: Any) -> None:
         "tallies": [_pack(t, f"{i}", arrays) for i, t in enumerate(tallies)],
         **{name: _pack(getattr(tally, name), name, arrays) for name in _BESIDE},
         "discloses": tally.disclosed(),
+        "totals": {name: _totals(array) for name, array in arrays.items()},
     }
     write_arrays(path, header, arrays)
 
@@ -125,6 +126,7 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
         wrong = _wrong_tasks(found) or _wrong_header(**known)
         wrong = wrong or _wrong_probes(beside["counted"], tallies)
         wrong = wrong or _wrong_part(beside["part"]) or _wrong_sharing(beside["shared"])
+        wrong = wrong or _wrong_totals(header.get("totals", {}), arrays)
     if wrong:
         raise DataError(f"{path}: the tally is damaged: {wrong}")
     parts = {node: TaskCounts(tally, dict(options)) for node, (tally, options) in found.items()}
@@ -142,7 +144,7 @@ def holds_mates(path: str | os.PathLike[str]) -> bool:
     what = "a saved tally, or mates of a gallery in parts"
     path = existing_file(path, what)
     with guarded(path, expected=what):
-        header = json.loads(Archive(path, what).read("header").tobytes())
+        header = parse_json(Archive(path, what).read("header").tobytes(), f"{path}: header")
         return "bioeval_mates" in header
 
 
@@ -220,6 +222,22 @@ def _wrong_sharing(shared: Any) -> str:
     right = right and _whole(shared.min_count) and _whole(shared.attempts_per_person)
     right = right and isinstance(shared.epsilon, float) and shared.epsilon > 0
     return "" if right else "its record of sharing is damaged"
+
+
+def _totals(array: np.ndarray) -> list[int]:
+    """Return how many values an array has, how many are NaN, and the sum of whole numbers."""
+    missing = int(np.isnan(array).sum()) if array.dtype.kind == "f" else 0
+    return [array.size, missing, int(array.sum()) if array.dtype.kind in "iub" else 0]
+
+
+def _wrong_totals(totals: dict[str, list[int]], arrays: dict[str, np.ndarray]) -> str:
+    words = "{} values, {} of them NaN, with the sum {}"
+    for name, expected in totals.items():
+        found = _totals(arrays[name])
+        if found != expected:
+            said = f"its header has {words.format(*expected)}"
+            return f"the array {name!r} has {words.format(*found)}; {said}"
+    return ""
 
 
 # The tallies that each task may have.
@@ -306,6 +324,41 @@ def _verification(tally: VerificationTally) -> str:
     words = (tally.templates, tally.fusion, tally.claims)
     if not all(isinstance(x, str) for x in words) or not _whole(tally.skipped_claims):
         return "the options it was counted with are damaged"
+    return _attempts_disagree(tally)
+
+
+def _attempts_disagree(tally: VerificationTally) -> str:
+    """Return which numbers of attempts of verification disagree."""
+    genuine, cells, given, points = tally.genuine, tally.impostor, tally.given, tally.points
+    if given is not None and given.total != cells.total:
+        return (
+            f"the impostor attempts between thresholds are {given.total:,}, those in cells "
+            f"{cells.total:,}"
+        )
+    pairs = tally.about.probes * (tally.about.gallery_templates or 1)
+    if len(genuine) + cells.total > pairs:
+        return (
+            f"{len(genuine):,} genuine and {cells.total:,} impostor attempts are more than the "
+            f"{pairs:,} comparisons"
+        )
+    others = tally.unenrolled
+    if others is not None and (np.isnan(others).any() or len(others) > cells.total):
+        return "the claims by probes who are not enrolled are more than the impostor attempts"
+    if points is None:
+        return ""
+    bins = Attempts.of_cells(np.empty(0), cells)
+    below = np.append(0, np.cumsum(bins.counts))
+    first, last = (np.searchsorted(bins.edges, points.rows, side) for side in ("right", "left"))
+    few, many = below[first], below[np.minimum(last + 1, len(bins.edges))]
+    if ((points.rows_fa < few) | (points.rows_fa > many)).any():
+        return "the false accepts at the operating points disagree with the impostor attempts"
+    frr, limits = np.asarray(points.frr_at_far), np.asarray(points.threshold_at_far)
+    known = np.isfinite(frr) & np.isfinite(limits)
+    rejected = len(genuine) - np.searchsorted(genuine, limits[known], side="right")
+    if (np.abs(rejected - frr[known] * len(genuine)) > 1e-6 * len(genuine)).any() or (
+        known.any() and not len(genuine)
+    ):
+        return "the false rejects at the operating points disagree with the genuine attempts"
     return ""
 
 
@@ -358,6 +411,27 @@ def _identification(tally: IdentificationTally) -> str:
         return "its lists differ in length"
     if not isinstance(tally.rank_unit, str) or not isinstance(tally.fusion, str):
         return "the options it was counted with are damaged"
+    return _ranks_disagree(tally)
+
+
+def _ranks_disagree(t: IdentificationTally) -> str:
+    """Return which facts of probes disagree; the mates of a part of a gallery may be elsewhere."""
+    both = ~np.isnan(t.mate) & (t.others > 0)
+    wrong = {
+        "mate and mates": np.isnan(t.mate) & (t.mates > 0),
+        "other and others": np.isnan(t.other) != (t.others == 0),
+        "nearest_mate and mates": np.isnan(t.nearest_mate) & (t.mates > 0),
+        "nearest_other and others": np.isnan(t.nearest_other) != (t.others == 0),
+        "mates_tied and mates": t.mates_tied > t.mates,
+        "closer, tied and others": t.closer + t.tied > t.others,
+        "tied_before and tied": t.tied_before > t.tied,
+        "closer, mate and other": both & ((t.closer > 0) != (t.other < t.mate)),
+        "tied, mate and other": both & (t.closer == 0) & ((t.tied > 0) != (t.other == t.mate)),
+    }
+    for what, places in wrong.items():
+        if places.any():
+            first = int(np.flatnonzero(places)[0])
+            return f"{what} disagree for {int(places.sum()):,} probes, the first is {first}"
     return ""
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -25,6 +25,20 @@ from bioeval.tallies.verification_job import VerificationJob
 if TYPE_CHECKING:
     from bioeval.tallies.random_galleries import GalleryJob
     from bioeval.tallies.shared_mates import SharedRanksJob
+
+
+Searches = TypeVar("Searches", bound=OpenSet | ClosedSet)
+
+
+def with_last_rank(task: Searches, given: int | None, gallery: int, section: str) -> Searches:
+    """Return a task of a card's section with the last rank that is given, or that of the card.
+
+    The card's own is checked here, by its place; `gallery` is the number of templates.
+    """
+    if given is not None:
+        return replace(task, max_rank=given)
+    check_max_rank(task.max_rank, gallery, f"protocol {section} max_rank")
+    return task
 
 
 class TaskPlan(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -132,10 +133,11 @@ class _Rates:
 
 @leaves_out_attacks
 def workload(
-    rates: xr.Dataset | Mapping[str, float],
+    rates: xr.Dataset | Mapping[str, float] | None = None,
     *,
     people_per_day: int,
     impostor_share: float,
+    alarms_per_day: float | None = None,
     gallery_size: int | None = None,
     threshold: Any = None,
     far_target: float | None = None,
@@ -146,14 +148,19 @@ def workload(
 
     Parameters
     ----------
-    rates : xarray.Dataset or mapping of str to float
+    rates : xarray.Dataset or mapping of str to float, optional
         A result of :func:`verification` (also :func:`with_failures`: its ISO rates are taken) or
         of :func:`open_set`; or rates by name: ``far`` and ``frr`` of verification, or ``fpir`` and
         ``fnir`` of a watch list, each also with ``_low`` and ``_high``, the ends of its interval.
+        Needed without `alarms_per_day`.
     people_per_day : int
         People who come each day, each once.
     impostor_share : float
         Proportion of them who are impostors, or who are not on the watch list.
+    alarms_per_day : float, optional
+        False alarms a day that are acceptable. The operating point has the FAR at which so many are
+        expected: of a result its loosest threshold with a FAR of at most that; of rates by name, in
+        place of ``far`` or ``fpir``.
     gallery_size : int, optional
         Turns rates of verification into those of a watch list of so many people, by ``FPIR = 1 -
         (1 - FAR)^gallery_size``, comparisons taken as independent, and ``FNIR = FRR``. FPIR that is
@@ -203,6 +210,12 @@ def workload(
     >>> ds.predicted_low.values[1].tolist(), ds.predicted_high.values[1].tolist()
     ([25.0], [57.0])
 
+    The FAR at which three false alarms a day are expected of 200 impostors:
+
+    >>> ds = be.workload(people_per_day=2000, impostor_share=0.1, alarms_per_day=3)
+    >>> ds.attrs["far"]
+    0.015
+
     A watch list of 500 people, few of them present:
 
     >>> ds = be.workload({"far": 1e-5, "frr": 0.1}, people_per_day=10_000,
@@ -218,7 +231,17 @@ def workload(
         raise DataError(f"{Argument('days')} is {days!r}; expected different numbers of days")
     if confidence is not None:
         confidence = require_number("confidence", confidence, above=0.0, high=0.9999)
+    far = None
+    if alarms_per_day is not None:
+        if threshold is not None or far_target is not None:
+            raise DataError(
+                f"{Argument('alarms_per_day')} chooses the operating point; expected it without "
+                f"{Argument('threshold')} and {Argument('far_target')}"
+            )
+        far = far_of_alarms(alarms_per_day, people, share, gallery_size)
     if isinstance(rates, xr.Dataset):
+        if far is not None:
+            threshold = _loosest(rates, far)
         found = _of_result(rates, threshold, far_target)
         if None not in (confidence, found.confidence) and confidence != found.confidence:
             raise DataError(
@@ -226,7 +249,7 @@ def workload(
                 f"have {found.confidence:g}; leave it out, or evaluate with another"
             )
     else:
-        found = _given(rates)
+        found = _given(rates, far)
         if threshold is not None or far_target is not None:
             raise DataError(
                 f"{Argument('threshold')} and {Argument('far_target')} choose a point of a result; "
@@ -251,6 +274,8 @@ def workload(
         "spread": _SPREAD,
         "bioeval_version": __version__,
     }
+    if far is not None:
+        attrs |= {"alarms_per_day": float(alarms_per_day or 0), "far": far}
     if gallery_size is not None:
         attrs |= {"gallery_size": int(gallery_size), "model": _INDEPENDENT}
     if isinstance(rates, xr.Dataset) and excluded(rates.attrs):
@@ -273,7 +298,7 @@ def _variables(
             values = found.in_use(i, values_of_rate(one, least, most, confidence))
             if rate[i] == 0:  # which is possible, though no value of the rate is 0
                 values[: len(values) // 2] = 0
-        for j, period in enumerate(periods):
+        for j, period in enumerate(periods if rate[i] == rate[i] else []):
             # Who of the people is an impostor is drawn as well.
             counted[:2, i, j] = count_limits(people * period, part * rate[i : i + 1], confidence)
             if not np.isnan(values).any():
@@ -304,8 +329,37 @@ def _variables(
     }
 
 
-def _given(rates: Mapping[str, float]) -> _Rates:
-    """Return the rates given by name."""
+def far_of_alarms(alarms: Any, people: int, share: float, size: int | None) -> float:
+    """Return the FAR (of a search without `size`: FPIR) at which so many alarms are expected."""
+    alarms = require_number("alarms_per_day", alarms, above=0.0)
+    most = people * share
+    if alarms > most:
+        raise DataError(
+            f"{Argument('alarms_per_day')} is {alarms:g}, and {most:g} people a day can cause a "
+            "false alarm; expected at most as many"
+        )
+    if size is None:
+        return float(alarms / most)
+    size = require_integer("gallery_size", size, low=1)
+    with np.errstate(divide="ignore"):
+        return float(-np.expm1(np.log1p(-alarms / most) / size))
+
+
+def _loosest(ds: xr.Dataset, far: float) -> Any:
+    """Return the loosest threshold of a result with a FAR of at most this."""
+    rates = ds.get("far_iso" if "fta" in ds.attrs else "far")
+    if rates is None or rates.dims != ("threshold",):
+        return None  # which _of_result refuses
+    found = np.flatnonzero(rates.values <= far)
+    if not len(found):
+        raise DataError(f"no threshold of the results has a FAR of at most {far:.4g}")
+    return float(ds["threshold"].values[found[np.argmax(rates.values[found])]])
+
+
+def _given(rates: Mapping[str, float] | None, far: float | None = None) -> _Rates:
+    """Return the rates given by name; NaN for FRR that is not given beside a FAR of alarms."""
+    if rates is None and far is not None:
+        rates = {}
     if not isinstance(rates, Mapping):
         raise DataError(
             f"rates is {type(rates).__name__}; expected a result of be.verification or be.open_set,"
@@ -320,7 +374,17 @@ def _given(rates: Mapping[str, float]) -> _Rates:
                 f"they have intervals.{nearest_name(name, known)}"
             )
     values = []
+    if far is not None:
+        if names[0] in rates:
+            raise DataError(
+                f"{Argument('alarms_per_day')} gives the {names[0].upper()}; expected rates "
+                f"without {names[0]}"
+            )
+        rates = {**rates, names[0]: far}
     for name in names:
+        if far is not None and name not in rates:
+            values.append((math.nan,) * 3)
+            continue
         if name not in rates:
             raise DataError(f"rates has no {name!r}; expected {' and '.join(names)}")
         rate = require_number(name, rates[name], low=0.0, high=1.0)
@@ -439,12 +503,19 @@ def blocks(found: Found) -> Iterator[Block]:
         f"{attrs['people']:,} people a day, {100 * attrs['impostor_share']:g} % of them "
         + ("not on the list" if on_list else "impostors")
     )
+    if "alarms_per_day" in attrs:
+        yield Sentence(
+            f"{attrs['alarms_per_day']:g} false alarms a day are expected at a "
+            f"{'FPIR' if on_list and not size else 'FAR'} of {100 * rounded_down(attrs['far']):.4g} %"
+        )
     yield Sentence(f"Operating point: {attrs['operating_point']}")
     if text := excluded(attrs):
         yield Sentence(f"Excluded: {text}")
     for i, (title, name) in enumerate(zip(titles, attrs["rates"].split(), strict=False)):
         one = ds.isel(event=i)
         rate, low, high = (float(one[x]) for x in ("rate", "rate_low", "rate_high"))
+        if rate != rate:  # not given
+            continue
         between = f" [{100 * low:.4g}, {100 * high:.4g}]" if low == low else " (no interval)"
         each = float(one["per_day"])
         every = f", one in {_rounded(1 / each)} days" if 0 < each < 1 else ""
@@ -471,6 +542,12 @@ def blocks(found: Found) -> Iterator[Block]:
     )
     if "model" in attrs:
         yield Sentence(f"{attrs['model']}.")
+
+
+def rounded_down(rate: float) -> float:
+    """Return a rate with four significant digits, never larger than it."""
+    with localcontext(prec=4, rounding=ROUND_FLOOR):
+        return float(+Decimal(f"{rate:.12g}"))  # without the rounding error of a quotient
 
 
 def _rounded(value: float) -> str:

@@ -21,7 +21,7 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.data_scan import block_medians
 from bioeval.tallies.second_pass import SecondPass
-from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.thresholds import require_values, to_user
 from bioeval.tallies.verification_job import TEMPLATES
 
 WORST_PAIRS = {
@@ -240,7 +240,7 @@ def worst_pairs(
         "column": column,
         "probe_label": _storable(scores.probe_labels[row]),
         "gallery_label": _storable(scores.gallery_labels[column]),
-        "score": -distance if scores.kind == "similarity" else distance,
+        "score": to_user(distance, scores.kind),
         "label_error": error,
     }
     names = dict(WORST_PAIRS)

@@ -15,6 +15,7 @@ from scipy.stats import chi2, rankdata, tiecorrect
 from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.engine import Client
 from bioeval.base.errors import DataError, counted, require_choice, short_name
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.evaluation.blocks.engine import distributable
@@ -297,7 +298,7 @@ def blocks(found: Found) -> Iterator[Block]:
     ]
     yield FactList([*facts, ("Terms", Terms(found))])
     yield Sentence()
-    sign = ">=" if attrs["kind"] == "similarity" else "<="
+    sign = ">=" if larger_is_closer(str(attrs["kind"])) else "<="
     at = threshold_text(float(ds["threshold"]))
     yield Title(f"Errors at the threshold {at} (accepted if {sign})")
     chosen = str(attrs["chosen_on"])

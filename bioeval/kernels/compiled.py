@@ -51,19 +51,21 @@ def _digest() -> str:
 
 
 def _usable(folder: Path) -> bool:
-    """Create a folder, mark it as the newest, and return whether files can be written into it."""
+    """Create a folder, and return whether files can be written into it."""
     try:
-        new = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
-        os.utime(folder)
         tempfile.TemporaryFile(dir=folder).close()
-        if new:
-            kept = sorted(folder.parent.glob(f"{_NAME}*"), key=os.path.getmtime)
-            for old in kept[:-_MOST]:
-                shutil.rmtree(old, ignore_errors=True)
     except OSError:
         return False
     return True
+
+
+def _keep_newest(folder: Path) -> None:
+    """Mark a folder as the newest, and remove old ones beside it."""
+    with contextlib.suppress(OSError):
+        os.utime(folder)
+        for old in sorted(folder.parent.glob(f"{_NAME}*"), key=os.path.getmtime)[:-_MOST]:
+            shutil.rmtree(old, ignore_errors=True)
 
 
 def _say(line: str) -> None:
@@ -111,22 +113,23 @@ def _cache_folder() -> str:
     """Return the folder of compiled kernels; a temporary one where no other is writable."""
     named = os.environ.get("NUMBA_CACHE_DIR") or config.CACHE_DIR  # type: ignore[attr-defined]
     if named:
-        return str(named)
-    places = [Path(__file__).parent / "__pycache__"]
-    with contextlib.suppress(RuntimeError):  # a user without a home
-        places.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
-    name = _NAME + _digest()
-    for place in places:
-        if _usable(place / name):
-            return str(place / name)
+        if _usable(Path(named)):
+            return str(named)
+        what = f"NUMBA_CACHE_DIR, {named}, cannot be written to, so kernels"
+    else:
+        places = [Path(__file__).parent / "__pycache__"]
+        with contextlib.suppress(RuntimeError):  # a user without a home
+            places.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"))
+        for place in (place / (_NAME + _digest()) for place in places):
+            if _usable(place):
+                _keep_newest(place)
+                return str(place)
+        what = "no folder for compiled kernels can be written to, so they"
     folder = tempfile.mkdtemp(prefix="bioeval-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     os.environ["NUMBA_CACHE_DIR"] = folder  # for worker processes
     Compilations.said = True
-    _say(
-        "no folder for compiled kernels can be written to, so they are compiled anew each time; "
-        "set NUMBA_CACHE_DIR to one that can"
-    )
+    _say(f"{what} are compiled anew each time; set NUMBA_CACHE_DIR to a folder that can")
     return folder
 
 

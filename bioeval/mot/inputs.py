@@ -284,7 +284,7 @@ def _text(path: Path) -> str:
         data = read_bounded(path)
     else:
         raise DataError(f"{path}: is {found}; expected text, or text compressed by gzip")
-    return decode(data, path).replace("\r\n", "\n").replace("\r", "\n")
+    return decode(data, path)
 
 
 def _fault(

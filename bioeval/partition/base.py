@@ -10,14 +10,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from copy import copy
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.panels import panel
 from bioeval.base.random import seed_sequence
-from bioeval.scores.labels import Codes, as_labels, as_meta
+from bioeval.scores.labels import Codes, as_labels, as_meta, of_no_person
 from bioeval.scores.matrix import Scores, are_pairs
 
 _NUMBERS = (bool, int, float)
@@ -101,6 +101,9 @@ class SplitInput:
             raise DataError(f"{who}: there are no samples to divide")
         self._labels, self._source = (groups, "groups") if groups is not None else (y, "y")
         self._meta = meta
+        self.nobody = np.zeros(self.n, dtype=bool)
+        if isinstance(X, Scores) and not are_pairs(X):
+            self.nobody = of_no_person(X.probe_labels, (*X.junk_ids, *X.distractor_ids))
 
     def at(self, index: np.ndarray) -> SplitInput:
         """Return some of the samples, with their subjects and metadata."""
@@ -382,7 +385,8 @@ class Division(Parameters, ABC, Generic[Parts]):
         X : array_like, Scores or None
             Only its number of samples is used. Of all-against-all :class:`bioeval.Scores`, the
             labels and the metadata are used as well, where `y`, `groups` and `meta` do not say
-            otherwise.
+            otherwise; their distractors and junk are not divided, and are in every part but among
+            its probes.
         y : sequence of hashable, optional
             The subject of each sample.
         groups : sequence of hashable, optional
@@ -401,9 +405,30 @@ class Division(Parameters, ABC, Generic[Parts]):
         DataError
             If these samples cannot be divided so.
         """
-        splits = self._splits(SplitInput(type(self).__name__, X, y, groups, meta))
+        samples = SplitInput(type(self).__name__, X, y, groups, meta)
+        splits = self._splits_of_people(samples) if samples.nobody.any() else self._splits(samples)
         first = next(splits)  # so that errors come now, and not at the first use
         return itertools.chain([first], splits)
+
+    def _splits_of_people(self, samples: SplitInput) -> Iterator[Parts]:
+        """Yield splits of the templates of people, with the others in each part but the probes."""
+        people, others = (np.flatnonzero(samples.nobody == x) for x in (False, True))
+        if not len(people):
+            raise DataError(
+                f"{samples.who}: all {samples.n} templates are of distractors or junk; expected "
+                "people to divide"
+            )
+        for parts in self.among(people, samples.n)._splits(samples.at(people)):
+            names = getattr(parts, "_fields", [""] * len(parts))
+            chosen = [
+                np.union1d(people[part], others[: 0 if "probe" in name or not len(part) else None])
+                for name, part in zip(names, parts, strict=True)
+            ]
+            yield type(parts)(*chosen) if hasattr(parts, "_fields") else tuple(chosen)
+
+    def among(self, index: np.ndarray, n: int) -> Self:
+        """Return the division of some of `n` samples: this one, unless it is given for each."""
+        return self
 
     n_splits: int
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_list
 from bioeval.base.errors import DataError
-from bioeval.partition.base import LabelCodes, Splitter
+from bioeval.partition.base import LabelCodes, SplitInput, Splitter
 from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit
 from bioeval.partition.experiment import Experiment
 from bioeval.partition.shuffle_splits import TrainValidationTest
@@ -83,7 +83,11 @@ def repeated_fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = No
     n = labels.shape[0] if isinstance(labels, Scores) else len(require_list("labels", labels))
     rows: list[np.ndarray] = []
     fold = 0
-    for train, test in _splits(splitter, labels, meta):
+    nobody = np.empty(0, dtype=np.int64)
+    if isinstance(splitter, Splitter) and isinstance(labels, Scores):
+        nobody = np.flatnonzero(SplitInput(name, labels, None, None, meta).nobody)
+    for train, part in _splits(splitter, labels, meta):
+        test = np.setdiff1d(part, nobody) if len(nobody) else part
         trained = np.zeros(n, dtype=bool)
         trained[train] = True
         if len(train) + len(test) != n or trained[test].any():

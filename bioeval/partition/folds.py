@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 import numpy as np
 
@@ -365,6 +366,14 @@ class _Given(Splitter[TrainTest]):
             self._require_disjoint(samples)
         for k in range(self._n_splits):
             yield np.flatnonzero(self._fold != k), np.flatnonzero(self._fold == k)
+
+    def among(self, index: np.ndarray, n: int) -> Self:
+        """Return the folds of some of `n` samples, for all of which they may be given."""
+        if len(self._fold) != n:
+            return self
+        found = copy(self)
+        found._fold = self._fold[index]
+        return found
 
     def _subjects(self, samples: SplitInput) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return codes of subjects, the fold of each, and the labels of the codes."""

@@ -234,6 +234,7 @@ def read_file(path: str) -> str:
         raise CardError(f"{path} cannot be read: {error.strerror or error}") from error
     if len(raw) > MAX_BYTES:
         raise CardError(f"{path} is not a protocol card: it is larger than {MAX_BYTES // 1024} KiB")
+    raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -52,6 +52,12 @@ class Convention(Reid):
         return f"removed ({ids})" if self.junk == "remove" and ids else "kept"
 
     @property
+    def last_rank(self) -> str:
+        """The place of `max_rank`, for messages: the card's field, or the option in its place."""
+        card = "max_rank" not in self.changed
+        return f"protocol {self.name}: [reid] max_rank" if card else "max_rank"
+
+    @property
     def needs_cameras(self) -> bool:
         """Whether any rule depends on cameras."""
         return self.removed != "none" or self.ap_removed != "none"

@@ -32,7 +32,13 @@ from bioeval.results.identification import (
     role_of,
 )
 from bioeval.results.query_means import MatchCurve, QueryMean, RetrievedSets, cut_warnings
-from bioeval.results.reid import GOM, GomOptions, missing_warnings, summary
+from bioeval.results.reid import (
+    GOM,
+    GomOptions,
+    in_units_of_user,
+    missing_warnings,
+    summary,
+)
 from bioeval.results.support import equal_error_variables, support_warnings
 from bioeval.results.top_k import junk_codes, listed_matches
 from bioeval.scores.arrays import parse_fusion
@@ -402,8 +408,9 @@ def gom_of_lists(
     `scale` are the distances that become 0 and 1, or False where they stay as they are.
     """
     _require_gom(options, scale)
-    ends = scale if isinstance(scale, tuple) else (0.0, 1.0)
-    found = _RetrievedLists(scores, rules, thresholds, ends)
+    given_ends = scale if isinstance(scale, tuple) else None
+    ends = given_ends or (0.0, 1.0)
+    found = _RetrievedLists(scores, rules, thresholds, given_ends)
     measures = found.measures(options)
     over = ("threshold",)
     given: dict[str, Bounded] = {}
@@ -457,7 +464,7 @@ def gom_of_lists(
     coordinates = {"threshold": thresholds, "rank": np.arange(1, options.max_rank + 1)}
     if options.per_query:
         coordinates["probe"] = np.arange(len(known))
-    return build(variables, with_bounds(GOM), coordinates, attrs)
+    return in_units_of_user(build(variables, with_bounds(GOM), coordinates, attrs))
 
 
 def _require_gom(options: GomOptions, scale: bool | tuple[float, float]) -> None:
@@ -541,11 +548,12 @@ class _RetrievedLists:
         scores: TopKScores,
         rules: Convention,
         thresholds: np.ndarray,
-        ends: tuple[float, float],
+        ends: tuple[float, float] | None,
     ):
-        low, high = ends
         distance, last = scores.listed_distances("GOM")
-        self._require_within(scores.indices >= 0, distance, ends)
+        if ends is not None:
+            self._require_within(scores.indices >= 0, distance, ends)
+        low, high = ends or (0.0, 1.0)
         junk = junk_codes(scores, rules.junk_ids) if rules.junk == "remove" else []
         lists = listed_matches(scores, rules.removed, junk)
         raw = unscaled(thresholds, low, high - low)
@@ -573,7 +581,7 @@ class _RetrievedLists:
         """Raise :class:`DataError` where a listed distance is beyond those of the scale."""
         finite = distance[listed & np.isfinite(distance)]
         least, most = finite.min(initial=np.inf), finite.max(initial=-np.inf)
-        if ends != (0.0, 1.0) and (least < ends[0] or most > ends[1]):
+        if least < ends[0] or most > ends[1]:
             raise DataError(
                 f"{Argument('normalize')} is ({ends[0]:g}, {ends[1]:g}), but the listed distances "
                 f"reach from {float(least)!r} to {float(most)!r}; give the smallest and the "

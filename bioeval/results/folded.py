@@ -29,6 +29,7 @@ from bioeval.results.reid import (
     GomOptions,
     ReidOptions,
     gom_measures,
+    is_turned,
     reid_measures,
     summary,
 )
@@ -246,9 +247,12 @@ def fold_reid(tally: ReidTally, options: dict[str, Any], ranks: np.ndarray) -> F
 def fold_gom(tally: GomTally, options: dict[str, Any], thresholds: Any) -> FoldedQueries:
     """Return the queries of GOM by ReP, VP and FR at thresholds of the tally; None: at all."""
     chosen = GomOptions(**options)
-    taus = tally.thresholds if thresholds is None else np.asarray(thresholds)
-    at = np.searchsorted(tally.thresholds, taus)
-    if (tally.thresholds[np.minimum(at, len(tally.thresholds) - 1)] != taus).any():
+    counted_at = tally.thresholds
+    if is_turned(tally.about.kind, tally.low, tally.high):
+        counted_at = to_user(counted_at, tally.about.kind)[::-1]
+    taus = counted_at if thresholds is None else np.asarray(thresholds)
+    at = np.searchsorted(counted_at, taus)
+    if (counted_at[np.minimum(at, len(counted_at) - 1)] != taus).any():
         raise ProtocolError(
             "GOM was not counted at these thresholds (on the scale of its distances); give "
             f"{Argument('thresholds')} among those of the tally"

@@ -13,6 +13,7 @@ import xarray as xr
 from bioeval.base import scalars
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import BioevalWarning, DataError, MergeError, ProtocolError, require_choice
+from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import Name
 from bioeval.base.variables import by_name, ends
 from bioeval.base.version import __version__
@@ -241,7 +242,7 @@ def _sets(tally: ReidTally) -> RetrievedSets | None:
 
 def _in_order(values: np.ndarray, tally: ReidTally) -> np.ndarray:
     """Return values over increasing distances in the order of the user's thresholds."""
-    return values[..., ::-1] if tally.about.kind == "similarity" else values
+    return values[..., ::-1] if larger_is_closer(tally.about.kind) else values
 
 
 def warn_of_cut_lists(result: xr.Dataset) -> None:
@@ -377,7 +378,7 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
     """Return the measures of GOM; see :func:`bioeval.gom`."""
     max_rank, tau, matches = options.max_rank, tally.thresholds, tally.matches
     found, absent = matches.counts > 0, ~tally.enrolled
-    measures = gom_measures(tally, options)
+    measures = _over_distances(tally, options)
     cmc = measures.cmc
     means = {name: measure.mean for name, measure in measures.means.items()}
     within = np.searchsorted(tau, matches.distance[matches.starts[cmc.query]])
@@ -416,11 +417,45 @@ def gom_dataset(tally: GomTally, options: GomOptions) -> xr.Dataset:
         "removes": tally.removed,
         "junk": tally.junk,
     }
-    return build(variables, GOM, coordinates, attrs)
+    return in_units_of_user(build(variables, GOM, coordinates, attrs))
+
+
+def is_turned(kind: str, low: float, high: float) -> bool:
+    """Whether thresholds of GOM are similarities: those of similarities that are not scaled."""
+    return larger_is_closer(kind) and (low, high) == (0.0, 1.0)
+
+
+def in_units_of_user(dataset: xr.Dataset) -> xr.Dataset:
+    """Return measures of GOM over thresholds in the unit of the scores, if these are not scaled."""
+    attrs = dataset.attrs
+    if not is_turned(attrs["kind"], attrs["normalised_low"], attrs["normalised_high"]):
+        return dataset
+    turned = dataset.isel(threshold=slice(None, None, -1))
+    for name in ("threshold", "tau_max", "tau_nz", "tau_f1"):
+        if name in turned:
+            turned[name] = turned[name].copy(data=to_user(turned[name].values, attrs["kind"]))
+    return turned
 
 
 def gom_measures(tally: GomTally, options: GomOptions) -> QueryMeasures:
-    """Return the measures of GOM that are means over queries, by each query's contribution."""
+    """Return the measures of GOM that are means over queries, by each query's contribution.
+
+    Over thresholds they are in the order of the result.
+    """
+    measures = _over_distances(tally, options)
+    if not is_turned(tally.about.kind, tally.low, tally.high):
+        return measures
+    return replace(
+        measures,
+        means={
+            name: replace(mean, values=mean.values[:, ::-1]) if mean.values.ndim > 1 else mean
+            for name, mean in measures.means.items()
+        },
+    )
+
+
+def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
+    """Return these means at increasing distances."""
     matches, ties = tally.matches, options.ties
     found, absent = matches.counts > 0, ~tally.enrolled
     capped = options.variant == "reference"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, cut, require_choice
+from bioeval.base.errors import Argument, DataError, counted, cut, require_choice
 
 IGNORE, IMPOSTOR, GENUINE = 0, 1, 2
 
@@ -24,15 +24,25 @@ def as_array(values: Any, what: str) -> np.ndarray:
     """Return `values` as an array of real numbers."""
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(
-            f"{what} is a masked array; give its data, and mask= (0 ignore, 1 impostor, 2 genuine)"
+            f"{what} is a masked array ({counted(np.ma.count_masked(values), 'values')} masked); "
+            "give its data, and mask= (0 ignore, 1 impostor, 2 genuine)"
         )
     try:
-        array = np.asarray(values)
+        array = in_memory(values, what)
     except (ValueError, TypeError) as error:
         raise DataError(f"{what} is not an array of numbers: {error}") from None
     if array.dtype.kind not in "biuf":
         raise wrong_dtype(what, array)
     return array
+
+
+def in_memory(values: Any, what: str) -> np.ndarray:
+    """Return an array; one of a library is read whole, and raises where a chunk is missing."""
+    if type(values).__module__.partition(".")[0] not in LIBRARIES:
+        return np.asarray(values)
+    from bioeval.scores.chunks import read_whole
+
+    return read_whole(values, what)
 
 
 def wrong_dtype(what: str, array: np.ndarray) -> DataError:

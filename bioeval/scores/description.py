@@ -28,11 +28,12 @@ def lines_of_matrix(scores: LabelledMatrix) -> Iterator[tuple[str, str]]:
     """Yield named lines about a matrix."""
     m, n = scores.shape
     yield "system", scores.name or ""
-    yield "layout", f"{scores.layout.replace('-', ' ')}, {m:,} x {n:,}"
+    yield "layout", f"{scores.layout.replace('-', ' ')}, {m:,} x {n:,} templates"
     if scores.labelled:
         sizes = np.unique(scores.codes.gallery, return_counts=True)[1]
-        most = f"{sizes.min()}" if sizes.min() == sizes.max() else f"{sizes.min()} to {sizes.max()}"
-        yield "subjects", f"{len(scores.subjects):,}, {most} templates each in the gallery"
+        most = counted(sizes.max(), "templates")
+        most = most if sizes.min() == sizes.max() else f"{sizes.min():,} to {most}"
+        yield "subjects", f"{len(scores.subjects):,}, {most} each in the gallery"
         genuine, impostor = attempts(scores)
         left = ", before what is left out" if scores.has_mask or scores.exclude else ""
         yield "comparisons", f"{genuine:,} genuine, {impostor:,} impostor{left}"

@@ -30,8 +30,9 @@ from typing import Any, Self
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import DataError, nearest_name, require_choice
-from bioeval.scores.arrays import writable_alias, wrong_dtype
+from bioeval.base.errors import Argument, DataError, counted, nearest_name, require_choice
+from bioeval.base.kinds import VALUED
+from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
 from bioeval.scores.labels import Codes, missing_values
 
 METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
@@ -61,8 +62,11 @@ _TILE_ROWS, _TILE_COLUMNS = 64, 192
 def as_embeddings(values: Any, what: str) -> np.ndarray:
     """Return embeddings as a 2-D real array, one row per template."""
     if isinstance(values, np.ma.MaskedArray):
-        raise DataError(f"{what} is a masked array; fill it (NaN marks a failed template)")
-    array = require_array(what, values)
+        hidden = counted(np.ma.count_masked(values), "values")
+        raise DataError(
+            f"{what} is a masked array ({hidden} masked); fill it (NaN marks a failed template)"
+        )
+    array = require_array(what, in_memory(values, what) if is_stored(values) else values)
     if array.dtype.kind not in "biuf":
         raise wrong_dtype(what, array)
     if array.ndim != 2 or 0 in array.shape:
@@ -375,6 +379,25 @@ def known_metric(metric: Metric) -> Metric:
     metric = _OTHER_NAMES.get(metric, metric) if isinstance(metric, str) else metric
     require_choice("metric", metric, METRICS)
     return metric
+
+
+def kind_of_metric(metric: Metric, kind: str | None) -> str:
+    """Return the kind of the scores that a metric gives; a callable does not say it by itself."""
+    if callable(metric):
+        if kind is None:
+            raise DataError(
+                f"{Argument('metric')} is a function, and does not say whether smaller or larger "
+                f"scores are closer; give {Argument('kind', 'distance')} or "
+                f"{Argument('kind', 'similarity')}"
+            )
+        require_choice("kind", kind, VALUED)
+        return kind
+    if kind not in (None, "distance"):
+        raise DataError(
+            f"{Argument('kind')} is {kind!r}, but the metric {metric!r} gives distances; leave "
+            "the kind out, or give a function as metric"
+        )
+    return "distance"
 
 
 def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:

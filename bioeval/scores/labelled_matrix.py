@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from bioeval.base.arguments import require_list, require_text
+from bioeval.base.arguments import require_integer, require_list, require_text
 from bioeval.base.errors import (
     Argument,
     DataError,
@@ -34,7 +34,15 @@ from bioeval.scores.arrays import (
     rows_of,
     subjects_of_mask,
 )
-from bioeval.scores.labels import NOT_ENROLLED, Codes, as_labels, as_meta, digest, labels_of_table
+from bioeval.scores.labels import (
+    NOT_ENROLLED,
+    Codes,
+    as_labels,
+    as_meta,
+    digest,
+    fixed,
+    labels_of_table,
+)
 
 if TYPE_CHECKING:
     from bioeval.scores.enrolment_times import EnrolmentTimes
@@ -52,6 +60,12 @@ def length_of(labels: Any) -> int:
         return len(labels)
     except TypeError:  # such as an array of no dimension
         return -1
+
+
+def _as_ids(given: Any) -> tuple[int, ...]:
+    """Return identities of distractors; labels that are text may be these numbers, too."""
+    listed = require_list("distractor_ids", given)
+    return tuple(dict.fromkeys(require_integer("distractor_ids", x, low=-(2**62)) for x in listed))
 
 
 class LabelledMatrix:
@@ -72,10 +86,12 @@ class LabelledMatrix:
     attacked: Any = None
     #: How a file was read, for the description of the data: phrases.
     reading: tuple[str, ...] = ()
-    #: Identities that mark distractors, where the names of images say so.
+    #: Identities that mark distractors and junk: as given, or as the names of images say.
     distractor_ids: tuple[int, ...] = ()
+    junk_ids: tuple[int, ...] = ()
     #: The layout of the matrix of which these are some columns; empty: their own.
     part_of: str = ""
+    _kinds: Sequence[str] = KINDS
     _mask: Any = None
     #: The embeddings that the rows of the base were computed from.
     _embedded: np.ndarray | None = None
@@ -95,9 +111,8 @@ class LabelledMatrix:
         gallery_meta: Mapping[str, Any] | None = None,
         name: str | None = None,
         exclude: Sequence[str] = (),
+        distractor_ids: Sequence[int] = (),
     ):
-        require_choice("kind", kind, KINDS)
-        require_choice("nan", nan, NAN_POLICIES)
         self.kind, self.nan, self.name = kind, nan, name
         self._base = as_values(values)
         m, n = self._base.shape
@@ -121,14 +136,35 @@ class LabelledMatrix:
         else:
             self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), m)
             self.gallery_labels = as_labels(gallery_labels, str(Argument("gallery_labels")), n)
-            self.probe_ids = np.arange(n, n + m, dtype=np.int64)
-            self.gallery_ids = np.arange(n, dtype=np.int64)
+            self.probe_ids = fixed(np.arange(n, n + m, dtype=np.int64))
+            self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
         self.probe_meta = as_meta(probe_meta, m, "probe_meta")
         square = self.probe_ids is self.gallery_ids
         self.gallery_meta = self.probe_meta if square else as_meta(gallery_meta, n, "gallery_meta")
         if self.labelled:
             self.codes = Codes(self.probe_labels, self.gallery_labels)
         self.exclude = self._as_columns(exclude)
+        self.distractor_ids = _as_ids(distractor_ids)
+
+    @property
+    def kind(self) -> str:
+        """The kind of the scores."""
+        return self._kind
+
+    @kind.setter
+    def kind(self, kind: str) -> None:
+        require_choice("kind", kind, self._kinds)
+        self._kind = kind
+
+    @property
+    def nan(self) -> str:
+        """What a comparison that failed means."""
+        return self._nan
+
+    @nan.setter
+    def nan(self, nan: str) -> None:
+        require_choice("nan", nan, NAN_POLICIES)
+        self._nan = nan
 
     @property
     def name(self) -> str | None:
@@ -177,7 +213,7 @@ class LabelledMatrix:
             )
         self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), m)
         self.gallery_labels = self.probe_labels
-        self.probe_ids = self.gallery_ids = np.arange(n, dtype=np.int64)
+        self.probe_ids = self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
 
     def _init_from_mask(self, gallery_labels: Any) -> None:
         if self._mask is None:
@@ -194,8 +230,9 @@ class LabelledMatrix:
         probe, gallery, self._mask_is_consistent = subjects_of_mask(self._mask, square)
         self.probe_labels, self.gallery_labels = probe, gallery
         self.codes = Codes(probe, gallery)
-        self.gallery_ids = np.arange(n, dtype=np.int64)
-        self.probe_ids = self.gallery_ids if square else np.arange(n, n + m, dtype=np.int64)
+        self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
+        other = fixed(np.arange(n, n + m, dtype=np.int64))
+        self.probe_ids = self.gallery_ids if square else other
 
     # ---------------------------------------------------------------- what it is
 
@@ -384,18 +421,18 @@ class LabelledMatrix:
         if probes is not None:
             index = as_index(probes, self.shape[0], "probes")
             view._rows = self.base_rows(index)
-            view.probe_ids = self.probe_ids[index]
-            view.probe_labels = self.probe_labels[index]
-            view.probe_meta = {k: v[index] for k, v in self.probe_meta.items()}
+            view.probe_ids = fixed(self.probe_ids[index])
+            view.probe_labels = fixed(self.probe_labels[index])
+            view.probe_meta = {k: fixed(v[index]) for k, v in self.probe_meta.items()}
             view.codes.probe = self.codes.probe[index]
         if gallery is not None:
             index = as_index(gallery, self.shape[1], "gallery")
             if (np.diff(index) <= 0).any() and len(np.unique(index)) != len(index):
                 raise DataError("gallery selects a template more than once")
             view._columns = self.base_columns(index)
-            view.gallery_ids = self.gallery_ids[index]
-            view.gallery_labels = self.gallery_labels[index]
-            view.gallery_meta = {k: v[index] for k, v in self.gallery_meta.items()}
+            view.gallery_ids = fixed(self.gallery_ids[index])
+            view.gallery_labels = fixed(self.gallery_labels[index])
+            view.gallery_meta = {k: fixed(v[index]) for k, v in self.gallery_meta.items()}
             view.codes.gallery = self.codes.gallery[index]
         return view
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.arguments import refuse_masked
 from bioeval.base.errors import DataError
 
 #: What `exclude` names: comparisons with templates that are not enrolled when the probe is seen.
@@ -34,7 +35,7 @@ _PIECE = 1 << 20  # numbers of a digest
 
 def as_labels(labels: Any, what: str, length: int | None = None) -> np.ndarray:
     """Return `labels` as a 1-D array, checked for length and for missing values (None or NaN)."""
-    array = one_dimensional(labels, what)
+    array = fixed(one_dimensional(labels, what), labels)
     if length is not None and len(array) != length:
         raise DataError(
             f"{what} has {len(array)} labels, but the scores have {length} "
@@ -49,12 +50,21 @@ def as_labels(labels: Any, what: str, length: int | None = None) -> np.ndarray:
     return array
 
 
+def fixed(array: np.ndarray, given: Any = None) -> np.ndarray:
+    """Return an array that cannot be changed in place: a copy where it may be that of `given`."""
+    if array.flags.writeable and hasattr(given, "__array__"):
+        array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
 def one_dimensional(labels: Any, what: str) -> np.ndarray:
     """Return labels as a 1-D array of hashable values; `what` is their name in messages."""
     if isinstance(labels, (str, bytes)) or not (
         hasattr(labels, "__array__") or isinstance(labels, Sequence)
     ):
         raise DataError(f"{what} is {type(labels).__name__}; expected a sequence of labels")
+    refuse_masked(what, labels)
     if hasattr(labels, "__array__"):
         array = np.asarray(labels)
     else:
@@ -91,7 +101,7 @@ def missing_values(array: np.ndarray) -> np.ndarray:
 
 
 def _is_nan(value: Any) -> bool:
-    if type(value).__name__ in ("NAType", "NaTType"):  # of pandas
+    if type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):  # of pandas, and np.ma
         return True
     scalar = isinstance(value, (float, complex, np.generic))
     return scalar and bool(value != value)
@@ -136,6 +146,16 @@ class Codes:
     def codes_of(self, labels: np.ndarray) -> np.ndarray:
         """Return the codes of `labels`, -1 where no template has the label."""
         return np.array([self.code(x) for x in labels.tolist()], dtype=np.int64)
+
+
+def of_no_person(labels: np.ndarray, ids: Sequence[int]) -> np.ndarray:
+    """Return which labels are ids of junk or of distractors, written as numbers or as text."""
+    if not len(ids):
+        return np.zeros(len(labels), dtype=bool)
+    if labels.dtype.kind in "iufb":
+        return np.isin(labels, ids)
+    words = {str(number) for number in ids}
+    return np.array([str(x) in words for x in labels.tolist()], dtype=bool)
 
 
 def present(codes: np.ndarray, number: int) -> np.ndarray:
@@ -189,7 +209,7 @@ def as_meta(meta: Mapping[str, Any] | None, length: int, what: str) -> dict[str,
             raise DataError(
                 f"{what}[{name!r}] has {len(array)} values; expected {length}, one per template"
             )
-        columns[str(name)] = array
+        columns[str(name)] = fixed(array, column)
     return columns
 
 

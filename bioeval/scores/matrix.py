@@ -31,8 +31,9 @@ class Scores(LabelledMatrix):
     ----------
     values : array_like, shape (m, n)
         Scores of any integer or float dtype: row = probe template, column = gallery template.
-        An ndarray (strided, read-only or memory-mapped) is used as it is; zarr, h5py and dask
-        arrays are read in blocks of rows.
+        An ndarray (strided, read-only or memory-mapped) is used as it is, not copied: what you
+        change in it afterwards changes the scores. Labels and metadata are copies that cannot be
+        changed. zarr, h5py and dask arrays are read in blocks of rows.
     probe_labels : sequence, shape (m,)
         The subject of each probe, any hashable values. May be left out where `mask` is given, and
         where `values` is a DataFrame of pandas with labels in its index and columns; of several
@@ -63,6 +64,10 @@ class Scores(LabelledMatrix):
         flatter the system. Impostor pairs stay. ``"not-enrolled"`` compares each probe with the
         templates enrolled when it is seen: ``enrolled_at <= seen_at < withdrawn_at``, numbers or
         dates, where a missing value or column means always.
+    distractor_ids : sequence of int
+        Labels of gallery templates of no labelled person, such as 0 in Market-1501: wrong entries
+        for every probe. Divisions never split them: they are in the gallery of every part, and
+        no probes of any.
 
     Raises
     ------
@@ -91,6 +96,7 @@ class Scores(LabelledMatrix):
         gallery_labels: Any = None,
         *,
         metric: Metric = "cosine",
+        kind: str | None = None,
         dtype: str = "float64",
         memory_limit: int | str = MEMORY_LIMIT,
         nan: str = "raise",
@@ -100,6 +106,7 @@ class Scores(LabelledMatrix):
         name: str | None = None,
         exclude: Sequence[str] = (),
         average: Sequence[str] = (),
+        distractor_ids: Sequence[int] = (),
     ) -> Scores:
         """Compare embeddings by a metric.
 
@@ -115,14 +122,17 @@ class Scores(LabelledMatrix):
             Distances: ``cosine`` is ``1 - cos``; ``l2``, ``l1`` and ``linf`` may be called
             ``euclidean``, ``manhattan`` (or ``cityblock``) and ``chebyshev``; ``bhattacharyya`` is
             ``-ln sum sqrt(p q)`` of the normalised non-negative features. A callable takes two
-            blocks of rows and returns their distances.
+            blocks of rows, ``(b, f)`` and ``(c, f)``, and returns their scores, ``(b, c)``.
+        kind : {"distance", "similarity", "llr"}, optional
+            Kind of the scores that a callable returns, and needed with it: whether smaller or
+            larger ones are closer. The named metrics give distances.
         dtype : {"float64", "float32"}
             In which distances are computed; float32 is about twice as fast.
         memory_limit : int or str
             Bytes, or text such as ``"2 GiB"``. A matrix that would take more is never made: its
             rows are computed whenever they are read (the attribute ``streams`` is then true), in
             blocks that stay well below the limit.
-        nan, mask, probe_meta, gallery_meta, name, exclude
+        nan, mask, probe_meta, gallery_meta, name, exclude, distractor_ids
             As for :class:`Scores`. A NaN in an embedding makes all its comparisons NaN.
         average : sequence of str
             Metadata columns by which several embeddings become one template, outermost first:
@@ -143,7 +153,12 @@ class Scores(LabelledMatrix):
                [0.1 , 0.  , 1.35],
                [1.41, 1.35, 0.  ]])
         """
-        from bioeval.scores.embeddings import EmbeddingSource, as_embeddings, describe_metric
+        from bioeval.scores.embeddings import (
+            EmbeddingSource,
+            as_embeddings,
+            describe_metric,
+            kind_of_metric,
+        )
 
         left = as_embeddings(probe, "probe embeddings")
         if (gallery is None) != (gallery_labels is None):
@@ -171,6 +186,7 @@ class Scores(LabelledMatrix):
                     right, gallery_labels, gallery_meta, names, "gallery"
                 )
         source = EmbeddingSource(left, right, metric, dtype)
+        kind = kind_of_metric(metric, kind)
         memory_limit = require_bytes("memory_limit", memory_limit)
         small = math.prod(source.shape) * source.dtype.itemsize <= memory_limit
         values = source.whole() if small else source
@@ -178,12 +194,14 @@ class Scores(LabelledMatrix):
             values,
             labels,
             gallery_labels,
+            kind=kind,
             nan=nan,
             mask=mask,
             probe_meta=probe_meta,
             gallery_meta=gallery_meta,
             name=name,
             exclude=exclude,
+            distractor_ids=distractor_ids,
         )
         made._embedded, made.origin = left, describe_metric(source.metric, left)
         if names:
@@ -194,8 +212,9 @@ class Scores(LabelledMatrix):
     def _repr_html_(self) -> str:
         from bioeval.base.panels import panel
         from bioeval.scores.description import lines_of_matrix
+        from bioeval.scores.matrix_image import preview
 
-        return panel(type(self).__name__, lines_of_matrix(self))
+        return panel(type(self).__name__, lines_of_matrix(self), preview(self))
 
     @staticmethod
     def from_pairs(

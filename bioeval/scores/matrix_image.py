@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
+import struct
+import zlib
 from dataclasses import dataclass
 
 import numpy as np
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import DataError, ProtocolError
+from bioeval.base.errors import BioevalError
+from bioeval.base.kinds import larger_is_closer
+from bioeval.base.panels import safe
 from bioeval.scores.arrays import IGNORE
-from bioeval.scores.attacks import without_attacks
-from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.labelled_matrix import LabelledMatrix
 
 # Values read at a time.
 BLOCK_VALUES = 1 << 19
@@ -42,13 +46,8 @@ class MatrixImage:
     subjects: int | None
 
 
-def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
+def reduced_matrix(scores: LabelledMatrix, pixels: int) -> MatrixImage:
     """Reduce a matrix to at most `pixels` a side, reading it once in blocks of rows."""
-    if are_pairs(scores):
-        raise ProtocolError("be.plot.matrix needs a matrix; these are fixed pairs")
-    if not isinstance(scores, Scores):
-        raise DataError(f"be.plot.matrix got {type(scores).__name__}; expected Scores")
-    scores = without_attacks(scores)
     rows, columns = _order(scores)
     row_edges, column_edges = _edges(len(rows), pixels), _edges(len(columns), pixels)
     image, state = _reduce(scores, rows, columns, row_edges, column_edges)
@@ -69,7 +68,7 @@ def matrix_image(scores: Scores, pixels: int) -> MatrixImage:
     )
 
 
-def _order(scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+def _order(scores: LabelledMatrix) -> tuple[np.ndarray, np.ndarray]:
     """Return rows and columns sorted by subject, the subjects that are not enrolled last."""
     probe, gallery = scores.codes.probe, scores.codes.gallery
     columns = np.argsort(gallery, kind="stable")
@@ -85,7 +84,7 @@ def _edges(length: int, pixels: int) -> np.ndarray:
 
 
 def _reduce(
-    scores: Scores,
+    scores: LabelledMatrix,
     rows: np.ndarray,
     columns: np.ndarray,
     row_edges: np.ndarray,
@@ -123,3 +122,117 @@ def _reduce(
     image = np.clip(image, -1e300, 1e300)  # the range of a picture is a number, too
     state = np.where(infinite > 0, INFINITE, np.where(failed > 0, FAILED, EXCLUDED))
     return image, np.where(finite > 0, 0, state).astype(np.uint8)
+
+
+# ---------------------------------------------------------------- in a notebook
+
+#: Scores that a picture in a notebook is made of, at most, and its pixels a side.
+MOST_SCORES, SIDE = 1 << 18, 96
+
+# From near to far, as the colours of the plot; then not compared (transparent), NaN, infinite.
+_COLOURS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
+_STEPS = 253
+_OTHERS = {EXCLUDED: (0, 0, 0), FAILED: (213, 94, 0), INFINITE: (128, 128, 128)}
+_SAID = {EXCLUDED: "Blank: not compared", FAILED: "Orange: NaN", INFINITE: "Grey: infinite"}
+
+# What reading scores may raise; a notebook shows the rest of the panel nevertheless.
+_UNREADABLE = (
+    *(BioevalError, ArithmeticError, AttributeError, LookupError, MemoryError, OSError),
+    *(RuntimeError, TypeError, ValueError),
+)
+
+
+def preview(scores: LabelledMatrix) -> str:
+    """Return a small picture of a matrix with a caption, as HTML; or in words why there is none."""
+    try:
+        sample, said = _sample(scores)
+        if sample is None:
+            return _caption(f"No picture: {said}.")
+        found = reduced_matrix(sample, SIDE)
+    except _UNREADABLE as error:
+        return _caption(f"No picture: {error}.")
+    m, n = found.image.shape
+    there = [words for state, words in _SAID.items() if (found.state == state).any()]
+    text = ". ".join([f"{said}, sorted by subject. Dark: near", *there])
+    data = base64.b64encode(_png(found)).decode()
+    wide = 12 * min(1, n / m)
+    return (
+        f'<img alt="{safe(f"Scores of probes (rows) and gallery templates (columns). {text}.")}" '
+        f'style="display:block;width:{wide:.2g}em;max-width:100%;height:auto;'
+        "image-rendering:pixelated;"
+        'border:1px solid rgba(128,128,128,0.5);margin:0.5em 0 0.2em" '
+        f'src="data:image/png;base64,{data}">{_caption(f"{text}.")}'
+    )
+
+
+def _caption(text: str) -> str:
+    style = "opacity:0.75;font-size:90%;max-width:30em;white-space:normal"
+    return f'<div style="{style}">{safe(text)}</div>'
+
+
+def _sample(scores: LabelledMatrix) -> tuple[LabelledMatrix | None, str]:
+    """Return the scores to draw with their description; None with the reason for no picture.
+
+    Of a large matrix these are the templates of some subjects, evenly taken.
+    """
+    m, n = scores.shape
+    base = scores.base
+    if scores.streams and callable(base.metric):
+        return None, "the metric is a function"
+    if m * n <= MOST_SCORES and not scores.streams:
+        view, said = scores.select(), "All scores"
+        view.verification = None  # a picture does not wait for the checksum of a file
+        return view, said
+    if not scores.streams and not isinstance(base, np.ndarray):
+        return None, "the matrix is large and read by rows; be.plot.matrix draws it"
+    if scores.streams and scores.has_mask:
+        return None, "the rows are computed, with a mask; be.plot.matrix draws them"
+    enrolled = np.unique(scores.codes.gallery)
+    number = max(1, min(len(enrolled), SIDE * len(enrolled) // max(m, n)))
+    chosen = enrolled[np.linspace(0, len(enrolled) - 1, number).astype(np.int64)]
+    rows, columns = (
+        _thinned(np.flatnonzero(np.isin(side, chosen)))
+        for side in (scores.codes.probe, scores.codes.gallery)
+    )
+    if not len(rows):
+        rows = _thinned(np.arange(m))
+    view = scores.select(rows, columns).reading_own_columns()
+    view.verification = None
+    of = f"of {number:,} of {len(enrolled):,} enrolled subjects, evenly taken"
+    return view, f"A sample: {len(rows):,} x {len(columns):,} templates {of}"
+
+
+def _thinned(places: np.ndarray) -> np.ndarray:
+    """Return at most `SIDE` places, evenly taken."""
+    if len(places) <= SIDE:
+        return places
+    return places[np.linspace(0, len(places) - 1, SIDE).astype(np.int64)]
+
+
+def _png(found: MatrixImage) -> bytes:
+    """Return the picture as PNG of 256 colours."""
+    image = -found.image if larger_is_closer(found.kind) else found.image
+    finite = image[np.isfinite(image)]
+    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
+    shares = (np.nan_to_num(image, nan=low) / 2 - low / 2) / ((high / 2 - low / 2) or 1.0)
+    pixels = (shares * (_STEPS - 1)).astype(np.uint8)
+    colours = np.array(_COLOURS, dtype=np.float64)
+    at = np.linspace(0, len(colours) - 1, _STEPS)
+    ramp = np.stack([np.interp(at, np.arange(len(colours)), x) for x in colours.T], axis=1)
+    for i, state in enumerate(_OTHERS):
+        pixels[found.state == state] = _STEPS + i
+    palette = ramp.astype(np.uint8).tobytes() + bytes(sum(_OTHERS.values(), ()))
+    height, width = pixels.shape
+    raw = np.pad(pixels, ((0, 0), (1, 0))).tobytes()  # each row begins with its filter, none
+    parts = {
+        b"IHDR": struct.pack(">IIBBBBB", width, height, 8, 3, 0, 0, 0),
+        b"PLTE": palette,
+        b"tRNS": b"\xff" * _STEPS + b"\x00",
+        b"IDAT": zlib.compress(raw, 9),
+        b"IEND": b"",
+    }
+    chunks = (
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in parts.items()
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)

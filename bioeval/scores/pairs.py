@@ -10,14 +10,12 @@ from typing import Any, NoReturn, Self
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
-from bioeval.base.kinds import KINDS
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_index
 from bioeval.scores.columns import PIECE, CodedSides, release, taken
 from bioeval.scores.description import lines_of_pairs
-from bioeval.scores.labelled_matrix import NAN_POLICIES
-from bioeval.scores.labels import Codes, as_labels, digest
+from bioeval.scores.labels import Codes, as_labels, digest, fixed
 from bioeval.scores.listed_templates import (
     ListedTemplates,
     ListRules,
@@ -65,8 +63,6 @@ class PairScores(Scores):
         name: str | None = None,
         templates: Any = None,
     ):
-        require_choice("kind", kind, KINDS)
-        require_choice("nan", nan, NAN_POLICIES)
         self.kind, self.nan, self.name = kind, nan, name
         array = as_array(scores, "scores")
         if array.ndim != 1 or len(array) == 0:
@@ -106,7 +102,8 @@ class PairScores(Scores):
     def pair_subjects(self) -> np.ndarray | None:
         """The subjects of both sides of each pair."""
         coded = isinstance(self._subjects, CodedSides)
-        return self._subjects.objects() if coded else self._subjects
+        found = self._subjects.objects() if coded else self._subjects
+        return None if found is None else fixed(found)
 
     @property
     def pair_templates(self) -> np.ndarray | None:
@@ -253,4 +250,4 @@ def _both_sides(names: Any, what: str, length: int) -> Any:
         raise DataError(
             f"{what} has shape {array.shape}; expected ({length}, 2), both sides of each pair"
         )
-    return array
+    return fixed(array, names)

@@ -7,6 +7,7 @@ temporary file.
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import weakref
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import BioevalError, DataError
+from bioeval.scores.chunks import require_chunks, settled
 
 
 class StoredRows:
@@ -32,13 +34,17 @@ class StoredRows:
         It has ``shape``, ``dtype``, ``chunks`` (or None), and is read by slices of rows.
     what : str
         What is read, for messages; by default what the array says of itself.
+    fill : bool
+        Read chunks that are not there as the fill value; else they are an error.
     """
 
     ndim = 2
     rows_of = "container"
 
-    def __init__(self, array: Any, what: str = ""):
-        self.array, self.what = array, what or _described(array)
+    def __init__(self, array: Any, what: str = "", fill: bool = False):
+        self.array, self.what, self.fill = array, what or _described(array), fill
+        #: The array that raises where a chunk is missing.
+        self.source = array if fill else require_chunks(array, self.what)
         self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
         #: Whether rows are computed by a graph of tasks.
         self.is_graph = _library(array) == "dask"
@@ -48,6 +54,9 @@ class StoredRows:
         self.row_ends = _ends(array, 0)
         #: The most rows of a chunk.
         self.chunk_rows = int(np.diff(self.row_ends).max())
+        # Another store may take the place of a zarr store on a disk, which is read by its path.
+        self._store = getattr(getattr(array, "store", None), "root", "")
+        self._version = file_version(self._store)
         self._start()
 
     def _start(self) -> None:
@@ -62,12 +71,12 @@ class StoredRows:
         array = self.array
         if _library(array) == "h5py":
             array = _Dataset(array.file.filename, array.name)
-        return {"array": array, "what": self.what}
+        return {"array": array, "what": self.what, "fill": self.fill}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         array = state["array"]
         array = array.opened() if isinstance(array, _Dataset) else array
-        self.__init__(array, state["what"])  # type: ignore[misc]
+        self.__init__(array, state["what"], state["fill"])  # type: ignore[misc]
 
     def __getitem__(self, rows: Any) -> np.ndarray:
         """Return some rows, of a slice or indices; what follows a slice is read ahead."""
@@ -87,7 +96,7 @@ class StoredRows:
 
     def of_columns(self, low: int, high: int) -> StoredRows:
         """Return columns ``low:high``, reading only their chunks."""
-        return StoredRows(_Columns(self, low, high), self.what)
+        return StoredRows(_Columns(self, low, high), self.what, self.fill)
 
     def forget(self) -> None:
         """Drop the rows held in memory, and wait for the thread."""
@@ -166,7 +175,11 @@ class StoredRows:
 
     def _read(self, low: int, high: int) -> np.ndarray:
         try:
-            return np.asarray(self.array[low:high])
+            with settled():
+                rows = np.asarray(self.source[low:high])
+            if file_version(self._store) != self._version:
+                raise DataError(f"{self.what}: was replaced while it was read; read it again")
+            return rows
         except (BioevalError, MemoryError):
             raise
         except Exception as error:  # libraries raise errors of any class on damaged bytes
@@ -181,7 +194,8 @@ class StoredRows:
         for a, b in spans:
             for c, d in pairwise(_ends(self.array, 1)):
                 try:
-                    self.array[a:b, c:d]
+                    with settled():
+                        self.source[a:b, c:d]
                 except Exception:
                     return self._damaged(a, b, c, d, reason)
         return self._damaged(low, high, left, right, reason)
@@ -204,7 +218,7 @@ class _Columns:
     def __getitem__(self, key: Any) -> np.ndarray:
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
         first, last, _ = columns.indices(self.shape[1])
-        return np.asarray(self.rows.array[rows, self.low + first : self.low + last])
+        return np.asarray(self.rows.source[rows, self.low + first : self.low + last])
 
 
 class _Dataset:
@@ -243,6 +257,15 @@ def _ends(array: Any, axis: int) -> np.ndarray:
     if isinstance(along, tuple):
         return np.cumsum((0, *along))
     return np.append(np.arange(0, length, along), length)
+
+
+def file_version(path: str | os.PathLike[str]) -> tuple[int, ...]:
+    """Return numbers that change when another file takes the place of one; none without a file."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class FileCheck:

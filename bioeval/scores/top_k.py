@@ -12,13 +12,13 @@ from typing import Any, NoReturn, Self, TypeGuard
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import VALUED, larger_is_closer
 from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_index
 from bioeval.scores.blocks import as_distances
 from bioeval.scores.description import lines_of_lists
-from bioeval.scores.labels import Codes, as_labels, as_meta
+from bioeval.scores.labels import Codes, as_labels, as_meta, fixed
 from bioeval.scores.matrix import Scores
 
 
@@ -69,6 +69,8 @@ class TopKScores(Scores):
     bioeval.base.errors.ProtocolError: ... the 2 nearest ...
     """
 
+    _kinds = VALUED
+
     def __init__(
         self,
         indices: Any,
@@ -81,7 +83,6 @@ class TopKScores(Scores):
         gallery_meta: Mapping[str, Any] | None = None,
         name: str | None = None,
     ):
-        require_choice("kind", kind, VALUED)
         self.kind, self.nan, self.name = kind, "raise", name
         self.layout = "top-k"
         self.gallery_labels = as_labels(gallery_labels, str(Argument("gallery_labels")))
@@ -98,8 +99,8 @@ class TopKScores(Scores):
             )
         self.probe_labels = as_labels(probe_labels, str(Argument("probe_labels")), q)
         self.distances = None if distances is None else self._as_distances(distances)
-        self.probe_ids = np.arange(n, n + q, dtype=np.int64)
-        self.gallery_ids = np.arange(n, dtype=np.int64)
+        self.probe_ids = fixed(np.arange(n, n + q, dtype=np.int64))
+        self.gallery_ids = fixed(np.arange(n, dtype=np.int64))
         self.probe_meta = as_meta(probe_meta, q, "probe_meta")
         self.gallery_meta = as_meta(gallery_meta, n, "gallery_meta")
         self.codes = Codes(self.probe_labels, self.gallery_labels)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy
 
 from bioeval.base.arguments import require_integer
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.base.errors import DataError, ProtocolError, require_choice, subject
 from bioeval.kernels import ranks as kernel
 from bioeval.kernels.argument_groups import RankFacts
 from bioeval.scores.arrays import parse_fusion
@@ -34,17 +34,20 @@ TIES = ("pessimistic", "optimistic", "stable", "expected")
 MOST_RANKS = 10_000
 
 
-def check_max_rank(max_rank: int | None, gallery: int | None = None) -> None:
+def check_max_rank(
+    max_rank: int | None, gallery: int | None = None, what: str = "max_rank"
+) -> None:
     """Raise :class:`DataError` unless `max_rank` is None or a number of ranks.
 
-    `gallery` is the number of templates in the gallery, far beyond which there are no ranks.
+    `gallery` is the number of templates in the gallery, far beyond which there are no ranks;
+    `what` is the place of a value that comes from a card.
     """
     if max_rank is None:
         return
-    require_integer("max_rank", max_rank, low=1)
+    require_integer(what, max_rank, low=1)
     if gallery is not None and max_rank > max(gallery, MOST_RANKS):
         raise DataError(
-            f"{Argument('max_rank')} is {max_rank}; expected at most {max(gallery, MOST_RANKS)}: "
+            f"{subject(what)} is {max_rank}; expected at most {max(gallery, MOST_RANKS)}: "
             f"the gallery has {gallery} templates, and a curve is constant beyond"
         )
 

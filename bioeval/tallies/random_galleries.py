@@ -17,6 +17,7 @@ from bioeval.base.errors import MergeError, require_choice
 from bioeval.base.random import seed_sequence
 from bioeval.kernels import draw as kernel_draw, random_galleries as kernel
 from bioeval.kernels.argument_groups import GroupedBlock
+from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import Block, BlockReader
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.cells import cell_exponent
@@ -431,7 +432,7 @@ class SampledJob:
         facts = kernel_draw.Facts(**found, mates=self.mates[rows], others=self.others[rows])
         kernel_draw.draw_facts(
             probes,
-            self.reader.scores.probe_ids[rows],
+            writable_alias(self.reader.scores.probe_ids[rows]),
             self.drawn.size,
             self.key,
             facts,

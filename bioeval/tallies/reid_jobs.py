@@ -22,7 +22,7 @@ from bioeval.kernels.reid import ListedGallery, Mates, Queries, rank_mates
 from bioeval.protocol.reid import Convention, cameras_of
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
 from bioeval.scores.blocks import BlockReader, Progress, as_distances, require_subjects, threads_for
-from bioeval.scores.labels import Codes
+from bioeval.scores.labels import Codes, of_no_person
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.tallies.cells import rounded_down
@@ -155,9 +155,10 @@ class Lists:
         self.room = counts[self.own]
         self.self_column = _self_columns(scores)
         self.enrolled = (self.room > (self.self_column >= 0)) & scores.enrolled_probes()
-        self.marked = _has_id(codes, convention.junk_ids)
+        self.marked = of_no_person(codes.values, convention.junk_ids)
         ids = (*convention.distractor_ids, *scores.distractor_ids)
         self.distractor_ids = tuple(dict.fromkeys(ids))
+        self.distractors = of_no_person(codes.values, self.distractor_ids)
         removes = convention.junk == "remove"
         junk = self.marked[self.identity] if removes else np.zeros(n, dtype=bool)
         self.camera, self.query_camera = self._cameras()
@@ -186,7 +187,7 @@ class Lists:
                 "are searched like any other" if keeps else "have no match left",
             ),
         ):
-            count = int(_has_id(codes, ids)[self.own].sum())
+            count = int(of_no_person(codes.values, ids)[self.own].sum())
             if count:
                 said.append(f"{count} queries bear an id of {what} ({_listed(ids)}) and {then}")
         return tuple(said)
@@ -296,17 +297,6 @@ def _listed(ids: tuple[int, ...]) -> str:
     return ", ".join(map(str, ids))
 
 
-def _has_id(codes: Codes, ids: tuple[int, ...]) -> np.ndarray:
-    """Return which identities are among some numbers, written as a number or as text."""
-    values = codes.values
-    if not ids:
-        return np.zeros(len(values), dtype=bool)
-    if values.dtype.kind in "iufb":
-        return np.isin(values, ids)
-    words = {str(number) for number in ids}
-    return np.array([str(x) in words for x in values.tolist()], dtype=bool)
-
-
 def kept_scores(scores: Scores, convention: Convention) -> Scores:
     """Return a view of scores without the cells that a convention removes."""
     return scores.with_mask(LazyMask(Lists(scores, convention), scores.mask))
@@ -370,7 +360,7 @@ class RetrievalJob(InBlocks):
         self.lists, self.reader = Lists(scores, convention), RowReader(scores)
         #: Of a part of a gallery: the matches at all sites, by rule of removal.
         self.shared: dict[str, SharedMates] = {}
-        check_max_rank(convention.max_rank, scores.shape[1])
+        check_max_rank(convention.max_rank, scores.shape[1], convention.last_rank)
 
     what = "queries"
 
@@ -455,7 +445,7 @@ class RetrievalJob(InBlocks):
             weights=weights,
             repeats=self.repeats,
             seed=self.seed,
-            keys=self.scores.probe_ids[low : low + len(rows)],
+            keys=writable_alias(self.scores.probe_ids[low : low + len(rows)]),
         )
         at_rank = np.empty((len(rows), self.convention.max_rank))
         kernel.single_shots(*given, draws, at_rank)
@@ -592,7 +582,7 @@ def matches_of_rows(
         "own": lists.own[part],
         "kept": rules.kept,
         "which": rules.which[part],
-        "place": job.scores.gallery_ids[None],
+        "place": writable_alias(job.scores.gallery_ids)[None],
     }
     return job.shared[rule].around(low, rows, candidates)
 

@@ -95,7 +95,7 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
     order = {name: i for i, name in enumerate((*_FIRST, *POINTS))}
     shown = [scalar for scalar in AVERAGED.values() if scalar.label]
     for scalar in sorted(shown, key=lambda scalar: order.get(scalar.name, len(order))):
-        name, unit = scalar.name, ", %" if scalar.percent else ""
+        name = scalar.name
         if name not in dataset or "threshold" in dataset[name].dims:
             continue  # a curve
         if name == "accuracy" and rule != "accuracy":
@@ -103,12 +103,16 @@ def averaged(dataset: xr.Dataset) -> Iterator[Averaged]:
         if name == "recognition_rate" and 1 in dataset["rank"].values:
             continue  # a row of CMS
         for label, at in _places(dataset, scalar):
-            head, at_far, tail = label.partition(" at ")
-            label = f"{head}{unit}{at_far}{tail}" if at_far else f"{label}{unit}"
-            yield Averaged(translate(label), scalar, at, dataset)
+            yield Averaged(translate(with_unit(label, scalar)), scalar, at, dataset)
             if f"assured_{name}" in dataset:
-                label = f"{scalar.label} assured{unit}"
+                label = with_unit(f"{scalar.label} assured", scalar)
                 yield Averaged(translate(label), scalar, at, dataset, "assured_")
+
+
+def with_unit(label: str, scalar: Scalar) -> str:
+    """Return the label of a scalar with its unit: ``FRR, % at FAR <= 1 %``."""
+    head, at_far, tail = label.partition(" at ")
+    return f"{head}{', %' * scalar.percent}{at_far}{tail}"
 
 
 def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, dict[str, Any]]]:

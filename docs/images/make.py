@@ -1,31 +1,142 @@
-"""Draw the pictures of the README and of the pages beside this folder."""
+"""Draw the pictures of the README and of the pages beside this folder.
+
+``python docs/images/make.py [FOLDER]``; without a Chromium, ``report.png`` stays as it is.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.offsetbox import AnnotationBbox, OffsetImage
 from matplotlib.text import Text
 from PIL import Image
 
 import bioeval as be
+from bioeval.cli import main as bioeval
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import KeyBelow
 
-HERE = Path(__file__).parent
+#: The systems of the README, by the names of their files there.
+FACES = {"faces-1991": "eigenfaces", "faces-2017": "deep"}
+TITLES = {"faces-1991": "Eigenfaces, 1991", "faces-2017": "Deep network, 2017"}
 
 
-def errors() -> None:
-    """Write errors.png of the README: FAR and FRR of its example over the threshold."""
-    results = be.verification(be.simulate(100, 5, random_state=1))
-    be.plot.save(be.plot.error_rates(results), HERE / "errors.png", dpi=110)
+def faces() -> dict[str, be.Scores]:
+    """Return the scores of both face recognition systems."""
+    return {name: be.datasets.faces(system) for name, system in FACES.items()}
 
 
-def claims() -> None:
-    """Write claims.png of definitions.md: rates by the share of genuine claims."""
+def retitle(ax: Axes, title: str) -> None:
+    """Write another title above a plot of score distributions."""
+    for text in ax.findobj(Text):
+        if text.get_text() == "Genuine and impostor scores":
+            text.set_text(title)
+
+
+def who(path: Path) -> None:
+    """Two pairs of one person and two of two people, without names."""
+    images = be.datasets.faces()
+    row = {name: i for i, name in enumerate(images.image_ids)}
+    pairs = [be.worst_pairs(scores, 1) for scores in faces().values()]
+    figure, axes = plt.subplots(1, 4, figsize=(7.6, 1.25))
+    shown = [pair.isel(pair=i) for pair, i in zip(pairs * 2, (0, 1, 1, 0), strict=True)]
+    for ax, letter, pair in zip(axes, "abcd", shown, strict=True):
+        sides = (pair.probe_meta_image, pair.gallery_meta_image)
+        picture = np.hstack([images.images[row[side.item()]] for side in sides])
+        ax.imshow(picture, cmap="gray", vmin=0, vmax=255)
+        ax.set_xlabel(letter, fontsize=look.LABEL_SIZE, color=look.TEXT)
+        ax.set(xticks=[], yticks=[])
+        ax.spines[:].set_visible(False)
+    figure.subplots_adjust(left=0, right=1, top=1, bottom=0.2, wspace=0.12)
+    be.plot.save(figure, path, dpi=110)
+
+
+def faces_1991_2017(path: Path) -> None:
+    """The score distributions of both systems, with the threshold of the EER."""
+    _, axes = plt.subplots(1, 2, figsize=(9.6, 3.9))
+    for ax, (name, scores) in zip(axes, faces().items(), strict=True):
+        found = be.verification(scores)
+        mark = {f"EER {100 * found.eer.item():.2f} %": found.eer_threshold.item()}
+        display = be.plot.score_distributions(scores, ax, thresholds=mark)
+        retitle(ax, TITLES[name])
+    be.plot.save(display, path, dpi=110)
+
+
+def worst_pairs(path: Path) -> None:
+    """The pairs that fool both systems, as faces."""
+    found = {TITLES[name]: be.worst_pairs(scores, 4) for name, scores in faces().items()}
+    be.plot.save(be.plot.worst_pairs(found, pairs=4), path, dpi=110)
+
+
+def det(path: Path) -> None:
+    """The DET curves of both systems."""
+    found = {TITLES[name]: be.verification(scores) for name, scores in faces().items()}
+    be.plot.save(be.plot.det(found), path, dpi=100)
+
+
+def errors(path: Path) -> None:
+    """FAR and FRR of eigenfaces over the threshold."""
+    results = be.verification(be.datasets.faces("eigenfaces"))
+    be.plot.save(be.plot.error_rates(results), path, dpi=100)
+
+
+def matrix(path: Path) -> None:
+    """The distances of eigenfaces: a block on the diagonal for each person."""
+    be.plot.save(be.plot.matrix(be.datasets.faces("eigenfaces")), path, dpi=100)
+
+
+def reid(path: Path) -> None:
+    """The cumulative match curves of two simulated systems, by the convention of Market-1501."""
+    rng = np.random.default_rng(1)
+    people, cameras = np.repeat(np.arange(100), 6), np.tile(np.arange(6), 100)
+    query = cameras == 1
+    centres, noise = rng.normal(size=(100, 16))[people], rng.normal(size=(600, 16))
+    found = {}
+    for name, within in (("System A", 0.9), ("System B", 1.2)):
+        features = centres + within * noise
+        scores = be.Scores.from_embeddings(
+            features[query], people[query], features[~query], people[~query], metric="l2",
+            probe_meta={"camera": cameras[query]}, gallery_meta={"camera": cameras[~query]},
+        )  # fmt: skip
+        found[name] = be.reid(scores, "market1501")
+    be.plot.save(be.plot.cmc(found), path, dpi=100)
+
+
+def report(path: Path) -> None:
+    """The page of both systems, as Chromium shows it."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    browser = os.environ.get("BIOEVAL_CHROMIUM") or next(filter(None, map(shutil.which, names)), "")
+    if not browser:
+        print(f"{path.name}: no Chromium; the picture stays as it is", file=sys.stderr)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        files = [str(Path(folder, f"{name}.npz")) for name in FACES]
+        for file, scores in zip(files, faces().values(), strict=True):
+            be.save(scores, file)
+        page = Path(folder, "report.html")
+        if bioeval(["report", *files, "--worst", "5", "--out", str(page)]):
+            sys.exit("bioeval report failed")
+        subprocess.run(
+            [
+                browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                f"--user-data-dir={folder}/profile", "--window-size=1360,625",
+                "--virtual-time-budget=10000", f"--screenshot={path.resolve()}", page.as_uri(),
+            ],
+            check=True, timeout=120, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+
+def claims(path: Path) -> None:
+    """Rates by the proportion of genuine claims, of definitions.md."""
     scores = be.simulate(40, 5, random_state=1)
     experiment = be.partition.Experiment(gallery_templates=2, repeats=200, random_state=0)
     shares = (0.1, 0.5, 0.9)
@@ -55,10 +166,10 @@ def claims() -> None:
     lines = ["200 draws of gallery and claims; points: mean; bars: middle 95 %"]
     look.titled(ax, "Rates divide by the attempts of their own class", lines)
     KeyBelow(ax)
-    be.plot.save(ax, HERE / "claims.png", dpi=110)
+    be.plot.save(ax, path, dpi=110)
 
 
-def zoo() -> None:
+def zoo(path: Path) -> None:
     """Write zoo.png of who-fails.md: 40 people, and faces of those with the most errors."""
     scores, data = be.datasets.faces("deep", people="all"), be.datasets.faces()
     ds = be.zoo(scores, threshold=("far", 0.001))
@@ -81,11 +192,11 @@ def zoo() -> None:
             pad=0.05, arrowprops={"arrowstyle": "-", "color": look.QUIET, "shrinkB": 4},
         )  # fmt: skip
         display.ax_.add_artist(box)
-    be.plot.save(display, HERE / "zoo.png", dpi=110)
+    be.plot.save(display, path, dpi=110)
 
 
-def one_or_all() -> None:
-    """Write one-or-all.png of lecture.md: distances of single- and multi-template attempts."""
+def one_or_all(path: Path) -> None:
+    """Distances of single- and multi-template attempts, of lecture.md."""
     scores = be.datasets.faces("eigenfaces")
     d, who = np.array(scores.values), scores.probe_labels
     np.fill_diagonal(d, np.inf)  # no template is compared with itself
@@ -100,16 +211,14 @@ def one_or_all() -> None:
     for ax, (name, (values, genuine)) in zip(axes, shown.items(), strict=True):
         pairs = be.Scores.from_pairs(values, genuine)
         be.plot.score_distributions(pairs, ax, thresholds={"threshold 5": 5.0})
-        for text in ax.findobj(Text):
-            if text.get_text() == "Genuine and impostor scores":
-                text.set_text(f"Verification, {name}")
+        retitle(ax, f"Verification, {name}")
     axes[0].set_xlabel("")
     axes[0].figure.subplots_adjust(hspace=0.35)
-    be.plot.save(axes[0].figure, HERE / "one-or-all.png", dpi=100)
+    be.plot.save(axes[0].figure, path, dpi=100)
 
 
-def eigenfaces() -> None:
-    """Write eigenfaces.png of faces.md: images of a person, the mean face, and components."""
+def eigenfaces(path: Path) -> None:
+    """Images of a person, the mean face, and components, of faces.md."""
     from sklearn.decomposition import PCA
 
     images = be.datasets.faces().images
@@ -118,25 +227,33 @@ def eigenfaces() -> None:
     largest = np.abs(components).max(axis=(1, 2), keepdims=True)
     rows = [images[300:310], [pca.mean_.reshape(64, 64), *(127.5 + 127.5 * components / largest)]]
     sheet = np.vstack([np.hstack(row) for row in rows]).round().astype(np.uint8)
-    Image.fromarray(sheet).save(HERE / "eigenfaces.png", optimize=True)
+    Image.fromarray(sheet).save(path, optimize=True)
 
 
-def row() -> None:
-    """Write row.png of explain.md: one row of a small matrix."""
+def row(path: Path) -> None:
+    """One row of a small matrix, of explain.md."""
     d = [
         [0, 2, 6, 9, 5, 8], [2, 0, 4, 7, 3, 6], [6, 4, 0, 5, 8, 4],
         [9, 7, 5, 0, 6, 9], [5, 3, 8, 6, 0, 1], [8, 6, 4, 9, 1, 0],
     ]  # fmt: skip
     names = {"name": ["a1", "a2", "b1", "b2", "c1", "c2"]}
-    who = ["ann", "ann", "bob", "bob", "cat", "cat"]
-    scores = be.Scores(np.array(d, dtype=float), who, probe_meta=names, name="tiny")
-    be.plot.save(be.explain(scores, "b1").plot(), HERE / "row.png")
+    subjects = ["ann", "ann", "bob", "bob", "cat", "cat"]
+    scores = be.Scores(np.array(d, dtype=float), subjects, probe_meta=names, name="tiny")
+    be.plot.save(be.explain(scores, "b1").plot(), path)
+
+
+#: Each picture is a file of this name.
+PICTURES = (
+    who, faces_1991_2017, worst_pairs, det, errors, matrix, reid, report, claims, zoo, row,
+    one_or_all, eigenfaces,
+)  # fmt: skip
+
+
+def main(folder: Path = Path(__file__).parent) -> None:
+    """Draw all pictures into a folder."""
+    for draw in PICTURES:
+        draw(folder / f"{draw.__name__.replace('_', '-')}.png")
 
 
 if __name__ == "__main__":
-    errors()
-    zoo()
-    claims()
-    row()
-    one_or_all()
-    eigenfaces()
+    main(*map(Path, sys.argv[1:2]))

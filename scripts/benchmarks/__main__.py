@@ -53,8 +53,9 @@ def command(
 ) -> None:
     """Run the benchmarks."""
     from benchmarks.options import PARTS, QUICK, Options
-    from bioeval.cli.console import note, put, show
+    from bioeval.cli.console import note, put
     from bioeval.cli.progress import Stages
+    from bioeval.views.show import print_table
 
     if listing:
         width = max(map(len, PARTS))
@@ -78,7 +79,7 @@ def command(
     if out == "-":
         put(lines)
         return
-    show(BenchTable(report))
+    print_table(BenchTable(report))
     if docs:
         with replacing(PAGE) as part:
             part.write_text(with_table(PAGE.read_text(encoding="utf-8"), report), encoding="utf-8")

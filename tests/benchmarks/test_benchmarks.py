@@ -287,6 +287,7 @@ def test_another_program_may_fail():
 # ------------------------------------------------------------------------ other programs
 
 
+@pytest.mark.slow
 def test_what_is_not_installed_is_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "feerci", None)  # as if it were not there
     (row,) = run(Options(**TINY, only=["feerci"])).rows
@@ -308,6 +309,7 @@ def test_why_an_import_failed_is_said(tmp_path, monkeypatch, source, says):
     assert str(caught.value) == says
 
 
+@pytest.mark.slow
 def test_installed_programs_are_called_with_both_classes(monkeypatch):
     seen = {}
 
@@ -366,6 +368,7 @@ def test_without_a_switch_for_auc_it_says_so():
         without_auc(plain_call)
 
 
+@pytest.mark.slow
 def test_auc_apart_is_the_difference(monkeypatch):
     from benchmarks import workbench
 
@@ -477,6 +480,7 @@ def test_more_than_the_machine_has(monkeypatch):
 # ------------------------------------------------------------------------ the command
 
 
+@pytest.mark.slow
 def test_command(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     small = ["--size", "60", "--templates", "6", "--repeat", "1", "--only", "tally"]

@@ -34,6 +34,7 @@ def test_the_table_replaces_the_one_before(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["explain", "merge", "tracking", "run, a list"])
+@pytest.mark.cases(1)
 def test_a_case_runs(name):
     once, twice = growth_study.measured(name, 0.02)
     assert once > 0.0

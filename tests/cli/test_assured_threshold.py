@@ -24,6 +24,7 @@ def files(tmp_path, monkeypatch):
 STUDY = ["threshold", "a.npz", "--target", "far=10%", "--assure", "0.95", "--repeats", "1"]
 
 
+@pytest.mark.slow
 def test_the_sentence_comes_first_and_is_in_json(files, capsys):
     assert main(STUDY) == 0
     shown = " ".join(capsys.readouterr().out.split())
@@ -39,6 +40,7 @@ def test_the_sentence_comes_first_and_is_in_json(files, capsys):
     assert float(study.assured_threshold) == found["assured_threshold"]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_promised_is_a_result(files, capsys):
     study = [*STUDY[:2], "--target", "far=1/1000", "--assure", "0.95", "--guaranteed"]
     assert main([*study, "--repeats", "1"]) == 0
@@ -47,6 +49,7 @@ def test_what_cannot_be_promised_is_a_result(files, capsys):
     assert "5,990 or more" in shown
 
 
+@pytest.mark.slow
 def test_similarities_have_the_same_promise_turned_round(files, capsys):
     scores = be.load("a.npz")
     turned = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
@@ -116,6 +119,7 @@ def test_a_page_of_infinite_scores_alone(tmp_path, monkeypatch):
     assert "<html" in Path("p.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_target_is_a_fraction_or_per_cent(files, capsys):
     study = ["threshold", "a.npz", "--assure", "0.95", "--repeats", "1", "--json"]
     found = {}
@@ -126,6 +130,7 @@ def test_a_target_is_a_fraction_or_per_cent(files, capsys):
     assert found["far=0.1"]["threshold_rule"] == "far=0.1"
 
 
+@pytest.mark.slow
 def test_a_small_target_is_read_exactly(files, capsys):
     study = ["threshold", "a.npz", "--repeats", "1", "--json", "--target"]
     rules = []
@@ -138,6 +143,7 @@ def test_a_small_target_is_read_exactly(files, capsys):
     assert "far=1/0" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_sessions_from_names_leave_out_pairs_of_one_session(files, capsys, tmp_path):
     """An assured threshold of a matrix as text, without pairs of one person and one session."""
     scores = be.simulate(60, 4, random_state=3)
@@ -183,6 +189,7 @@ def test_scores_of_the_wrong_kind_are_doubted_before_any_answer(files, capsys):
         assert "Warning: " not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_rates_and_confidences_in_per_cent(files, capsys):
     assert main(["run", "a.npz", "--far", "5%,1/50", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -201,6 +208,7 @@ def test_a_page_of_folds_needs_no_option(files, capsys):
         assert "fold" in page.read()
 
 
+@pytest.mark.slow
 def test_a_claim_next_to_the_rate_is_beyond_more_people(files, capsys):
     far = float(be.check_claim(be.load("a.npz"), 5.0, far=0.5).far)
     given = ["threshold", "a.npz", "--at", "5", "--claim"]

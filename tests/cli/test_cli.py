@@ -11,8 +11,11 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
+import weakref
 from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -89,6 +92,7 @@ def test_every_command_has_help_with_an_example(command, capsys):
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "help"])
+@pytest.mark.cases(1)
 def test_help_is_two_lines_and_three_examples_at_80_columns(command, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert run("help", command) == 0
@@ -102,6 +106,7 @@ def test_help_is_two_lines_and_three_examples_at_80_columns(command, capsys, mon
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "help"])
+@pytest.mark.cases(6)
 def test_examples_are_commands_of_this_program(command, capsys, monkeypatch):
     Path("grid.txt").write_text("1\n2\n")
     assert run("help", "examples", command) == 0
@@ -277,11 +282,70 @@ def test_a_full_device(scores):
     assert one_line(done.stderr).endswith("No space left on device")
 
 
-def test_an_output_that_is_closed(scores, capsys, monkeypatch):
+@pytest.mark.parametrize("line", [*COMMAND_LINES, "--version"])
+@pytest.mark.cases(4)
+def test_an_output_that_is_closed(scores, capsys, monkeypatch, line):
     monkeypatch.setattr(sys, "stdout", None)  # as Python has it after >&-
-    assert run("run", scores) == 0
+    assert run(*line.split()) == 1
+    assert sys.stdout is None
     monkeypatch.undo()
-    assert capsys.readouterr().err == ""
+    assert one_line(capsys.readouterr().err) == "bioeval: error: standard output: is closed"
+
+
+def test_no_file_takes_the_number_of_a_closed_stream(tmp_path):
+    """Where it did, what a library prints would go into that file."""
+
+    @click.command("inner")
+    def command() -> None:
+        numbers.append(os.open(tmp_path, os.O_RDONLY))
+
+    numbers, kept = [], os.dup(0)
+    os.close(0)
+    try:
+        assert main([], command=command) == 0
+    finally:
+        os.dup2(kept, 0)
+    for number in (kept, *numbers):
+        os.close(number)
+    assert numbers[0] > 2
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["runs on", "ends at once"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(143)], ids=["ctrl-c", "term"])
+def test_an_interruption_in_a_finaliser_ends_the_run(capsys, error, ended):
+    """Python reports what a finaliser raises, and goes on."""
+
+    class Owner:
+        def __del__(self) -> None:
+            raise error
+
+    @click.command("inner")
+    def command() -> None:
+        Owner()
+        for _ in range(0 if ended else 10_000):
+            time.sleep(0.001)
+        went_on.append(True)
+
+    went_on: list[bool] = []
+    if isinstance(error, SystemExit):
+        with pytest.raises(SystemExit, match="143"):
+            main([], command=command)
+        assert capsys.readouterr().err == ""
+    else:
+        assert main([], command=command) == 130
+        assert capsys.readouterr().err.strip() == "bioeval: interrupted"
+    assert bool(went_on) == ended
+
+
+def test_another_error_in_a_finaliser_is_reported_as_before(monkeypatch):
+    @click.command("inner")
+    def command() -> None:
+        weakref.finalize(set(), int, "x")
+
+    seen: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: seen.append(found.exc_type))
+    assert main([], command=command) == 0
+    assert seen == [ValueError]
 
 
 @pytest.mark.slow
@@ -319,7 +383,7 @@ def test_table(scores, capsys):
 
 @pytest.mark.parametrize("columns", [20, 44, 80, 120])
 @pytest.mark.parametrize("command", [["run", "scores.npz"], ["protocols"]])
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_the_table_is_as_wide_as_it_may_be(scores, capsys, monkeypatch, command, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     assert run(*command) == 0
@@ -339,6 +403,7 @@ def test_protocols_in_a_narrow_terminal_stand_one_below_the_other(capsys, monkey
     assert lines[place + 1 : place + 3] == ["  for pairs", "  Fixed pair list"]
 
 
+@pytest.mark.slow
 def test_json(scores, capsys):
     assert run("run", scores, "--json", "--far", "0.1", "--far", "0.05") == 0
     said = capsys.readouterr()
@@ -362,6 +427,7 @@ def test_json(scores, capsys):
     assert shown == set(tree["open_set"].attrs["warnings"].splitlines())
 
 
+@pytest.mark.slow
 def test_json_has_null_for_what_is_not_defined(tmp_path, capsys):
     """One subject: no impostor attempt, so FAR and everything that needs it is not defined."""
     be.save(be.Scores(np.ones((2, 2)), ["a", "a"]), tmp_path / "one.npz")
@@ -401,6 +467,7 @@ def test_thresholds(scores, tmp_path, capsys):
     assert "t.txt: line 2: 'x'; expected one number" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_arrays_under_other_names(tmp_path, capsys):
     np.savez(
         tmp_path / "x.npz",
@@ -465,6 +532,7 @@ FILES = [
 ]
 
 
+@pytest.mark.slow
 def test_out(scores, capsys):
     assert run("run", scores, "--out", "results") == 0
     said = capsys.readouterr()
@@ -513,7 +581,7 @@ def test_results_are_replaced_on_request_only(scores, tmp_path, capsys):
     capsys.readouterr()
     assert run("run", "p.npz", "--out", "results") == 2
     said = one_line(capsys.readouterr().err)
-    assert "summary.json, results.nc, table.txt, and they would be replaced" in said
+    assert "results/summary.json, results/results.nc, results/table.txt would be replaced" in said
     assert "--force" in said
     assert {path.name: path.read_bytes() for path in Path("results").iterdir()} == before
     assert run("run", "p.npz", "--out", "results", "--force") == 0
@@ -532,6 +600,7 @@ def test_a_folder_with_files_of_other_kinds_is_used(scores):
     assert Path("results/notes.txt").read_text() == "mine"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("existing", [False, True])
 @pytest.mark.cases(1)
 def test_of_two_runs_into_one_folder_the_later_one_is_refused(
@@ -551,11 +620,12 @@ def test_of_two_runs_into_one_folder_the_later_one_is_refused(
 
     monkeypatch.setattr(outputs, "as_json", meanwhile)
     assert run("run", scores, "--out", "results") == 2
-    assert "results: has table.txt, and they would be replaced" in capsys.readouterr().err
+    assert "results/table.txt would be replaced; give --force" in capsys.readouterr().err
     assert os.listdir("results") == ["table.txt"]
     assert Path("results/table.txt").read_text() == "of the other run"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("existing", [False, True])
 @pytest.mark.parametrize(
     ("raised", "code"),
@@ -701,6 +771,7 @@ def test_order_alone_says_what_is_left_out(scores, capsys):
     assert "no common thresholds" in json.loads(capsys.readouterr().out)["left_out"]
 
 
+@pytest.mark.slow
 def test_scores_of_the_wrong_kind_are_the_first_thing_said(tmp_path, capsys):
     values = be.simulate(4, 3, random_state=3).values
     be.save(be.Scores(-values, np.repeat(np.arange(4), 3)), tmp_path / "x.npz")
@@ -1052,6 +1123,7 @@ def test_choices_are_those_of_the_library():
     from bioeval.cli.run import command
     from bioeval.partition.enrolment import TOO_FEW
     from bioeval.partition.shuffle_splits import UNITS
+    from bioeval.scores.chunks import MISSING_CHUNKS
     from bioeval.scores.formats.format import MISSING, READ_AS
     from bioeval.scores.labelled_matrix import KINDS, NAN_POLICIES
     from bioeval.scores.listed_templates import KEEP
@@ -1069,9 +1141,11 @@ def test_choices_are_those_of_the_library():
     assert choices.pop("as_") == READ_AS
     assert choices.pop("keep") == KEEP
     assert choices.pop("band") == BANDS
+    assert choices.pop("missing_chunks") == MISSING_CHUNKS
     assert choices == {"kind": KINDS, "nan": NAN_POLICIES, "missing_pairs": MISSING}
 
 
+@pytest.mark.slow
 def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path, capsys):
     x = np.random.default_rng(0).normal(size=(8, 3))
     np.savez("faces.npz", first=x, second=x[:, :2], who=np.arange(8) // 2)
@@ -1088,6 +1162,7 @@ def test_a_system_is_named_after_its_file_and_array_or_as_it_is_called(tmp_path,
     assert json.loads(capsys.readouterr().out)["system"] == "plain"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "theirs", "ours"),
     [

@@ -43,6 +43,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
+@pytest.mark.cases(3)
 def test_a_list_of_pairs_has_the_same_verification(name):
     """Single-template verification of the list is that of the scores it was made of."""
     scores = CASES[name]

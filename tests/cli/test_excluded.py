@@ -73,6 +73,7 @@ def test_a_command_says_what_is_excluded(command, output_of):
     assert SAID not in output_of(*arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -41,6 +41,7 @@ def saved(tmp_path, monkeypatch):
 STUDY = ("--target", "far=0.1", "--folds", 5, "--repeats", 2, "--replicates", 200)
 
 
+@pytest.mark.slow
 def test_rates_on_new_people_at_the_assured_threshold(saved, said):
     """They are those of folds, over the first division, in the table and in JSON."""
     scores = be.simulate(40, 3, random_state=1)
@@ -60,6 +61,7 @@ def test_rates_on_new_people_at_the_assured_threshold(saved, said):
     assert "new_assured_far_mean" not in said("threshold", file, *STUDY, "--json")[1]
 
 
+@pytest.mark.slow
 def test_a_threshold_says_how_many_templates_a_claim_is_compared_with(saved, said):
     file = saved("s.npz", be.simulate(20, 3, random_state=1))
     _, single, _ = said("threshold", file, *STUDY)
@@ -73,6 +75,7 @@ def test_a_threshold_says_how_many_templates_a_claim_is_compared_with(saved, sai
     assert "Attempts single-template" in each and "--templates" not in each
 
 
+@pytest.mark.slow
 def test_a_refused_promise_names_the_people_of_both_rules(saved, said):
     file = saved("s.npz", be.simulate(12, 3, random_state=1))
     promise = ("threshold", file, "--target", "far=0.01", "--assure", 0.95, *STUDY[2:])
@@ -92,6 +95,7 @@ def test_a_refused_promise_names_the_people_of_both_rules(saved, said):
     assert np.isnan(given.people_estimated)
 
 
+@pytest.mark.slow
 def test_people_that_settle_a_claim_are_fewer_by_the_estimated_limits():
     claim = be.check_claim(be.simulate(30, 3, random_state=2), 3.9, far=0.01)
     assert claim.verdict == "open"
@@ -107,6 +111,7 @@ def of_noise(scores: be.Scores) -> be.Scores:
     return be.Scores(scores.values + noise + noise.T, scores.probe_labels)
 
 
+@pytest.mark.slow
 def test_a_comparison_begins_with_one_sentence(saved, said):
     """Over all rows, after Holm's adjustment; the page has it, with the same sign."""
     clean = be.simulate(60, 3, random_state=1)
@@ -139,6 +144,7 @@ def test_a_comparison_begins_with_one_sentence(saved, said):
     assert same.attrs["answer"].startswith("No difference between simulated (a) and")
 
 
+@pytest.mark.slow
 def test_small_folds_are_warned_of(saved, said):
     file = saved("s.npz", be.simulate(20, 3, random_state=1))
     _, out, _ = said("run", file, "--protocol", "course-kfold")
@@ -158,6 +164,7 @@ def test_a_page_says_why_it_opens_at_its_far(saved, said):
     assert "chosen on other people in 20 divisions into 10 folds" in page
 
 
+@pytest.mark.slow
 def test_scores_of_the_wrong_kind_have_no_threshold_to_install(saved, said):
     scores = be.simulate(20, 3, random_state=1)
     file = saved("s.npz", be.Scores(scores.values, scores.probe_labels, kind="similarity"))
@@ -203,6 +210,7 @@ def test_a_far_of_all_attempts_is_remarked(saved, said):
     assert "FAR 1 is 100 %" in said("threshold", file, "--target", "FAR=1", "--folds", 3)[2]
 
 
+@pytest.mark.slow
 def test_the_column_that_names_the_subjects_is_told(saved, said):
     scores = be.simulate(6, 3, random_state=1)
     np.save("m.npy", scores.values)

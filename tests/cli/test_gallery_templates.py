@@ -28,6 +28,7 @@ def file(scores, tmp_path_factory):
     return str(path)
 
 
+@pytest.mark.slow
 def test_command_prints_a_table_and_json(file, scores, capsys):
     given = ["gallery-templates", file, "--templates", "1,3,5", "--far", "0.1", "--far", "0.01"]
     assert main(given) == 0
@@ -62,6 +63,7 @@ def test_other_fusions_and_words(file, scores, capsys):
     assert "means over 5 galleries drawn for each probe" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_command_writes_its_files(file, scores, tmp_path, capsys):
     out = tmp_path / "o"
     given = ["gallery-templates", file, "--templates", "1,4", "--out", str(out), "--plots"]

@@ -111,6 +111,7 @@ def test_calibration_of_fused_templates(files, capsys):
         (["epc", "--dev", "{}", "--test", "{}", "--alphas", "1,0"], "--alphas is (1.0, 0.0)"),
     ],
 )  # fmt: skip
+@pytest.mark.cases(1)
 def test_wrong_input_is_one_line_and_code_2(files, given, said, capsys):
     assert main([word.format(files[1]) for word in given]) == 2
     errors = capsys.readouterr().err

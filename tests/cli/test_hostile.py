@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import random
 import resource
 import signal
 import sys
@@ -69,6 +70,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("args", TEXTS.values(), ids=TEXTS)
+@pytest.mark.cases(1)
 def test_a_text_beyond_the_bound_is_refused(args, scores, capsys, monkeypatch):
     import gzip
 
@@ -144,25 +146,61 @@ def small_files():
     signal.signal(signal.SIGXFSZ, before)
 
 
-WRITERS = {
-    "o": ["run", "s.npz", "--out", "o"],
-    "c.npz": ["convert", "s.npz", "c.npz"],
-    "c.npy": ["convert", "s.npz", "c.npy"],
-    "c.csv": ["convert", "s.npz", "c.csv"],
-}
+WRITERS = fuzz_inputs.writers()
+
+
+@pytest.fixture(scope="module")
+def matrix(tmp_path_factory) -> bytes:
+    """Scores that are larger than that in every format."""
+    path = tmp_path_factory.mktemp("scores") / "s.npz"
+    given = be.simulate(20, 2, random_state=3)
+    be.save(be.Scores(given.values, [f"person {x}" for x in given.probe_labels]), path)
+    assert main(["run", str(path)]) == 0  # kernels are compiled, and kept, before that
+    return path.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
+@pytest.mark.parametrize("name", WRITERS)
+def test_output_cut_short_is_our_error_and_leaves_nothing(name, matrix, capsys, small_files):
+    Path("s.npz").write_bytes(matrix)
+    Path("old").touch()
+    small_files()
+    assert f"bioeval: error: {name}: File too large" in error_of(capsys, *WRITERS[name])
+    assert sorted(os.listdir()) == ["old", "s.npz"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", ["x.png", "x.pdf", "x.svg", "x.part"])
 @pytest.mark.cases(2)
-def test_output_cut_short_is_our_error_and_leaves_nothing(name, scores, capsys, small_files):
-    be.save(be.simulate(12, 3, random_state=3), "s.npz")
-    main(["run", "s.npz"])  # kernels are compiled, and kept, before files are limited
-    capsys.readouterr()
-    there = sorted(os.listdir())
+def test_a_plot_or_a_checkpoint_cut_short_leaves_nothing(name, small_files):
+    from matplotlib.figure import Figure
+
+    from bioeval.evaluation.blocks.checkpoint import write_file
+
+    figure = Figure()
+    figure.subplots().plot(np.random.default_rng(1).random(500))
     small_files()
-    assert f"bioeval: error: {name}: File too large" in error_of(capsys, *WRITERS[name])
-    assert sorted(os.listdir()) == there
+    with pytest.raises(OSError, match=f"File too large: '{name}'"):
+        if name == "x.part":
+            write_file(Path(name), bytes(1 << 14))
+        else:
+            be.plot.save(figure, name)
+    assert os.listdir() == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
+def test_fuzzing_fills_the_disk_for_each_writer(monkeypatch):
+    """With room for a part only, and a check of what is left behind."""
+    fuzz = pytest.importorskip("fuzz")
+    valid = [fuzz_inputs.Input("", {"s.npz": b""}, [])]
+    tried = {fuzz_inputs.full_disk(random.Random(i), valid).reader for i in range(400)}
+    assert tried == {f"no room for {name}" for name in WRITERS}
+    small = fuzz_inputs.Input("", {}, ["simulate", "--out", "x.npz", "--subjects", "9"], room=100)
+    outcome = fuzz.run_here(small)
+    assert (outcome.code, outcome.complaint()) == (1, "")
+    monkeypatch.setattr(files.Path, "unlink", lambda self, missing_ok: None)
+    assert "left behind: " in fuzz.run_here(small).complaint()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
@@ -172,6 +210,52 @@ def test_a_tally_cut_short_leaves_nothing(small_files):
     with pytest.raises(OSError, match=r"File too large: 't\.npz'"):
         tally.save("t.npz")
     assert os.listdir() == []
+
+
+# ------------------------------------------------------------------------- targets
+
+#: Commands that write, and what they would replace.
+TARGETS = {
+    **{name: args for name, args in WRITERS.items() if name != "out"},
+    "out/summary.json": WRITERS["out"],
+    "x.labels.csv": ["simulate", "--out", "x.npy"],
+    "x.mask": ["convert", "s.npz", "x.mtx"],
+    "merged.npz": ["merge", "t.npz", "--out", "merged.npz"],
+}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.cases(12)
+def test_every_command_refuses_to_replace_in_the_same_words(name, scores, capsys):
+    place = Path(name)
+    place.parent.mkdir(exist_ok=True)
+    place.mkdir() if name.endswith(".zarr") else place.write_text("mine")
+    if name.endswith(".zarr"):
+        (place / "zarr.json").touch()
+    text = error_of(capsys, *TARGETS[name])
+    assert text == f"bioeval: error: {name} would be replaced; give --force or another name\n"
+
+
+def test_simulated_scores_replace_others_on_request(capsys):
+    for seed, code, force in ((1, 0, ()), (2, 2, ()), (2, 0, ["--force"])):
+        args = ["simulate", "--out", "x.npy", "--subjects", "3", "--seed", str(seed)]
+        assert main([*args, *force]) == code
+        expected = be.simulate(3, 10, random_state=seed if not code else 1)
+        np.testing.assert_array_equal(np.load("x.npy"), expected.values)
+
+
+@pytest.mark.parametrize("name", ["out", "out.npz", "page.html", "tally.npz", "simulated.npz"])
+def test_a_loop_of_links_is_refused(name, scores, capsys):
+    Path(name).symlink_to("other")
+    Path("other").symlink_to(name)
+    text = error_of(capsys, *WRITERS[name])
+    assert f"{name}: is a loop of symbolic links" in text
+
+
+def test_a_loop_of_links_is_no_file_to_read(capsys):
+    Path("a").symlink_to("b")
+    Path("b").symlink_to("a")
+    assert "a: no such file" in error_of(capsys, "tally", "a", "--out", "t.npz")
 
 
 # ------------------------------------------------------------------------- names
@@ -244,7 +328,7 @@ def test_text_of_a_card_controls_no_terminal(capsys, monkeypatch):
     monkeypatch.setattr("sys.stdout", terminal)
     from rich.text import Text
 
-    from bioeval.cli.console import show
+    from bioeval.views.show import print_table
 
-    show(Text("a\x1b[2Jb\x07", "bold"))
+    print_table(Text("a\x1b[2Jb\x07", "bold"))
     assert "a\\x1b[2Jb" in terminal.getvalue() and "\x1b[2J" not in terminal.getvalue()

@@ -29,6 +29,7 @@ def listed(tmp_path):
     return str(path)
 
 
+@pytest.mark.slow
 def test_document_files_and_plots(listed, tmp_path, capsys):
     out, page = tmp_path / "out", tmp_path / "pad.html"
     given = ["pad", listed, "--threshold", "0.5", "--out", str(out), "--plots", "--report", page]

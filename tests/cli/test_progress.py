@@ -64,6 +64,7 @@ def reports():
         yield found
 
 
+@pytest.mark.slow
 def test_what_follows_the_counting_is_reported_with_its_length(reports):
     """Another look by rows, the replicates of a comparison by replicate, each to its end."""
     population = simulate(12, 3, random_state=1)

@@ -35,6 +35,7 @@ def seen(path) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", text).split())
 
 
+@pytest.mark.slow
 def test_the_page_says_what_is_equivalent(inside):
     assert (
         main(["report", "new.npz", "old.npz", "--out", "a.html", "--margin", "0.05", *QUICK]) == 0

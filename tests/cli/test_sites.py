@@ -99,6 +99,7 @@ def test_tallies_of_other_systems_are_merged_on_request_alone(folder, tmp_path, 
     assert "matcher" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_site_goes_on_from_its_checkpoint(folder, tmp_path):
     for command, more in (("best-mates", []), ("tally", ["--points"])):
         for name, kept in (("plain", []), ("new", [command]), ("again", [command])):

@@ -52,6 +52,7 @@ def test_no_line_is_wider_than_80_columns(words, capsys):
     assert [line for line in lines if "…" in line] == []
 
 
+@pytest.mark.slow
 def test_numbers_of_a_wide_table_stay_apart(capsys):
     text = "\n".join(output(capsys, *WORKLOAD, "--people", "1000000000000"))
     found = re.findall(r"\d[\d,]*,\d{3}\b", text)

@@ -54,19 +54,20 @@ def test_blocks_run(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_commands_of_the_tables_of_questions_run(tmp_path, monkeypatch):
-    """With the files that the blocks of README make; data of a reader's own are called DATA."""
+@pytest.mark.parametrize(("name", "least"), [("README.md", 8), ("docs/questions.md", 20)])
+def test_the_commands_of_the_tables_of_questions_run(name, least, tmp_path, monkeypatch):
+    """With the files that the blocks of the page make; data of a reader's own are called DATA."""
     monkeypatch.chdir(tmp_path)
-    page = ROOT / "README.md"
+    page = ROOT / name
     for block in blocks(page):
         for command, _ in block.commands if block.language == "sh" else ():
-            if command.startswith("bioeval simulate"):
-                run_command(command, "", "README.md")
+            if command.startswith(("bioeval simulate", "bioeval example")):
+                run_command(command, "", name)
     rows = [x for x in page.read_text(encoding="utf-8").splitlines() if x.startswith("| ")]
     commands = [y for x in rows for y in re.findall(r"`(bioeval [^`]*)`", x) if "DATA" not in y]
-    assert len(commands) > 15
+    assert len(commands) >= least
     for command in commands:
-        run_command(command, "", f"README.md: {command}")
+        run_command(command, "", f"{name}: {command}")
 
 
 def unknown_in(page: Path, said: dict[int, str]) -> list[str]:

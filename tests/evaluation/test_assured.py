@@ -42,6 +42,7 @@ def seen(scores: be.Scores) -> np.ndarray:
 @pytest.mark.parametrize("templates", ["single", "multi"])
 @pytest.mark.parametrize(("kind", "dtype"), [("distance", "float64"), ("similarity", "float32")])
 @pytest.mark.parametrize("seed", range(2))
+@pytest.mark.cases(1)
 def test_means_without_each_person_and_replicates_are_those_of_the_twin(
     seed, kind, dtype, templates
 ):
@@ -67,6 +68,7 @@ def test_means_without_each_person_and_replicates_are_those_of_the_twin(
             assert means.drawn[k, b] == pytest.approx(twin.replicate(h, w), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("assurance", ["estimated", "guaranteed"])
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.cases(2)
@@ -139,6 +141,7 @@ def by_hand() -> be.Scores:
     return be.Scores(d, range(60), range(60))
 
 
+@pytest.mark.slow
 def test_a_hand_example():
     """Of 1,770 pairs of people two are accepted at 2, in one direction of the two: 1 / 1770."""
     found = be.study_threshold(by_hand(), "far=0.1", assure=0.95, assurance="guaranteed", **STUDY)
@@ -240,6 +243,7 @@ def test_lists_without_people_are_refused():
             call()
 
 
+@pytest.mark.slow
 def test_too_few_people_are_told_how_many_are_needed():
     found = be.study_threshold(unequal(), "far=0.01", assure=0.95, assurance="guaranteed", **STUDY)
     assert math.isnan(found.assured_threshold)
@@ -278,6 +282,7 @@ def test_the_frr_of_a_claim_weighs_people_alike(seed):
     assert strict.frr_high == pytest.approx(twin.guaranteed(np.mean(rates), len(rates), 0.05))
 
 
+@pytest.mark.slow
 def test_what_claims_settle():
     scores = unequal(0, people=40)
     open_ = be.check_claim(scores, 0.8, far=0.08, assurance="guaranteed")
@@ -306,6 +311,7 @@ def test_a_target_is_a_far_above_0_and_below_1(target):
 
 
 @pytest.mark.parametrize(("confidence", "people"), [(0.95, 598), (0.9, 460), (0.99, 918)])
+@pytest.mark.cases(1)
 def test_the_estimated_rule_names_the_people_that_the_guaranteed_one_needs(confidence, people):
     found = be.study_threshold(unequal(), "far=0.01", assure=confidence, **STUDY)
     assert math.isnan(found.assured_threshold)
@@ -333,6 +339,7 @@ def failed(policy: str) -> be.Scores:
     return be.Scores(d, people, nan=policy)
 
 
+@pytest.mark.slow
 def test_failed_comparisons_follow_their_policy():
     with pytest.raises(be.DataError, match="NaN"):
         be.study_threshold(failed("raise"), "far=0.3", assure=0.9, **STUDY)
@@ -407,6 +414,7 @@ def test_no_number_of_people_helps_above_the_target():
     assert found.attrs["assured_reason"].endswith("the target is 10 %; more people do not help")
 
 
+@pytest.mark.slow
 def test_an_open_claim_needs_more_people_than_there_are():
     scores = be.simulate(60, 2, random_state=0)
     found = be.check_claim(

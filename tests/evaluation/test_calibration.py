@@ -255,6 +255,7 @@ def test_pav_is_linear_between_blocks_of_any_distance(unit):
     np.testing.assert_allclose(ratios, [-np.inf, 0, 0, 0, math.log(3), np.inf], atol=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.cases(2)
 def test_pav_costs_a_finite_amount_on_new_data(seed):
@@ -377,6 +378,7 @@ def test_ratios_are_similarities_everywhere_else(people, tmp_path):
     assert be.load(tmp_path / "ratios.npz").kind == "llr"
 
 
+@pytest.mark.slow
 def test_a_result_survives_netcdf(people, tmp_path):
     import xarray as xr
 
@@ -416,6 +418,7 @@ def test_the_command(people, tmp_path, monkeypatch, capsys):
     assert {"empirical-cross-entropy.png", "bayes-error.png"} <= names
 
 
+@pytest.mark.slow
 def test_plots_draw_the_arrays_of_the_result(people):
     found = be.calibration(be.Calibrator().fit_transform(people))
     display = be.plot.bayes_error(found)

@@ -31,6 +31,7 @@ def found(systems):
     return be.compare(*systems, replicates=300)
 
 
+@pytest.mark.slow
 def test_values_are_those_of_the_tasks(systems, found):
     for scores, name in zip(systems, ("value_a", "value_b"), strict=True):
         single, opened, closed = be.verification(scores), be.open_set(scores), be.closed_set(scores)
@@ -72,12 +73,14 @@ def test_what_is_concluded(found):
             assert ("no significant difference at 95 %" in sentence) != apart
 
 
+@pytest.mark.slow
 def test_the_other_way_round(systems, found):
     mirrored = be.compare(systems[1], systems[0], replicates=300)
     np.testing.assert_allclose(mirrored.difference_low, -found.difference_high, atol=1e-15)
     np.testing.assert_array_equal(mirrored.better, -found.better)
 
 
+@pytest.mark.slow
 def test_a_system_does_not_differ_from_itself(systems):
     a = systems[0]
     similar = be.Scores(-np.exp(a.values), a.probe_labels, kind="similarity")
@@ -110,6 +113,7 @@ def test_pairs_and_orders(systems):
         be.compare(*[be.Scores.from_pairs([1.0, 2.0], [True, False])] * 2)
 
 
+@pytest.mark.slow
 def test_probes_against_a_gallery():
     scores = be.simulate(25, 2, layout="probe-against-gallery", unenrolled=10, within=0.8)
     noisy = be.Scores(
@@ -136,6 +140,7 @@ def test_other_data_are_refused(systems, change, says):
         be.compare(systems[0], change(systems[0]))
 
 
+@pytest.mark.slow
 def test_cameras_that_no_convention_uses_are_warned_of(systems):
     """As `be.evaluate` warns; not under a convention, nor where such pairs are left out."""
     camera = np.tile([0, 1, 0, 1], 30)
@@ -151,6 +156,7 @@ def test_cameras_that_no_convention_uses_are_warned_of(systems):
         assert "cameras" not in be.compare(*pair, replicates=100, **options).attrs["warnings"]
 
 
+@pytest.mark.slow
 def test_attempts_that_differ_are_said(systems):
     a = systems[0]
     values = a.values.copy()
@@ -184,6 +190,7 @@ def test_attempts_of_the_same_number_may_be_others(systems):
     assert "alone made 1 comparison " in be.compare(*listed, replicates=100).attrs["warnings"]
 
 
+@pytest.mark.slow
 def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, capsys):
     """120 probes allow no false accept at FAR 0.1 %: rows below say the same, and say so."""
     targets = [0.1, 0.01, 0.001, 0.0001]
@@ -210,6 +217,7 @@ def test_what_the_impostor_attempts_cannot_support_is_marked(systems, files, cap
     assert zero.supported.all() and " too few for" not in zero.attrs["warnings"]
 
 
+@pytest.mark.slow
 def test_systems_without_an_error_are_not_said_to_be_equal():
     labels = np.repeat(np.arange(10), 2)
     right = (labels[:, None] != labels).astype(float)
@@ -284,6 +292,7 @@ def files(systems, tmp_path, monkeypatch):
             "--replicates", "300"]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_command_says_the_same(files, found, capsys):
     assert main([*files, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -309,6 +318,7 @@ def test_the_command_shows_a_table_and_writes_files(files, capsys, tmp_path):
     assert main([*files, "--out", "here", "--force"]) == 0
 
 
+@pytest.mark.slow
 def test_the_command_reads_what_the_others_read(systems, files, capsys):
     a, b = systems
     session = np.tile([1, 1, 2, 2], 30)
@@ -323,6 +333,7 @@ def test_the_command_reads_what_the_others_read(systems, files, capsys):
     assert "exclude names 'session'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_one_file_may_hold_scores_and_the_other_embeddings(crowd, systems, tmp_path, capsys):
     file = str(tmp_path / "mixed.npz")
     np.savez(file, d=systems[0].values, x=crowd.embeddings, who=crowd.labels)
@@ -344,6 +355,7 @@ def test_a_narrow_terminal_gets_sentences(files, capsys, monkeypatch):
     assert "first is better." in out
 
 
+@pytest.mark.slow
 def test_differences_are_in_percentage_points_and_verdicts_in_words(
     files, found, capsys, monkeypatch
 ):
@@ -366,6 +378,7 @@ def test_differences_are_in_percentage_points_and_verdicts_in_words(
         assert "no conclusion: too few impostor attempts for this FAR" in text
 
 
+@pytest.mark.slow
 def test_the_command_speaks_iso_terms(files, capsys):
     assert main([*files, "--terms", "iso", "--json"]) == 0
     assert "FRR at FAR <= 1 %" in capsys.readouterr().out  # names of results stay

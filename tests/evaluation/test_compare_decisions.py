@@ -88,6 +88,7 @@ def test_replicates_without_the_altered_people_differ_by_exactly_0():
         assert (first[name] != second[name]).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.cases(2)
 def test_three_people_are_no_evidence(seed):
@@ -100,6 +101,7 @@ def test_three_people_are_no_evidence(seed):
     assert "discordant subjects, 6 needed" in found.attrs["conclusions"]
 
 
+@pytest.mark.slow
 def test_one_altered_pair_of_templates_is_no_evidence():
     a = be.simulate_embeddings(40, 4, within=0.8, random_state=1).scores("l2")
     values = a.values.copy()
@@ -110,6 +112,7 @@ def test_one_altered_pair_of_templates_is_no_evidence():
     assert row.discordant_subjects == 1 and np.isnan(row.discordant_at_most)
 
 
+@pytest.mark.slow
 def test_an_end_within_rounding_of_0_is_not_beyond_it():
     """Half of the people change by the least there is: no interval ends beyond half an attempt."""
     a = be.simulate_embeddings(30, 4, within=0.8, random_state=1).scores("l2")
@@ -176,6 +179,7 @@ def most_disjoint(units, people):
 
 
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.cases(1)
 def test_there_are_as_many_disjoint_units_as_people_who_changed(seed):
     """Of 24 people one to eight are worse, by much or by little; as in a largest family."""
     rng = np.random.default_rng(seed)
@@ -228,6 +232,7 @@ def test_holm():
         be.compare(*systems, adjust="bonferroni")
 
 
+@pytest.mark.slow
 def test_many_attempts_are_compared_on_a_grid(monkeypatch):
     """Beyond the limit: the same values; subjects counted among some of them."""
     crowd = be.simulate_embeddings(30, 4, random_state=1, within=0.8)

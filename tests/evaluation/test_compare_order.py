@@ -26,6 +26,7 @@ def worse(people, others, seed=0, by=3.0):
 
 
 @pytest.mark.parametrize("where", ["first", "last", "between"])
+@pytest.mark.cases(1)
 def test_eight_people_who_are_clearly_worse_are_found_wherever_they_are(where):
     order = {"first": np.arange(40), "last": np.arange(40)[::-1], "between": np.arange(40) * 7 % 40}
     found = be.compare(*worse(order[where][:8], 40), replicates=400, far_targets=[0.1])
@@ -35,6 +36,7 @@ def test_eight_people_who_are_clearly_worse_are_found_wherever_they_are(where):
     assert row.p_value == 2 / 2**8  # that of a sign test: resampling gives a smaller one
 
 
+@pytest.mark.slow
 def test_five_people_are_never_enough():
     """p and the interval are not beyond what a sign test of five people can show."""
     found = be.compare(*worse(np.arange(5), 40), replicates=200, far_targets=[0.1])
@@ -52,6 +54,7 @@ def test_five_people_are_never_enough():
 
 
 @pytest.mark.parametrize("people", [1, 3, 5])
+@pytest.mark.cases(1)
 def test_few_people_who_draw_all_others_to_them_are_not_enough(people):
     """In one system they are the nearest of everybody: the hits of all change, by a few people."""
     a = be.simulate_embeddings(30, 3, within=0.5, random_state=2).scores("l2")
@@ -96,6 +99,7 @@ def listed(values, labels, template):
     return [be.Scores.from_pairs(v[i, j], labels[i] == labels[j], subjects=who) for v in values]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("form", "options"),
     [
@@ -149,6 +153,7 @@ def agree(found, alpha):
         assert not (row.undecided != "" and not apart)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("confidence", "adjust"), [(0.8, "none"), (0.95, "none"), (0.95, "holm"), (0.99, "none")]
 )

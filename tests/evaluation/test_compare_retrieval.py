@@ -41,6 +41,7 @@ def found(pair):
     return be.compare(*pair, protocol="market1501", replicates=300)
 
 
+@pytest.mark.slow
 def test_values_and_limits_are_those_of_the_queries(pair, found):
     results = [be.reid(scores, per_query=True) for scores in pair]
     labels = pair[0].probe_labels
@@ -65,6 +66,7 @@ def test_values_and_limits_are_those_of_the_queries(pair, found):
     np.testing.assert_array_equal(back.better, -found.better)
 
 
+@pytest.mark.slow
 def test_the_value_is_that_of_the_definition(pair, found):
     for scores, name in zip(pair, ("value_a", "value_b"), strict=True):
         case = {"values": scores.values, "probe_labels": scores.probe_labels.tolist(),
@@ -76,6 +78,7 @@ def test_the_value_is_that_of_the_definition(pair, found):
 
 
 @pytest.mark.parametrize("noisy", [0, 3, 5])
+@pytest.mark.cases(1)
 def test_fewer_than_six_people_are_no_evidence(noisy):
     """Replicates without them differ by exactly 0, and no winner is declared."""
     a, b = system(1, noisy=0), system(4, noisy)
@@ -136,6 +139,7 @@ def test_what_has_no_meaning_is_refused(pair):
     be.compare(a, moved, protocol="vehicleid", replicates=100)
 
 
+@pytest.mark.slow
 def test_the_command_says_the_same(pair, found, tmp_path, capsys):
     files = []
     for scores in pair:

@@ -36,7 +36,7 @@ def drawn(seed: int, layout: str = "all-against-all") -> be.Scores:
 
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
 @pytest.mark.parametrize("measure", [*ASKED, None])
-@pytest.mark.cases(8)
+@pytest.mark.cases(4)
 def test_every_reading_is_its_call(layout, measure):
     scores = drawn(3, layout)
     ds = be.conventions(scores, measure=measure)
@@ -61,7 +61,7 @@ def test_every_reading_is_its_call(layout, measure):
 
 
 @pytest.mark.parametrize("seed", range(cases.examples_of(200)))
-@pytest.mark.cases(10)
+@pytest.mark.cases(1)
 def test_a_planted_departure_agrees_with_its_number(seed):
     """The number of a drawn reading, printed as usual, is found again, and nearly always first."""
     rng = np.random.default_rng(seed)
@@ -89,6 +89,7 @@ def test_a_planted_departure_agrees_with_its_number(seed):
     assert (ds.agrees.values[:agree] != "").all()
 
 
+@pytest.mark.slow
 @settings(max_examples=cases.examples_of(40))
 @given(data=st.data())
 def test_rules_of_points_are_those_of_their_words(data):
@@ -184,6 +185,7 @@ def test_what_is_wrong_is_said():
         be.conventions(be.simulate(5, 3), measure="mean_ap", cards=["market1501"])
 
 
+@pytest.mark.slow
 def test_what_is_not_supported_is_named():
     ds = be.conventions(be.simulate(8, 3, random_state=1))
     assert "no metadata column 'session'" in ds.attrs["left_out"]

@@ -39,6 +39,7 @@ def faults(found: Any) -> dict[str, str]:
     return {x.check: x.severity for x in found if x.severity != "ok"}
 
 
+@pytest.mark.slow
 def test_sound_data_have_no_finding():
     d = distances()
     for values, kind in ((d, "distance"), (-d, "similarity"), (d.astype("float32"), "distance")):
@@ -81,6 +82,34 @@ def test_layout():
     assert same["zero-distance"].severity == "warning"  # a template compared with itself
     uneven = distances() + np.diag(np.random.default_rng(0).random(160) / 10)
     assert checked(uneven, WHO, WHO)["layout"].severity == "warning"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shown"),
+    [
+        ("\u00e9va", "e\u0301va", ("'\\xe9va'", "'e\\u0301va'")),
+        ("ann", "ann\u200b", ("'ann'", "'ann\\u200b'")),
+        ("ann", "\ufeffann", ("'ann'", "'\\ufeffann'")),
+        ("ann", "a\xadnn", ("'ann'", "'a\\xadnn'")),
+        ("ann b", "ann\xa0b", ("'ann b'", "'ann\\xa0b'")),
+        ("7", "007", ("'7'", "'007'")),
+        ("0", "00", ("'0'", "'00'")),
+    ],
+)
+def test_labels_that_look_alike(one, other, shown):
+    labels = np.array([one, one, other, other, "zoe", "zoe"])
+    found = be.check_data(be.Scores(np.eye(6), labels), read_scores=False)["labels"]
+    assert (found.severity, found.count) == ("warning", 1)
+    assert set(found.where.split(" and ")) == set(shown)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("7", "70"), ("a07", "a7"), ("e", "\u00e9"), ("-7", "7")]
+)
+def test_labels_that_differ(one, other):
+    labels = np.array([one, other])
+    found = be.check_data(be.Scores(np.eye(2), labels), read_scores=False)["labels"]
+    assert found.severity == "ok"
 
 
 def test_the_same_list_of_labels_on_both_sides_is_no_fault():
@@ -203,6 +232,7 @@ def scattered(values: np.ndarray, value: float, part: float = 0.02) -> np.ndarra
     ],
     ids=["far", "negative", "integers", "zero", "accepted", "rejected", "apart", "cut"],
 )
+@pytest.mark.cases(1)
 def test_values_that_many_share_at_either_end(values, value, severity):
     found = checked(scattered(values, value))["sentinels"]
     assert found.severity == severity and f"the score {value:.6g}," in found.message
@@ -247,6 +277,7 @@ def copied(values: np.ndarray, one: int, other: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("fill", [0.0, np.nan, 5.0])
+@pytest.mark.cases(1)
 def test_copies_under_one_label_and_under_two(fill):
     same, other = copied(distances(), 4, 6), copied(distances(), 4, 60)
     for values in (same, other):
@@ -293,6 +324,7 @@ def test_near_copies_under_two_labels(kind, off):
     assert not found.misleads and found["zero-distance"].severity == "ok"
 
 
+@pytest.mark.slow
 def test_near_by_chance_is_no_copy():
     """On a line, or in a plane, some of many templates of two people are as near as copies."""
     for dimensions in (1, 2):
@@ -351,6 +383,7 @@ def test_a_zero_between_labels_without_a_copy():
     assert found["duplicates"].severity == "ok"
 
 
+@pytest.mark.slow
 def test_copied_embeddings():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(40, 8))[WHO] + 0.5 * rng.normal(size=(160, 8))
@@ -514,6 +547,7 @@ def file(tmp_path_factory):
     return str(path)
 
 
+@pytest.mark.slow
 def test_the_command_says_by_its_exit_code_whether_a_result_would_mislead(file, tmp_path, capsys):
     assert main(["check", file, "--far", "0.1"]) == 0
     assert "nothing found" in capsys.readouterr().out
@@ -532,6 +566,7 @@ def test_the_command_says_by_its_exit_code_whether_a_result_would_mislead(file, 
     assert main(["check", file + "x"]) == 2
 
 
+@pytest.mark.slow
 def test_run_says_in_a_line_what_the_labels_show(file, capsys):
     assert main(["run", file, "--far", "0.1", "--no-auc"]) == 0
     assert "Labels and metadata: " in capsys.readouterr().out

@@ -193,6 +193,7 @@ def test_ties_of_epc_are_exact_and_go_to_the_stricter():
     assert be.epc(pairs, pairs, alphas=[0.7]).threshold.item() == 2.0
 
 
+@pytest.mark.slow
 def test_epc_of_pairs_is_that_of_their_matrix(scores):
     rows, columns = np.nonzero(~np.eye(200, dtype=bool))
     pairs = scores.at_pairs(rows, columns)

@@ -74,6 +74,7 @@ def sets():
 
 
 @pytest.mark.parametrize("beta", [0.1, 0.5, 0.9])
+@pytest.mark.cases(1)
 def test_without_weight_of_attacks_it_is_the_epc(sets, beta):
     ds = be.epsc(*sets, omegas=[0.0], beta=beta, criterion="wer")
     plain = be.epc(*sets, alphas=[beta])
@@ -93,6 +94,7 @@ def test_rejecting_everybody_may_cost_least(monkeypatch):
     assert ds.frr.values.tolist() == [1, 1]
 
 
+@pytest.mark.slow
 def test_more_weight_of_attacks_is_stricter(sets):
     for criterion in ("eer", "wer"):
         ds = be.epsc(*sets, criterion=criterion)

@@ -38,7 +38,7 @@ def plain(scores: be.Scores) -> be.Scores:
 
 @pytest.mark.parametrize("metric", ["l2", "l1", "linf", "cosine"])
 @pytest.mark.parametrize("confidence", [0.95, 0.8])
-@pytest.mark.cases(4)
+@pytest.mark.cases(1)
 def test_power_laws_are_those_of_the_definition(metric, confidence):
     scores = drawn(seed=1, metric=metric)
     at = near(scores, 0.003, 0.008, 0.02)
@@ -52,6 +52,7 @@ def test_power_laws_are_those_of_the_definition(metric, confidence):
     assert "not measured" in found.attrs["warnings"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.cases(1)
 def test_the_pareto_tail_is_that_of_the_definition(kind):
@@ -99,6 +100,7 @@ def test_a_hand_example():
     assert found.attrs["reason"] == ""
 
 
+@pytest.mark.slow
 def test_rules_find_the_loosest_threshold():
     scores = drawn(40, seed=3)
     for same, options in ((scores, {}), (plain(scores), {"replicates": 200})):
@@ -112,6 +114,7 @@ def test_rules_find_the_loosest_threshold():
     assert same.threshold.item() == pytest.approx(-t)
 
 
+@pytest.mark.slow
 def test_a_matrix_is_natural_only_if_said():
     scores = drawn(30, seed=4)
     at = near(scores, 0.005)
@@ -231,6 +234,7 @@ def test_a_list_has_what_its_matrix_has():
     assert found.far_high.item() == pytest.approx(expected.far_high.item(), rel=1e-12)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 50), st.floats(0.1, 10))
 def test_scale_does_not_matter_and_limits_enclose(seed, factor):
     scores = drawn(20, seed=seed)

@@ -49,6 +49,7 @@ def similarities(scores: be.Scores) -> np.ndarray:
 
 @pytest.mark.parametrize("normalise", ["min-max", "z", "tanh"])
 @pytest.mark.parametrize("method", ["mean", "min", "max", "product", "weighted"])
+@pytest.mark.cases(1)
 def test_fused_scores_are_those_of_the_definition(systems, method, normalise):
     if method == "product" and normalise != "min-max":
         return

@@ -124,6 +124,7 @@ def test_galleries_that_cannot_be_taken_apart():
         be.evaluate(scores, "ijbc-1n")
 
 
+@pytest.mark.slow
 def test_the_command_averages_media_and_galleries(tmp_path, capsys):
     rng = np.random.default_rng(1)
     people = rng.normal(size=(30, 6))

@@ -68,6 +68,7 @@ def same(union: be.Tally, whole: be.Tally) -> None:
         assert union.dataset(node).equals(whole.dataset(node)), node
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**20), layout=st.sampled_from(LAYOUTS), ties=st.sampled_from(TIES))
 @settings(max_examples=examples_of(40))
 def test_any_columns_at_any_site(seed, layout, ties):
@@ -84,6 +85,7 @@ def test_any_columns_at_any_site(seed, layout, ties):
 @pytest.mark.parametrize("fusion", ["min", "mean"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.cases(2)
 def test_subjects_at_one_site_are_fused(layout, fusion, seed):
     """All templates of a subject at one site: multi-template tasks and ranks among subjects."""
     scores = draw(seed, layout, "float64")
@@ -142,6 +144,7 @@ def test_sites_in_the_order_of_their_names_break_ties():
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("variant", ["paper", "reference"])
 @pytest.mark.parametrize("ties", ["stable", "pessimistic"])
+@pytest.mark.cases(2)
 def test_gom_with_the_scale_of_all_sites(kind, variant, ties):
     """Separated results: queries whose matches are at any sites, on the scale of all."""
     rng = np.random.default_rng(5)
@@ -163,6 +166,7 @@ def test_gom_with_the_scale_of_all_sites(kind, variant, ties):
 
 
 @pytest.mark.parametrize("protocol", ["market1501", "cuhk03-new", "market1501-original"])
+@pytest.mark.cases(1)
 def test_retrieval(protocol):
     rng = np.random.default_rng(2)
     scores = be.Scores(
@@ -176,6 +180,7 @@ def test_retrieval(protocol):
     same(union, be.tally(scores, protocol))
 
 
+@pytest.mark.slow
 def test_kept_scores_give_operating_points():
     scores = be.simulate(12, 4, random_state=3)
     where = np.arange(scores.shape[1]) % 3

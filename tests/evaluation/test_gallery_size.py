@@ -50,6 +50,7 @@ def test_every_smaller_gallery(found, fusion, impostors):
     assert not ds.extrapolated.any()
 
 
+@pytest.mark.slow
 @given(cases())
 def test_the_whole_gallery_is_the_ordinary_result(found):
     case, limits, ties = found
@@ -65,6 +66,7 @@ def test_the_whole_gallery_is_the_ordinary_result(found):
             np.testing.assert_allclose(far.far[0], ordinary.far, rtol=0, atol=1e-14)
 
 
+@pytest.mark.slow
 @given(cases())
 def test_properties(found):
     case, limits, ties = found
@@ -142,6 +144,7 @@ def test_the_fit_finds_the_chances_again():
     assert model.a == pytest.approx(0.4, rel=0.05) and model.b == pytest.approx(6.0, rel=0.15)
 
 
+@pytest.mark.slow
 def test_the_model_predicts_as_a_simulation_of_it():
     rng = np.random.default_rng(2)
     model, trials, extra = BetaBinomial(0.5, 9.0), 30, 70
@@ -165,6 +168,7 @@ def test_nothing_to_extrapolate_from():
     assert (ds.far[:, 1] == 1).all() and np.isnan(ds.far[1, 0])
 
 
+@pytest.mark.slow
 def test_extrapolation_is_marked_continuous_and_near():
     """Predict 400 subjects from the first 100 of them."""
     whole = be.simulate(400, 3, within=0.8, random_state=3)
@@ -267,6 +271,7 @@ def test_default_sizes_similarities_and_files(tmp_path):
     json.dumps(ds.attrs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 def test_least_error_over_thresholds(kind):
     """By trying all thresholds, and none: with few enrolled it is best to reject everybody."""

@@ -109,6 +109,7 @@ def assert_verification(found, one) -> None:
     np.testing.assert_allclose(found.fa, one.far.fillna(0) * found.impostor_attempts, atol=1e-9)
 
 
+@pytest.mark.slow
 @given(cases())
 def test_all_templates_are_the_whole_gallery(found):
     case, limits, ties, fusion = found
@@ -133,6 +134,7 @@ def test_all_templates_are_the_whole_gallery(found):
     np.testing.assert_allclose(ds.cms, closed.cms, atol=1e-14)
 
 
+@pytest.mark.slow
 @given(cases(), st.integers(0, 5))
 @example((own.Case(np.arange(16.0).reshape(4, 4), list("aabb"), None, "distance", "raise"),
           np.array([3.0, 9.0]), "pessimistic", "min"), 0)  # fmt: skip
@@ -153,6 +155,7 @@ def people():
     return be.simulate(25, (3, 6), random_state=2)
 
 
+@pytest.mark.slow
 def test_points_do_not_depend_on_the_thresholds(people):
     """Bins of any width hold the same points."""
     first = be.gallery_templates(people, [1, 2, 4], far_targets=(0.1, 0.01, 0.002))
@@ -170,6 +173,7 @@ def test_points_do_not_depend_on_the_thresholds(people):
     assert "with fewer than 4 templates" in first.attrs["warnings"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fusion", ["min", "mean", "kth:2"])
 @pytest.mark.cases(1)
 def test_drawn_galleries_agree_with_all(people, fusion):
@@ -241,6 +245,7 @@ def test_one_threshold_for_all():
         np.testing.assert_array_equal(fixed[f"{name}_at_threshold"], by_far[f"{name}_at_threshold"])
 
 
+@pytest.mark.slow
 def test_excluded_pairs_and_failed_ones_are_not_drawn():
     simulated = be.simulate(8, 4, random_state=1)
     values = np.array(simulated.values, dtype=float)

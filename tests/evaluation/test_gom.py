@@ -120,6 +120,7 @@ def test_the_card_gives_what_the_function_gives():
     assert limits.equals(be.gom(scores, convention=CARD, **options))
 
 
+@pytest.mark.slow
 def test_every_field_of_the_section_has_its_effect():
     scores = searched()
     lines = {
@@ -187,6 +188,7 @@ def test_options_without_effect_are_refused():
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("variant", ["paper", "reference"])
+@pytest.mark.cases(1)
 def test_tallies_merge_by_queries(kind, variant, tmp_path):
     scores = searched()
     if kind == "similarity":
@@ -302,7 +304,7 @@ def appended(scores: be.Scores, queries: be.Scores) -> be.Scores:
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("variant", ["paper", "reference"])
 @pytest.mark.parametrize("convention", ["market1501", "vehicleid", "cuhk03"])
-@pytest.mark.cases()
+@pytest.mark.cases(1)
 def test_open_queries_are_as_rows_that_are_appended(kind, variant, convention):
     scores = searched() if kind == "distance" else searched(sign=-1, kind=kind)
     queries = others_of(scores, [1, 2, 2, -1, 0, 77, 77])  # labels that the gallery has, and junk

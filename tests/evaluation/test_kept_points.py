@@ -91,6 +91,7 @@ def check(found, whole) -> set[str]:
     return bounded
 
 
+@pytest.mark.slow
 @RELAXED
 @given(
     st.data(),
@@ -148,6 +149,7 @@ def many(kind="distance", dtype="float32") -> be.Scores:
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("sweeps", [True, False])
+@pytest.mark.cases(2)
 def test_some_of_the_scores_are_enough(kind, sweeps, monkeypatch):
     """A fifth of them; in the sweep that counts, where a pilot finds the windows, or afterwards."""
     taken = []
@@ -173,6 +175,7 @@ def test_some_of_the_scores_are_enough(kind, sweeps, monkeypatch):
     assert "auc" in check(found.dataset(SINGLE), whole[SINGLE].to_dataset())
 
 
+@pytest.mark.slow
 def test_what_is_kept_are_the_windows_of_all_parts():
     """Each part places its own; the numbers at their ends are those of all scores."""
     scores = many()
@@ -225,6 +228,7 @@ def test_forced_misses_have_bounds():
     assert summary["eer_at_least"] <= summary["eer_at_most"] and "eer" not in summary
 
 
+@pytest.mark.slow
 def test_a_merged_tally_keeps_no_more_than_its_bound(monkeypatch):
     monkeypatch.setattr(tallying, "KEPT_MERGED", 2500)
     scores = many()
@@ -236,6 +240,7 @@ def test_a_merged_tally_keeps_no_more_than_its_bound(monkeypatch):
     assert "eer" not in bounded
 
 
+@pytest.mark.slow
 def test_points_of_a_part_are_those_of_its_evaluation():
     scores = many()
     alone, whole = be.tally(scores, points=50), be.evaluate(scores)
@@ -243,6 +248,7 @@ def test_points_of_a_part_are_those_of_its_evaluation():
         assert alone.dataset(node).identical(whole[node].to_dataset())
 
 
+@pytest.mark.slow
 def test_looking_again_finds_what_was_not_kept():
     parts = split(many(), 3, 2)
     joined = be.refine_tally(merged([be.tally(x, points=1) for x in parts]), parts)
@@ -250,6 +256,7 @@ def test_looking_again_finds_what_was_not_kept():
     assert "eer" in joined.dataset(SINGLE)
 
 
+@pytest.mark.slow
 def test_streamed_embeddings_are_kept():
     crowd = be.simulate_embeddings(20, 4, random_state=1)
     scores = be.Scores.from_embeddings(crowd.embeddings, crowd.labels, memory_limit=1)
@@ -260,6 +267,7 @@ def test_streamed_embeddings_are_kept():
         check(found.dataset(node), refined.dataset(node))
 
 
+@pytest.mark.slow
 def test_pairs_and_rare_targets(monkeypatch):
     """A target that the whole supports, and no part."""
     monkeypatch.setattr("bioeval.tallies.points.RARE_TARGETS", (2e-4,))

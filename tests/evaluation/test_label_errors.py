@@ -112,6 +112,7 @@ def recall_and_false(people_: int, templates: int, within: float, runs: int) -> 
     return right / there, (named - right) / max(named, 1)
 
 
+@pytest.mark.slow
 def test_planted_errors_are_found():
     recall, false = recall_and_false(50, 5, 0.2, 6)
     assert recall >= 0.9 and false <= 0.1

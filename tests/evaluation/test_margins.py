@@ -31,7 +31,7 @@ def larger_is_better(measure):
 
 @pytest.mark.parametrize("confidence", [0.9, 0.95])
 @pytest.mark.parametrize("margin", [0.002, 0.02, 0.04, 0.07])
-@pytest.mark.cases(4)
+@pytest.mark.cases(1)
 def test_the_intervals_of_the_comparison_decide(systems, confidence, margin):
     """Both are read from the interval of twice the error probability, in both directions."""
     for pair in (systems, systems[::-1]):
@@ -46,6 +46,7 @@ def test_the_intervals_of_the_comparison_decide(systems, confidence, margin):
         assert (found.margin == margin).all() and found.not_worse.dtype == np.int64
 
 
+@pytest.mark.slow
 def test_what_is_shown_grows_with_the_margin_and_is_symmetric(systems):
     shown = []
     for margin in (0.001, 0.03, 0.1, 0.5):
@@ -62,6 +63,7 @@ def test_what_is_shown_grows_with_the_margin_and_is_symmetric(systems):
     )
 
 
+@pytest.mark.slow
 def test_a_margin_of_some_measures(systems):
     found = be.compare(*systems, margin={"frr_at_far": 0.2, "eer": 0.3}, replicates=MANY)
     plain = be.compare(*systems, replicates=MANY)

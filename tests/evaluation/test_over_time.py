@@ -134,6 +134,7 @@ def test_a_chosen_threshold_is_counted_as_by_the_twin(given_, rule):
 
 @pytest.mark.parametrize("templates", ["single", "multi"])
 @pytest.mark.parametrize("square", [False, True])
+@pytest.mark.cases(1)
 def test_the_bins_sum_to_the_whole(templates, square):
     scores = drifting()
     if square:
@@ -173,6 +174,7 @@ def test_large_matrices_and_a_different_order_of_rows():
                         ranks=()).equals(ds)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_dates_months_and_files(tmp_path):
     dates = np.array(["2020-01-31T23:59", "2020-02-01", "2020-04-30", "NaT"], dtype="M8[s]")
     scores = be.Scores(
@@ -193,6 +195,7 @@ def test_dates_months_and_files(tmp_path):
     assert same.probes.values.tolist() == [2, 1]
 
 
+@pytest.mark.slow
 def test_intervals_are_those_of_the_rates():
     """One bin that holds everything: the intervals of verification and open set themselves."""
     scores = drifting(people=30)
@@ -228,13 +231,18 @@ def seen_by_cameras(seed: int = 0, kind: str = "distance") -> be.Scores:
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("card", ["gom-market1501", "vehicleid"])
+@pytest.mark.cases(1)
 def test_re_identification_of_a_bin_is_that_of_its_queries(kind, card):
     scores = seen_by_cameras(kind=kind)
     edges = [0, 2, 3, 3.0001, 6, 11]
     ds = be.over_time(scores, edges, threshold="far=0.1", reid=card, budget=7)
     seen, then = scores.probe_meta["seen_at"], scores.excluding("not-enrolled")
-    tau = float(ds.threshold) if kind == "distance" else -float(ds.threshold)
-    given = {"convention": card, "budget": 7, "normalize": False, "thresholds": [tau]}
+    given = {
+        "convention": card,
+        "budget": 7,
+        "normalize": False,
+        "thresholds": [float(ds.threshold)],
+    }
     for b, (low, high) in enumerate(zip(edges, edges[1:], strict=False)):
         chosen = np.flatnonzero((seen >= low) & (seen < high))
         one = ds.isel(time=b)

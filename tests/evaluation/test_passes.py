@@ -28,7 +28,7 @@ LOOKS = {
 
 @pytest.mark.parametrize("people", [30, 80])
 @pytest.mark.parametrize("name", LOOKS)
-@pytest.mark.cases(5)
+@pytest.mark.cases(1)
 def test_no_more_looks_than_needed(name, people, monkeypatch):
     computed: Counter = Counter()
     rows_of = EmbeddingSource.__getitem__

@@ -86,6 +86,7 @@ def test_the_command_prints_a_table_and_json():
     assert document["hours"] == pytest.approx(document["core_hours"] / 64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [{}, {"dim": 8}, {"probes": 2e3}, {"dim": 8, "probes": 2e3}])
 @pytest.mark.cases(2)
 def test_a_measurement_runs(monkeypatch, given):

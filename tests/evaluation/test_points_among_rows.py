@@ -35,6 +35,7 @@ def drawn_cases():
     return own.matrices(dtypes=("float32", "float64", "int8"), orders=("C",), nans=("exclude",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("looks", [False, True])
 @settings(max_examples=own.examples_of(40))
 @given(case=drawn_cases(), shared=st.booleans())
@@ -75,6 +76,7 @@ def test_every_point_is_a_row_and_every_row_has_its_counts(looks, case, shared):
             np.testing.assert_array_equal(dataset[name], counts, err_msg=f"{node} {name}")
 
 
+@pytest.mark.slow
 def test_systems_of_one_kind_share_their_points_and_others_do_not():
     first, second = (be.simulate(8, 3, random_state=seed) for seed in (1, 2))
     other = be.Scores(np.exp(-np.asarray(first.values)), first.probe_labels, kind="similarity")
@@ -126,6 +128,7 @@ def test_points_of_a_merged_tally_are_rows():
     np.testing.assert_array_equal(merged.fa, whole.fa)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.cases(1)
 def test_points_as_rows_take_one_look_where_tasks_share_them_and_none_alone(shared, monkeypatch):

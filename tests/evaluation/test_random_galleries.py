@@ -104,6 +104,7 @@ def gallery_card():
     return replace(card, verification=None, open_set=None, closed_set=closed)
 
 
+@pytest.mark.slow
 @given(drawn_cases())
 def test_properties(found):
     case, limits, ties, _ = found
@@ -129,6 +130,7 @@ def test_properties(found):
         assert (low <= mean + 1e-14).all() and (mean <= high + 1e-14).all()
 
 
+@pytest.mark.slow
 @given(drawn_cases(sizes=((1,), (1, 1), (1, 1, 1, 1))))
 def test_one_template_a_subject_leaves_nothing_to_draw(found):
     case, limits, ties, size = found
@@ -140,6 +142,7 @@ def test_one_template_a_subject_leaves_nothing_to_draw(found):
         np.testing.assert_allclose(drawn[name], ordinary[name], rtol=0, atol=exactly, err_msg=name)
 
 
+@pytest.mark.slow
 @given(drawn_cases())
 def test_all_templates_drawn_is_the_ordinary_gallery(found):
     case, limits, ties, _ = found
@@ -192,6 +195,7 @@ def successes(chance, more, u, limit, times=None) -> np.ndarray:
     return terms[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "limit"), [(3, 10), (400, 50), (1500, 1501), (1500, 7)])
 @pytest.mark.cases(2)
 def test_successes_against_the_fourier_transform(count, limit):
@@ -286,6 +290,7 @@ def test_expected_ties_against_a_convolution(count):
     np.testing.assert_allclose(found, convolved(closer, tied), rtol=0, atol=2e-14)
 
 
+@pytest.mark.slow
 def test_fewer_nodes_than_the_degree_are_enough_for_many_ties():
     """All of 2,000 subjects tied: every place is as likely as every other."""
     count = 2000
@@ -370,6 +375,7 @@ def test_threads_change_nothing():
 # --------------------------------------------------------------------------------- sampling
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
 @pytest.mark.parametrize("size", [1, 2])
 @pytest.mark.cases(1)
@@ -594,6 +600,7 @@ def test_fixed_sums_are_those_of_fractions():
     np.testing.assert_array_equal(sums.high, backwards.high)
 
 
+@pytest.mark.slow
 def test_streamed_embeddings_and_parts_give_the_same(tmp_path):
     rng = np.random.default_rng(2)
     x, labels = rng.normal(size=(90, 8)), np.repeat(np.arange(30), 3)

@@ -10,6 +10,7 @@ import bioeval as be
 from bioeval.scores.simulation.closed_forms import GaussianScores
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
 @pytest.mark.parametrize("size", [1, 2])
 @pytest.mark.cases(2)
@@ -40,6 +41,7 @@ def test_gaussian_scores_have_closed_forms(size, layout):
 # ------------------------------------------------------------------------------- real data
 
 
+@pytest.mark.slow
 def test_orl_faces(shared):
     with np.load(shared / "orl_faces" / "embeddings.npz") as arrays:
         x, subjects = arrays["pca64"].astype(np.float64), arrays["subject"]
@@ -62,6 +64,7 @@ CASES = (
 
 @pytest.mark.parametrize("camera_apart", [0, 1])
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.cases(1)
 def test_single_gallery_shot(shared, case, camera_apart):
     """Mean CMC of many random galleries, drawn by other programs as CUHK03's protocol says.
 

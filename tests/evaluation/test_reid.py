@@ -159,6 +159,7 @@ def test_gom_is_its_definition(given_, removed, budget, data):
 # ------------------------------------------------------------------------ what must always hold
 
 
+@pytest.mark.slow
 @given(cases(nans=("raise",)), st.sampled_from(RULES))
 def test_ties_stand_in_order_and_measures_between_0_and_1(given_, removed):
     case, cameras = given_
@@ -187,6 +188,7 @@ def test_ties_stand_in_order_and_measures_between_0_and_1(given_, removed):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(cases(layouts=("rectangular",), nans=("raise", "reject")), st.sampled_from(TIES))
 def test_without_removal_the_cmc_is_closed_set(given_, ties):
     case, cameras = given_
@@ -216,7 +218,7 @@ def population(seed: int = 0, subjects: int = 12, templates: int = 6, **options:
 
 
 @pytest.mark.parametrize("name", conventions())
-@pytest.mark.cases(5)
+@pytest.mark.cases(1)
 def test_parts_merge_into_the_whole(name, tmp_path):
     scores = population()
     rows = np.random.default_rng(1).permutation(40)
@@ -255,6 +257,7 @@ def test_draws_agree_with_the_mean_over_all_galleries_and_do_not_depend_on_the_p
 @pytest.mark.parametrize("templates", [3, 40, 90])
 @pytest.mark.parametrize("grid", [0, 4])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(1)
 def test_few_and_many_matches_are_ranked_alike(templates, grid, kind):
     """The ways for few matches, for many, and for very many give the ranks of a sorted row."""
     rng = np.random.default_rng(templates)
@@ -283,6 +286,7 @@ def test_few_and_many_matches_are_ranked_alike(templates, grid, kind):
         assert ds.first_match_rank[i] == hits[0]
 
 
+@pytest.mark.slow
 def test_streamed_features_and_parts_of_a_matrix():
     rng = np.random.default_rng(5)
     x = np.round(4 * rng.normal(size=(70, 6)))
@@ -313,6 +317,7 @@ def test_streamed_features_and_parts_of_a_matrix():
     np.testing.assert_array_equal(ones.far, other.far)
 
 
+@pytest.mark.slow
 def test_the_same_on_any_number_of_threads():
     rng = np.random.default_rng(2)
     labels, cameras = rng.integers(0, 40, 600), rng.integers(0, 5, 600)

@@ -145,6 +145,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.cases(1)
 def test_the_pattern_of_subjects_fits_the_names_at_hand(name, tmp_path):
     names, pattern = NAMES[name]
     place = tmp_path / "x.csv"

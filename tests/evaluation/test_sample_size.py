@@ -85,6 +85,7 @@ def test_the_components_are_means_over_pairs_of_pairs(seed, symmetric):
     )
 
 
+@pytest.mark.slow
 def test_the_variance_of_a_subject_is_that_of_its_effects():
     rng = np.random.default_rng(1)
     templates, n = 4, 20_000
@@ -100,6 +101,7 @@ def test_the_variance_of_a_subject_is_that_of_its_effects():
     assert found.template == pytest.approx(0.49, rel=0.1)
 
 
+@pytest.mark.slow
 def test_the_kurtosis_is_that_of_beta_and_at_the_end_of_two_values():
     people = np.random.default_rng(0).beta(1.0, 9.0, 2_000_000)
     centred = people - people.mean()
@@ -241,6 +243,7 @@ def test_doubts_are_said():
     assert be.sample_size(frr=0.02, icc=0.2).attrs["warnings"] == ""
 
 
+@pytest.mark.slow
 def test_the_command_line(tmp_path, capsys):
     file, out = tmp_path / "pilot.npz", tmp_path / "out"
     be.save(be.simulate(30, 4, random_state=1), str(file))

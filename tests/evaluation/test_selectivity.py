@@ -42,6 +42,7 @@ def selectivity(case, unit, fusion, impostors):
     return found[False], found[True]
 
 
+@pytest.mark.slow
 @settings(max_examples=cases.examples_of(80))
 @given(data=st.data())
 def test_candidates_are_counted_search_by_search(data):

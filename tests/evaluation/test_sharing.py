@@ -26,6 +26,7 @@ def counted(seed: int = 0, **options) -> be.Tally:
 
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(1)
 def test_folded_counts_are_those_of_the_probes(layout, kind):
     given = be.simulate(12, 3, layout=layout, random_state=4)
     sides = (given.probe_labels,) if layout == "all-against-all" else (
@@ -84,7 +85,7 @@ def test_what_is_shared_has_counts_alone(tmp_path):
     scores = population()
     whole = be.tally(scores, thresholds=GRID, points=True, key="key")
     path = tmp_path / "shared.tally"
-    whole.share(GRID, salt="salt").save(path)
+    whole.share(GRID, salt="salt", min_count=0).save(path)
     with path.open("rb") as file, np.load(file) as archive:
         arrays = dict(archive)
     floats = {name: x for name, x in arrays.items() if x.dtype.kind == "f"}
@@ -113,10 +114,10 @@ def test_shared_tallies_merge_by_their_salt():
     scores = population()
     rows = np.arange(scores.shape[0])
     a, b, c = (
-        be.tally(scores.select(probes=x), thresholds=GRID).share(GRID, salt=salt)
+        be.tally(scores.select(probes=x), thresholds=GRID).share(GRID, salt=salt, min_count=0)
         for x, salt in ((rows[:30], "s"), (rows[30:], "s"), (rows[30:], "other"))
     )
-    merged, whole = a.merge(b), be.tally(scores, thresholds=GRID).share(GRID, salt="s")
+    merged, whole = a.merge(b), be.tally(scores, thresholds=GRID).share(GRID, salt="s", min_count=0)
     for node in whole.parts:
         assert merged.dataset(node).equals(whole.dataset(node)), node
     with pytest.raises(be.MergeError, match="would count twice"):
@@ -124,11 +125,11 @@ def test_shared_tallies_merge_by_their_salt():
     with pytest.raises(be.MergeError, match="different galleries|different keys"):
         a.merge(c)
     with pytest.raises(be.DataError, match="one that was shared"):
-        a.share(GRID)
+        a.share(GRID, min_count=0)
 
 
 def test_without_digests_sites_are_told_apart_by_name():
-    a, b = counted(0).share(GRID), counted(1).share(GRID)
+    a, b = counted(0).share(GRID, min_count=0), counted(1).share(GRID, min_count=0)
     merged = a.merge(b)
     found = merged.dataset("verification/single")
     assert "was not checked" in found.attrs["warnings"]
@@ -194,7 +195,7 @@ def test_what_cannot_be_folded():
     with pytest.raises(be.ProtocolError, match="has weights of matches"):
         be.tally(scores, "open-reid").folded()
     with pytest.raises(be.MergeError, match="not counted at these thresholds"):
-        be.tally(population()).share(GRID)
+        be.tally(population()).share(GRID, min_count=0)
 
 
 def test_layout_4_is_read():
@@ -221,7 +222,7 @@ def test_layout_4_is_read():
 )
 def test_damaged_counts_are_refused(name, how, tmp_path):
     path = tmp_path / "x.tally"
-    counted().share(GRID, max_rank=3, salt="s").save(path)
+    counted().share(GRID, max_rank=3, salt="s", min_count=0).save(path)
     with path.open("rb") as file, np.load(file) as archive:
         arrays = dict(archive)
     key = next(x for x in arrays if x.endswith(f".{name}"))
@@ -234,7 +235,7 @@ def test_damaged_counts_are_refused(name, how, tmp_path):
 
 def test_damaged_headers_are_refused(tmp_path):
     path = tmp_path / "x.tally"
-    counted().share(GRID, max_rank=3, salt="s").save(path)
+    counted().share(GRID, max_rank=3, salt="s", min_count=0).save(path)
     with path.open("rb") as file, np.load(file) as archive:
         arrays = dict(archive)
     whole = json.loads(arrays["header"].tobytes())
@@ -256,7 +257,7 @@ def test_names_in_how_a_file_was_read_are_not_shared(tmp_path):
     whole = be.tally(scores, thresholds=GRID)
     whole.save(tmp_path / "own.tally")
     assert be.Tally.load(tmp_path / "own.tally").dataset("closed_set").attrs["reading"]
-    whole.share(GRID, salt="salt").save(tmp_path / "shared.tally")
+    whole.share(GRID, salt="salt", min_count=0).save(tmp_path / "shared.tally")
     assert b"secret" in (tmp_path / "own.tally").read_bytes()
     assert b"secret" not in (tmp_path / "shared.tally").read_bytes()
 
@@ -296,6 +297,7 @@ def assert_within(found, whole) -> float:
 CARDS = ("market1501", "market1501-original", "vehicleid", "gom-market1501")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("card", CARDS)
 @settings(max_examples=5)
 @given(seed=st.integers(0, 2**32), least=st.sampled_from((0, 3, 6)))
@@ -330,38 +332,38 @@ def test_shared_queries_merge(card, least, tmp_path):
     merged = be.Tally.load(tmp_path / "a.tally").merge(parts[1]).dataset()
     whole = be.tally(scores, card, **given)
     if not least:
-        assert merged.equals(whole.share(salt="s").dataset())
+        assert merged.equals(whole.share(salt="s", min_count=0).dataset())
     assert_within(merged, whole.dataset())
     with pytest.raises(be.MergeError, match="would count twice"):
         parts[0].merge(parts[0])
     if not least and "rank" in merged.dims:
-        other = be.tally(scores.select(probes=rows[1::2]), card).share(max_rank=3, salt="s")
+        other = be.tally(scores.select(probes=rows[1::2]), card).share(max_rank=3, salt="s", min_count=0)
         with pytest.raises(be.MergeError, match="folded at different ranks"):
             parts[0].merge(other)
 
 
 def test_gom_is_shared_at_some_thresholds():
     whole = be.tally(queries(1), "gom-market1501")
-    found = whole.share([0.1, 0.2, 0.5]).dataset()
+    found = whole.share([0.1, 0.2, 0.5], min_count=0).dataset()
     assert found.threshold.values.tolist() == [0.1, 0.2, 0.5]
     assert_within(found.drop_vars([x for x in found if not found[x].dims and "_at_" in str(x)]),
                   whole.dataset())  # fmt: skip
     with pytest.raises(be.ProtocolError, match="give thresholds among those of the tally"):
-        whole.share([0.105])
-    lines = " ".join(whole.share([0.1]).disclosed())
+        whole.share([0.105], min_count=0)
+    lines = " ".join(whole.share([0.1], min_count=0).disclosed())
     assert "counts of queries by hundredths of" in lines and "at 1 threshold" in lines
-    alone = be.tally(queries(1).select(probes=np.arange(12)), "gom-market1501").share().dataset()
+    alone = be.tally(queries(1).select(probes=np.arange(12)), "gom-market1501").share(min_count=0).dataset()
     assert alone.open_queries == 0 and np.isnan(alone.mfr).all()  # all are in the gallery
     other = be.tally(queries(1), "gom-market1501", thresholds=[0.1, 0.2])
     with pytest.raises(be.MergeError):
-        whole.share().merge(other.share())
+        whole.share(min_count=0).merge(other.share(min_count=0))
 
 
 def test_weights_of_matches_do_not_fold():
     scores = queries(1)
     for card in ("open-reid", "cuhk03"):
         with pytest.raises(be.ProtocolError, match="has weights of matches; they do not fold"):
-            be.tally(scores, card).share()
+            be.tally(scores, card).share(min_count=0)
     few = scores.select(probes=np.flatnonzero(scores.probe_labels < 1))
     with pytest.raises(be.DataError, match="queries with a match, fewer than 5"):
         be.tally(few, "market1501").share(min_count=5)
@@ -369,7 +371,7 @@ def test_weights_of_matches_do_not_fold():
 
 def test_damaged_folded_queries_are_refused(tmp_path):
     file = tmp_path / "t.npz"
-    be.tally(queries(1), "market1501").share().save(file)
+    be.tally(queries(1), "market1501").share(min_count=0).save(file)
     with np.load(file) as archive:
         arrays = dict(archive)
     name = next(x for x in arrays if x.endswith("values"))

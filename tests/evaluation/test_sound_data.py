@@ -33,6 +33,7 @@ def alarms(study: Any, seeds: range) -> Counter:
     return Counter(check for _, _, check in found)
 
 
+@pytest.mark.slow
 def test_one_set_of_each_kind(study):
     assert alarms(study, range(1000, 1001)) == {}
 

@@ -89,7 +89,7 @@ OPEN = {
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("labels", ["numbers", "names"])
-@pytest.mark.cases()
+@pytest.mark.cases(1)
 def test_partitions_of_one_set_of_templates(dtype, kind, labels):
     scores = scores_of(dtype, kind, labels=labels)
     sets = [x for x in drawn(scores, 18) if x[0] is x[1]]
@@ -101,7 +101,7 @@ def test_partitions_of_one_set_of_templates(dtype, kind, labels):
 @pytest.mark.parametrize("dtype", DTYPES[:3])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("nan", ["reject", "exclude"])
-@pytest.mark.cases()
+@pytest.mark.cases(1)
 def test_failed_and_infinite_comparisons(dtype, kind, nan):
     scores = scores_of(dtype, kind, nan, failed=300)
     sets = [x for x in drawn(scores, 24) if x[0] is x[1]]
@@ -114,7 +114,7 @@ def test_failed_and_infinite_comparisons(dtype, kind, nan):
 @pytest.mark.parametrize("ties", ["pessimistic", "optimistic", "stable", "expected"])
 @pytest.mark.parametrize("unit", ["template", "subject"])
 @pytest.mark.parametrize("impostors", ["auto", "unenrolled", "leave-subject-out", "both"])
-@pytest.mark.cases()
+@pytest.mark.cases(1)
 def test_probes_and_galleries_by_every_rule(square, ties, unit, impostors):
     if square and impostors in ("unenrolled", "both"):
         return
@@ -131,6 +131,7 @@ def test_probes_and_galleries_by_every_rule(square, ties, unit, impostors):
     check(be.summaries(scores, sets, card), scores, sets, card)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("square", [True, False])
 def test_plain_partitions_are_counted_together(square, monkeypatch):
     scores = scores_of(nan="reject", failed=10)
@@ -142,6 +143,7 @@ def test_plain_partitions_are_counted_together(square, monkeypatch):
     check(tree, scores, sets)
 
 
+@pytest.mark.slow
 def test_auto_decides_for_each_partition():
     random = np.random.default_rng(1)
     scores = be.Scores(random.random((24, 24)), np.repeat(np.arange(6), 4))
@@ -205,6 +207,7 @@ def test_splitters(splitter):
     check(be.summaries(scores, splitter, card), scores, sets, card)
 
 
+@pytest.mark.slow
 def test_a_selection_of_a_matrix_is_divided_by_its_own_rows_and_columns():
     scores = be.simulate(12, 4, random_state=3).select(
         probes=np.arange(40)[::-1], gallery=np.arange(4, 48)
@@ -227,6 +230,7 @@ def test_an_asymmetric_matrix_is_judged_by_partition():
 
 
 @pytest.mark.parametrize("what", ["mask", "exclude", "fusion", "large", "sparse", "order", "whole"])
+@pytest.mark.cases(4)
 def test_what_is_counted_one_by_one_or_in_parts(what, monkeypatch):
     base = scores_of()
     values, labels, n = base.values, base.probe_labels, base.shape[0]
@@ -311,6 +315,7 @@ def test_other_scores_are_refused():
         be.summaries(be.simulate(4, 2), [[0, 1]], "no-such-card")
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=strategies.examples_of(200))
 def test_any_partitions_of_any_matrix(data):

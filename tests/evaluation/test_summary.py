@@ -77,7 +77,7 @@ def check(found: dict, tree, ranks: list[int]) -> None:
 
 
 @pytest.mark.parametrize("name", CARDS)
-@pytest.mark.cases(8)
+@pytest.mark.cases(1)
 def test_the_summary_of_a_card_has_the_scalars_of_its_datasets(name):
     card = protocol.load(name)
     scores = layouts()[card.layout]
@@ -86,7 +86,7 @@ def test_the_summary_of_a_card_has_the_scalars_of_its_datasets(name):
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery", "pairs"])
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_the_summary_of_a_layout_has_the_scalars_of_its_datasets(layout, kind):
     scores = layouts(kind)[layout]
     check(be.summary(scores), be.evaluate(scores), [])
@@ -94,6 +94,7 @@ def test_the_summary_of_a_layout_has_the_scalars_of_its_datasets(layout, kind):
     check(be.summary(scores, **options), be.evaluate(scores, **options), [])
 
 
+@pytest.mark.slow
 def test_of_galleries_drawn_at_random_it_has_the_expected_numbers():
     scores = layouts()["all-against-all"]
     card = protocol.load("course-all-vs-all")

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import bioeval as be
+from bioeval.cli import main
+from bioeval.tallies.counts import ThresholdCounts
 from bioeval.tallies.points import EqualError
 
 SAVED = Path(__file__).parent / "saved"
@@ -74,6 +76,7 @@ def test_layout_3_has_kept_scores():
     assert older.parts["verification/single"].tally.kept is None
 
 
+@pytest.mark.slow
 def test_layout_4_has_no_false_accepts_at_the_operating_points(tmp_path):
     """The same example, refined, on the default thresholds; a later one has more rows there."""
     older = be.Tally.load(SAVED / "tally-layout-4-points.npz")
@@ -124,3 +127,72 @@ def test_a_file_keeps_the_names_of_classes_that_the_code_renamed(tmp_path):
     for path in (tmp_path / "again.npz", SAVED / "tally-layout-1.npz"):
         header = json.loads(np.load(path)["header"].tobytes())
         assert header["tallies"][0]["about"]["class"] == "About"
+
+
+def edited(path, change, name):
+    """Change one array of a file, whose checksums stay right."""
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    arrays[name] = change(arrays[name])
+    with open(path, "wb") as file:
+        np.savez(file, **arrays)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "says"),
+    [
+        ("0.genuine", lambda x: x[:0], "0 values, 0 of them NaN.* its header has 36 values"),
+        ("0.genuine", lambda x: np.repeat(x, 2), "more than the 324 comparisons"),
+        ("0.impostor.counts", lambda x: 2 * x, "genuine and 540 impostor attempts are more than"),
+        ("2.mate", lambda x: x * np.nan, "open_set: mate and mates disagree for 18 probes, the"),
+        ("2.other", lambda x: x * np.nan, "open_set: other and others disagree for 18 probes"),
+        ("2.nearest_mate", lambda x: x * np.nan, "nearest_mate and mates disagree for 18 probes"),
+        ("2.mates", lambda x: 2 * x, "the array '2.mates' has 18 values.* with the sum 72; .* 36"),
+        ("2.closer", lambda x: x + 1, "closer, mate and other disagree for 1[0-9] probes"),
+        ("2.closer", lambda x: x + 16, "closer, tied and others disagree for 18 probes"),
+        ("2.tied_before", lambda x: x + 1, "tied_before and tied disagree for 18 probes"),
+        ("2.mates_tied", lambda x: x + 2, "mates_tied and mates disagree for 18 probes"),
+    ],
+)
+def test_counts_that_disagree_are_named(tmp_path, name, change, says):
+    path = tmp_path / "x.tally"
+    be.tally(be.simulate(6, 3, random_state=1)).save(path)
+    edited(path, change, name)
+    with pytest.raises(be.DataError, match=f"the tally is damaged: .*{says}"):
+        be.Tally.load(path)
+
+
+@pytest.mark.parametrize(
+    ("what", "change", "says"),
+    [
+        ("genuine", lambda x: x[:0], "false rejects at the operating points disagree"),
+        ("genuine", lambda x: x + 9, "false rejects at the operating points disagree"),
+        ("rows_fa", lambda x: x + 200, "false accepts at the operating points disagree"),
+        ("given", lambda x: x + 1, "between thresholds are 273, those in cells 270"),
+        ("unenrolled", lambda x: np.array([np.nan]), "more than the impostor attempts"),
+    ],
+)
+def test_numbers_of_attempts_that_disagree_are_named(tmp_path, what, change, says):
+    """Although the totals of the file are those of the changed counts."""
+    found = be.tally(be.simulate(6, 3, random_state=1), points=True)
+    single = found.parts["verification/single"].tally
+    if what == "rows_fa":
+        single.points = replace(single.points, rows_fa=change(single.points.rows_fa))
+    elif what == "given":
+        edges = np.array([3.0, 5.0])
+        counts = np.diff(single.impostor.at_most(np.append(edges, np.inf)), prepend=0)
+        single.given = ThresholdCounts(edges, change(counts))
+    else:
+        setattr(single, what, change(getattr(single, what)))
+    found.save(tmp_path / "x.tally")
+    with pytest.raises(be.DataError, match=f"verification/single: .*{says}"):
+        be.Tally.load(tmp_path / "x.tally")
+
+
+def test_a_command_names_what_disagrees(tmp_path, capsys):
+    path = tmp_path / "x.tally"
+    be.tally(be.simulate(6, 3, random_state=1)).save(path)
+    edited(path, lambda x: x[:0], "0.genuine")
+    assert main(["merge", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert "x.tally: the tally is damaged: the array '0.genuine'" in said and said.count("\n") == 1

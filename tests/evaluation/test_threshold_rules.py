@@ -97,7 +97,7 @@ def expected(rule: str, kind: str, function: str, frr: float = 0.125) -> float:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.cases(4)
+@pytest.mark.cases(1)
 def test_every_function_takes_every_rule(name, kind):
     use, scores = FUNCTIONS[name], SCORES[kind]
     part = name if name == "cross_evaluate" else "all"
@@ -112,6 +112,7 @@ def test_every_function_takes_every_rule(name, kind):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.parametrize("given", ["best", "far", "far=2%%", ("far", 0.1, 0.2), True])
+@pytest.mark.cases(1)
 def test_every_function_refuses_in_the_same_words(name, given):
     if (name, given) == ("at", True):
         pytest.skip("a number or an array, of no numbers")
@@ -146,6 +147,7 @@ def test_what_is_no_number_is_refused(text):
         parse_rule(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["zoo", "by_group", "cross_evaluate"])
 @pytest.mark.cases(1)

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.cli import main
-from bioeval.evaluation.workload import count_limits, values_of_rate
+from bioeval.evaluation.workload import count_limits, rounded_down, values_of_rate
 from bioeval.stats.binomial import clopper_pearson
 
 
@@ -181,3 +181,34 @@ def test_the_command_line(tmp_path, capsys):
     ):
         assert main(["workload", *wrong]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_the_far_of_a_number_of_alarms(capsys, tmp_path):
+    day = {"people_per_day": 2000, "impostor_share": 0.1, "days": 1}
+    ds = be.workload(alarms_per_day=3, **day)  # 3 of 200 impostors
+    assert ds.attrs["far"] == pytest.approx(0.015)
+    assert float(ds.per_day[0]) == pytest.approx(3) and np.isnan(ds.per_day[1])
+    listed = be.workload({"frr": 0.1}, alarms_per_day=3, gallery_size=500, **day)
+    assert 200 * (1 - (1 - listed.attrs["far"]) ** 500) == pytest.approx(3)
+    assert float(listed.per_day[0]) == pytest.approx(3)
+    assert float(listed.per_day[1]) == pytest.approx(180)
+    # Impostor distances 1 to 10: at most 4 of 10 are accepted where 85 of 200 may be.
+    scores = be.Scores.from_pairs(np.arange(12.0), [1, *[0] * 10, 1], kind="distance")
+    found = be.workload(be.verification(scores), alarms_per_day=85, **day)
+    assert float(found.rate[0]) == pytest.approx(0.4)
+    be.save(scores, tmp_path / "s.npz")
+    given = ["--people", "2000", "--impostors", "0.1", "--alarms-per-day"]
+    assert main(["workload", str(tmp_path / "s.npz"), *given, "85", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["events"][0]["rate"] == pytest.approx(0.4)
+    assert main(["workload", *given, "0.7"]) == 0
+    text = capsys.readouterr().out
+    assert "0.7 false alarms a day are expected at a FAR of 0.35 %" in text and "nan" not in text
+    assert main(["workload", *given, "1000"]) == 2
+    assert "200 people a day can cause a false alarm" in capsys.readouterr().err
+    assert main(["workload", *given, "3", "--far", "0.1"]) == 2
+    assert "--alarms-per-day takes the place of" in capsys.readouterr().err
+
+
+def test_a_rate_of_alarms_is_rounded_down():
+    assert [rounded_down(x) for x in (0.0199999, 2 / 3, 0.7 / 200)] == [0.01999, 0.6666, 0.0035]

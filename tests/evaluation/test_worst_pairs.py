@@ -44,6 +44,7 @@ def test_against_the_definition(templates, data):
     assert ds.attrs["fusion"] == (fusion if templates == "multi" else "none")
 
 
+@pytest.mark.slow
 @settings(max_examples=6)
 @given(seed=st.integers(0, 1000), n=st.integers(1, 30), cut=st.integers(1, 29))
 def test_permuted_and_merged(seed, n, cut):
@@ -67,6 +68,7 @@ def test_permuted_and_merged(seed, n, cut):
         np.testing.assert_array_equal(sign * np.sort(sign * found)[:n], expected)
 
 
+@pytest.mark.slow
 def test_threads_and_ties(monkeypatch):
     """The same on any number of threads, where nearly all scores are tied."""
     import numba
@@ -115,6 +117,7 @@ def test_label_errors():
     assert single.attrs["pairs"].startswith("each pair of templates is listed once")
 
 
+@pytest.mark.slow
 def test_saved_and_read_again(tmp_path):
     ds = be.worst_pairs(mislabelled(), 3)
     assert ds.probe_label.values.tolist()[0] in ("ann", "bob")

@@ -96,7 +96,7 @@ def faces(**given) -> be.Scores:
 
 @pytest.mark.parametrize("templates", ["single", "multi"])
 @pytest.mark.parametrize("rule", ["eer", ("far", 0.01), "hter", "accuracy", ("cost", 0.1, 1, 2)])
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_a_rule_chooses_on_the_same_attempts(rule, templates):
     scores = faces()
     ds = be.zoo(scores, threshold=rule, templates=templates, permutations=1)
@@ -138,6 +138,7 @@ def test_a_quantile_is_a_decimal_number():
     assert ds.animal_expected.values.tolist() == [9 / 30] * 4
 
 
+@pytest.mark.slow
 def test_the_same_on_two_threads_and_in_any_order_of_templates():
     rng = np.random.default_rng(5)
     values = rng.standard_normal((150, 2300)).astype(np.float32)
@@ -213,6 +214,7 @@ def test_a_part_of_a_square_matrix_shares_no_template_between_halves():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[2, 2, 2, 2, 5, 5, 5, 5], [2, 2, 3, 3, 5, 6, 6, 7]])
 @pytest.mark.cases(1)
 def test_the_test_of_halves_against_all_permutations(sizes):
@@ -231,6 +233,7 @@ def test_the_test_of_halves_against_all_permutations(sizes):
     assert found.p_value == pytest.approx(p, abs=4 * math.sqrt(p * (1 - p) / 20_000))
 
 
+@pytest.mark.slow
 def test_unequal_numbers_of_templates_do_not_pass_for_goats():
     """A mean of few skewed scores is smaller than one of many, in both halves of a subject."""
     rng, sizes, rejected = np.random.default_rng(8), np.repeat([1, 10], [10, 40]), 0

@@ -106,6 +106,22 @@ def test_each_state_of_the_kernels_has_a_folder_of_its_own(kernels, monkeypatch)
     assert compiled._cache_folder() not in (first, second)
 
 
+def test_a_named_folder_that_cannot_be_written_to_has_a_substitute(
+    kernels, monkeypatch, capsys, tmp_path
+):
+    """With one line; processes that are started know the substitute."""
+    wrong = kernels / "compiled.py" / "inside"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(wrong))
+    monkeypatch.setattr(compiled.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(compiled.Compilations, "said", False)
+    found = compiled._cache_folder()
+    said = capsys.readouterr().err
+    assert f"NUMBA_CACHE_DIR, {wrong}, cannot be written to" in said and said.count("\n") == 1
+    assert Path(found).is_dir() and os.environ["NUMBA_CACHE_DIR"] == found
+    assert compiled._cache_folder() == found
+    assert capsys.readouterr().err == ""
+
+
 def test_states_that_were_not_used_for_long_are_removed(kernels):
     found = []
     for step in range(9):

@@ -311,6 +311,7 @@ def with_ignored(category: int) -> tuple[list[Any], list[Any]]:
         *(("count", c, 1) for c in (1, 2, 3, -1)),
     ],
 )
+@pytest.mark.cases(1)
 def test_ignored_ground_truth(ignored, category, fp):
     ds = be.tracking(*with_ignored(category), ignored=ignored)
     assert (int(ds.tp), int(ds.fn), int(ds.fp)) == (1, 0, fp)
@@ -512,6 +513,7 @@ def test_what_a_folder_lacks(folders):
 
 @pytest.mark.parametrize("sep", [",", " ", "\t", ", ", "   "])
 @pytest.mark.parametrize("form", ["plain", "gzip", "crlf", "bom", "comments"])
+@pytest.mark.cases(1)
 def test_ways_to_write_a_file(tmp_path, sep, form):
     path = write(tmp_path / "r.txt", [(*row, 1.5) for row in RESULT], sep)
     text = path.read_text()
@@ -643,6 +645,7 @@ def test_every_variable_is_described(folders):
     assert {type(value) for value in ds.attrs.values()} <= {str, int, float}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("store", ["netcdf", "zarr"])
 @pytest.mark.cases(1)
 def test_round_trips(folders, tmp_path, store):
@@ -794,6 +797,7 @@ def reference_runs() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("sequence", "program"), reference_runs())
+@pytest.mark.cases(1)
 def test_reference_programs(shared, sequence, program):
     folder = shared / "reid" / "mot"
     about = json.loads((folder / "manifest.json").read_text())["sequences"][sequence]
@@ -949,6 +953,7 @@ def _cityflow(folder: Path, camera: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_options_of_the_command(in_folder, capsys):
     for frames in (("--frames", "walk=30"), ("--frames", "b=10", "--frames", "walk=30")):
         assert run("tracking", "truth", "tracks", "--json", *frames) == 0

@@ -13,6 +13,7 @@ from bioeval.base.errors import DataError
 from bioeval.partition import Experiment
 
 
+@pytest.mark.slow
 @given(
     sizes=st.lists(st.integers(1, 5), min_size=8, max_size=14),
     train=st.sampled_from((None, 0, 0.3, 2)),
@@ -252,6 +253,7 @@ def quarters(values):
     return lambda v: sum(cut <= v for cut in cuts)
 
 
+@pytest.mark.slow
 @given(
     sizes=st.lists(st.integers(1, 5), min_size=8, max_size=14),
     names=st.booleans(),

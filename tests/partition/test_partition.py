@@ -291,6 +291,7 @@ EXACT_SHARES = [k / 16 for k in range(1, 15)]
 
 
 @pytest.mark.parametrize("test_size", EXACT_SHARES)
+@pytest.mark.cases(1)
 def test_shares_are_those_of_scikit_learn(test_size):
     for n, train_size in itertools.product((16, 30, 101), (None, *EXACT_SHARES)):
         options = {"test_size": test_size, "train_size": train_size}
@@ -301,6 +302,7 @@ def test_shares_are_those_of_scikit_learn(test_size):
         assert list(map(len, ours)) == list(map(len, theirs))
 
 
+@pytest.mark.slow
 def test_a_share_is_meant_as_it_is_written():
     """Scikit-learn rounds the product of float64: 0.07 * 100 is 7.000000000000001, so 8."""
     for n, per_mille in itertools.product((40, 100, 1000), range(30, 950, 10)):
@@ -347,6 +349,7 @@ def test_gallery_and_probes(labels, data, seed):
             assert (enrolled[x], probing[x]) == (roles[too_few] if x in few else usual)
 
 
+@pytest.mark.slow
 def test_every_template_is_enrolled_equally_often():
     splitter = bp.ProbeGallerySplit(2, n_repeats=3000, random_state=0)
     labels = ["b", "a", "b", "a", "b", "a", "b"]

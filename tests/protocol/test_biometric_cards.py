@@ -32,6 +32,7 @@ def naive_pairs(labels, rule):
 @pytest.mark.parametrize("rule", ["ordered", "unordered", "first-impostors"])
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i2"])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(1)
 def test_the_pairs_of_a_rule(rule, dtype, kind):
     labels = ["b", "a", "b", "c", "a", "b", "d"]
     values = RNG.integers(0, 9, (7, 7)).astype(dtype)
@@ -65,6 +66,7 @@ def test_pairs_of_a_selection_in_another_order_and_with_a_mask():
     assert int(be.verification(plain).genuine_attempts) == 6  # the scores given are as they were
 
 
+@pytest.mark.slow
 def test_fvc_counts_what_the_competition_counts():
     """100 fingers of 8 impressions: 2,800 genuine and 4,950 impostor attempts."""
     fingers = np.repeat(np.arange(100), 8)

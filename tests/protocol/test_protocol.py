@@ -8,14 +8,18 @@ import pickle
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from card_reference import reference
 from hypothesis import given, strategies as st
 
+import bioeval as be
 from bioeval import protocol
 from bioeval.base.errors import BioevalError, CardError
+from bioeval.cli import main
 from bioeval.protocol import fields as card_text
 from bioeval.protocol.card import HEAD, LAYOUTS, SECTIONS, TASKS
 from bioeval.protocol.check import unmet_rules, unmet_rules_of_draft
@@ -202,6 +206,7 @@ def test_a_section_is_read_by_attributes_and_by_items():
 
 
 @pytest.mark.parametrize("text", [CARD, *(ROOT.glob("protocols/*.toml"))], ids=str)
+@pytest.mark.cases(1)
 def test_a_protocol_travels(text):
     """To another process, and back to a card that says the same."""
     text = text if isinstance(text, str) else text.read_text(encoding="utf-8")
@@ -406,6 +411,7 @@ def test_a_wrong_card_says_where_what_and_what_was_expected(case):
     assert expected in problem
 
 
+@pytest.mark.slow
 def test_no_task():
     text = CARD[: CARD.index("[verification]")]
     (problem,) = problems(text)
@@ -561,6 +567,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text("abc-_.\"' =#[]\n"), VALUES, max_size=6))
 def test_values_are_written_so_that_they_read_back(values):
     """And each field is found on its line, whatever is around it."""
@@ -573,6 +580,7 @@ def test_values_are_written_so_that_they_read_back(values):
     assert places == {(key,): number for number, key in enumerate(values, start=1)}
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_text_is_a_card_or_a_card_error(text):
     with pytest.raises(CardError):
@@ -607,6 +615,7 @@ def all_fields():
 
 
 @pytest.mark.parametrize(("place", "field"), list(all_fields()), ids=lambda x: str(x)[:40])
+@pytest.mark.cases(1)
 def test_the_table_is_sound(place, field: Field):
     assert field.kind in ("text", "integer", "number", "size")
     assert field.doc and not field.doc.endswith(".")
@@ -804,3 +813,43 @@ def test_parts_of_an_experiment_are_of_no_other_partition():
     text = EXPERIMENT.replace('"experiment"', '"dev-eval"') + "train = 0.5\n"
     with pytest.raises(CardError, match='train = 0.5 has no meaning with by = "dev-eval"'):
         protocol.parse(text)
+
+
+RANKS = [
+    ("course-all-vs-all", "closed_set"),
+    ("course-all-vs-all", "open_set"),
+    ("market1501", "reid"),
+    ("gom-market1501", "gom"),
+]
+
+
+@pytest.mark.parametrize(("name", "section"), RANKS)
+def test_the_ranks_of_a_card_are_not_blamed_on_the_option(tmp_path, capsys, name, section):
+    text = (Path(__file__).parents[2] / "protocols" / f"{name}.toml").read_text()
+    head, _, body = text.partition(f"[{section}]\n")
+    own, mark, rest = body.partition("\n[")
+    own = "".join(x for x in own.splitlines(keepends=True) if not x.startswith("max_rank"))
+    card = tmp_path / "mine.toml"
+    card.write_text(f"{head}[{section}]\nmax_rank = 20001\n{own}{mark}{rest}")
+    who, cams = np.arange(8) // 2, np.tile([1, 2], 4)
+    arrays = {"labels": who, "camera": cams}
+    if "market" in name:
+        arrays = {"probe_labels": who, "gallery_labels": who}
+        arrays |= {"probe_camera": cams, "gallery_camera": 3 - cams}
+    d = np.random.default_rng(0).random((8, 8))
+    np.savez(tmp_path / "s.npz", scores=d, kind="distance", **arrays)
+    words = ["run", str(tmp_path / "s.npz"), "--protocol", str(card)]
+    assert main(words) == 2
+    said = capsys.readouterr().err
+    assert f"protocol {name}: [{section}] max_rank is 20001; expected at most 10000" in said
+    assert "--max-rank" not in said
+    assert main([*words, "--max-rank", "20002"]) == 2
+    assert "--max-rank is 20002; expected at most 10000" in capsys.readouterr().err
+
+
+def test_the_ranks_of_a_card_for_lists(tmp_path):
+    card = protocol.load("frte-1n")
+    card = replace(card, open_set=replace(card.open_set, max_rank=20001), closed_set=None)
+    lists = be.TopKScores([[0], [1]], [1, 2], [1, 2], distances=[[0.1], [0.2]])
+    with pytest.raises(be.DataError, match=r"frte-1n: \[open_set\] max_rank is 20001"):
+        be.evaluate(lists, protocol=card)

@@ -42,6 +42,7 @@ LABELS = {
 
 
 @pytest.mark.parametrize("labels", LABELS.values(), ids=LABELS)
+@pytest.mark.cases(1)
 def test_datasets_with_labels_of_any_kind(monkeypatch, labels):
     n = len(labels)
 
@@ -66,6 +67,7 @@ def test_empty_parts(monkeypatch):
 
 
 @pytest.mark.parametrize("protocol", ["auto", "course-kfold", "market1501"])
+@pytest.mark.cases(1)
 def test_evaluations(monkeypatch, protocol):
     scores = be.simulate(24, 4, random_state=2)
     if protocol == "market1501":
@@ -78,6 +80,7 @@ def test_evaluations(monkeypatch, protocol):
     xr.testing.assert_identical(direct, public)
 
 
+@pytest.mark.slow
 def test_several_systems_and_what_is_done_with_a_tree(monkeypatch):
     one, two = (be.simulate(12, 3, random_state=seed) for seed in (1, 2))
     direct, public = both_ways(monkeypatch, lambda: be.evaluate({"one": one, "two": two}))

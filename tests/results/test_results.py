@@ -96,6 +96,7 @@ def attribute_types(ds: xr.Dataset) -> dict[tuple[str, str], type]:
 
 
 @pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.cases(1)
 def test_attributes_are_text_or_numbers(results, name):
     ds = results[name]
     for (where, key), kind in attribute_types(ds).items():
@@ -144,7 +145,7 @@ def test_a_result_says_where_it_comes_from(results, name):
 
 
 @pytest.mark.parametrize("name", RESULTS)
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 def test_netcdf_keeps_a_result_as_it_is(results, name, tmp_path):
     ds = results[name]
     ds.to_netcdf(tmp_path / "a.nc", engine="h5netcdf")
@@ -216,6 +217,7 @@ def test_a_tree_holds_what_each_task_gives_alone():
 @pytest.mark.parametrize("units", [("template", "template"), ("subject", "subject"),
                                    ("template", "subject")])  # fmt: skip
 @pytest.mark.parametrize("fusions", [("min", "max"), ("max", "min"), ("min", "min")])
+@pytest.mark.cases(2)
 def test_tasks_of_a_card_do_not_share_what_they_should_not(units, fusions):
     square = scores()
     card = protocol.load("course-all-vs-all").to_toml()

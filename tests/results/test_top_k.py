@@ -160,6 +160,7 @@ def test_nobody_is_matched():
     assert float(be.top_k(lists, unmatched="zero").rank_k_mean_ap) == 0
 
 
+@pytest.mark.slow
 def test_results_survive_a_file(tmp_path):
     import xarray as xr
 

@@ -53,6 +53,7 @@ def test_verification_by_hand(seed, claimed):
 
 
 @pytest.mark.parametrize("interval", [None, "subject-bootstrap", "analytic", "wilson"])
+@pytest.mark.cases(1)
 def test_with_and_without_intervals(interval):
     scores = be.simulate(20, 3, random_state=1)
     ds = be.verification(scores, interval=interval, replicates=100)
@@ -96,6 +97,7 @@ def test_merged_tallies_know_the_subjects_of_both(tmp_path):
 @pytest.mark.parametrize(
     ("impostors", "expected"), [("unenrolled", 2), ("leave-subject-out", 3), ("both", 5)]
 )
+@pytest.mark.cases(1)
 def test_identification(impostors, expected):
     probes, gallery = ["a", "a", "b", "c", "x", "x", "y"], ["a", "b", "c", "d"]
     scores = be.Scores(np.arange(28.0).reshape(7, 4), probes, gallery)

@@ -175,6 +175,7 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
 
 
 @pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.cases(1)
 def test_every_variable_is_described(name):
     make, table = RESULTS[name]
     dataset = make()

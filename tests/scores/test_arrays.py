@@ -20,6 +20,7 @@ def read_only(shape: tuple[int, int], dtype: str = "float64") -> np.ndarray:
     return array
 
 
+@pytest.mark.slow
 def test_an_alias_is_the_same_memory_and_keeps_it():
     array = read_only((3, 4))
     alias = writable_alias(array)

@@ -48,6 +48,7 @@ def features(m: int, f: int = 5, seed: int = 0, dtype: str = "float64") -> np.nd
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int8", "uint8", "int64"])
 @pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.cases(1)
 def test_metrics_follow_their_formula(metric, dtype):
     x, y = features(4, seed=1, dtype=dtype), features(6, seed=2, dtype=dtype)
     expected = [[formula(u, v, metric) for v in y] for u in x]
@@ -114,6 +115,7 @@ def far_enough(u: np.ndarray, v: np.ndarray, metric: str) -> float:
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("given", ["float64", "float32", "float16"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.cases(1)
 def test_near_pairs_keep_their_digits(metric, given, dtype):
     """At spreads of a thousandth to a ten millionth of the length, whole and streamed."""
     rng = np.random.default_rng(6)
@@ -161,7 +163,9 @@ def test_a_callable_gets_blocks_of_the_embeddings_as_they_are(monkeypatch):
         seen.append((a.shape, a.dtype.name, b.shape, b.dtype.name))
         return np.abs(a[:, None] - b[None]).sum(axis=2)
 
-    scores = be.Scores.from_embeddings(x, list("abcabca"), y, list("abcabc"), metric=metric)
+    scores = be.Scores.from_embeddings(
+        x, list("abcabca"), y, list("abcabc"), metric=metric, kind="distance"
+    )
     np.testing.assert_allclose(scores.values, distance_matrix(x, y, "l1"))
     assert {(s[1], s[2], s[3]) for s in seen} == {("int16", (6, 5), "float32")}
     assert sum(s[0][0] for s in seen) == 7 and len(seen) == 4
@@ -181,6 +185,7 @@ def test_blocks_of_rows_change_nothing(metric, monkeypatch):
 
 
 @pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.cases(1)
 def test_a_failed_template_fails_all_its_comparisons(metric):
     x = features(5)
     x[2, 3] = NAN
@@ -222,6 +227,7 @@ def test_one_side_or_two():
     assert be.Scores.from_embeddings(x.tolist(), labels).shape == (6, 6)
 
 
+FUNCTION = {"kind": "distance"}  # what a function as metric needs
 X = features(3)
 
 
@@ -244,8 +250,12 @@ X = features(3)
         ((np.ma.masked_equal(X, 3), list("abc")), {}, "masked array"),
         ((np.where(X > 50, np.inf, X), list("abc")), {}, "rows hold infinite values, the first"),
         ((-X, list("abc")), {"metric": "bhattacharyya"}, "row 0 has negative values"),
-        ((X, list("abc")), {"metric": lambda a, b: np.zeros(3)}, r"returned shape \(3,\)"),
-        ((X, list("abc")), {"metric": lambda a, b: a @ b.T + 0j}, "dtype complex128"),
+        (
+            (X, list("abc")),
+            {"metric": lambda a, b: np.zeros(3)} | FUNCTION,
+            r"returned shape \(3,\)",
+        ),
+        ((X, list("abc")), {"metric": lambda a, b: a @ b.T + 0j} | FUNCTION, "dtype complex128"),
         ((X, list("abc")), {"nan": "skip"}, "nan is 'skip'"),
     ],
 )
@@ -266,7 +276,7 @@ def whole_numbers(m: int = 40, f: int = 7) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("metric", ["l1", "l2", "linf"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_rows_computed_when_they_are_read_give_the_same(metric, dtype, monkeypatch):
     monkeypatch.setattr(blocks, "BLOCK_VALUES", 130)
     x, labels = whole_numbers()
@@ -293,7 +303,7 @@ def test_rows_computed_when_they_are_read_give_the_same(metric, dtype, monkeypat
 
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.cases(5)
+@pytest.mark.cases(1)
 def test_a_second_look_finds_what_the_first_one_saw(metric, seed, monkeypatch):
     """The last bits of a product may depend on the block; the operating points must not mind."""
     rng = np.random.default_rng(seed)
@@ -339,3 +349,22 @@ def test_streamed_scores_say_what_a_failed_template_means():
     streamed = be.Scores.from_embeddings(x, list("aabbb"), metric="l2", memory_limit=1)
     with pytest.raises(be.DataError, match="hold 8 NaN, the first at row 0, column 2"):
         be.verification(streamed)
+
+
+def test_a_function_as_metric_states_its_kind():
+    """Products of embeddings taken for distances would have an EER near 1, in silence."""
+    x, who = np.random.default_rng(0).normal(size=(6, 3)), [1, 1, 2, 2, 3, 3]
+
+    def product(a, b):
+        return a @ b.T
+
+    with pytest.raises(
+        be.DataError, match="metric is a function.*kind=.distance. or kind=.similarity"
+    ):
+        be.Scores.from_embeddings(x, who, metric=product)
+    scores = be.Scores.from_embeddings(x, who, metric=product, kind="similarity")
+    assert scores.kind == "similarity"
+    streamed = be.Scores.from_embeddings(x, who, metric=product, kind="llr", memory_limit=1)
+    assert streamed.streams and streamed.kind == "llr"
+    with pytest.raises(be.DataError, match="metric 'l2' gives distances"):
+        be.Scores.from_embeddings(x, who, metric="l2", kind="similarity")

@@ -137,6 +137,7 @@ def test_reid_and_gom(given_):
         np.testing.assert_allclose(ds.mean_ap, float(listed.mean_ap), atol=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(over_time(nans=("exclude",), kinds=("distance",)), st.integers(0, 2**32 - 1))
 def test_the_order_of_the_templates_changes_nothing(given_, seed):
@@ -156,6 +157,7 @@ def test_the_order_of_the_templates_changes_nothing(given_, seed):
             np.testing.assert_array_equal(a[name], b[name], err_msg=str(name))
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(strategies.matrices(dtypes=DTYPES, orders=("C",), nans=("exclude",)))
 def test_a_gallery_that_never_changes_is_the_plain_one(case):

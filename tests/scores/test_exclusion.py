@@ -28,6 +28,7 @@ def by_hand(values, probe, gallery, removed, square):
     return sorted(genuine), sorted(impostor), ranks, sorted(multi_genuine)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.booleans(), st.booleans())
 def test_every_task_leaves_them_out(seed, square, shuffled, float64):
     rng = np.random.default_rng(seed)
@@ -159,6 +160,7 @@ def test_files_say_what_is_excluded(tmp_path, name):
     assert be.load(tmp_path / name, exclude="session").exclude == ("session",)
 
 
+@pytest.mark.slow
 def test_the_command_line_excludes(tmp_path, capsys):
     meta = {"session": [1, 2, 1, 2]}
     scores = be.Scores(np.arange(16.0).reshape(4, 4), [0, 0, 1, 1], probe_meta=meta)

@@ -171,6 +171,7 @@ def test_what_is_no_list_of_labels_is_refused(labels, match):
         be.Scores(np.zeros((2, 2)), labels)
 
 
+@pytest.mark.slow
 def test_the_name_of_a_subject_changes_no_result():
     rng = np.random.default_rng(0)
     d = rng.integers(0, 5, (8, 8)).astype(float)
@@ -239,3 +240,71 @@ def test_codes_find_their_labels():
     np.testing.assert_array_equal(codes.codes_of(np.array([5, 7, 2])), [codes.code(5), -1,
                                                                         codes.code(2)])  # fmt: skip
     assert as_labels(range(3), "labels").tolist() == [0, 1, 2]
+
+
+# ------------------------------------------------------------------------- masked and fixed arrays
+
+
+def test_masked_labels_do_not_lose_their_mask():
+    d = np.random.default_rng(0).random((3, 3))
+    masked = np.ma.masked_equal([1, 2, 2], 2)
+    for how in (
+        {"probe_labels": masked},
+        {"probe_labels": [1, 2, 2], "gallery_labels": masked},
+        {"probe_labels": [1, 2, 2], "probe_meta": {"day": masked}},
+    ):
+        with pytest.raises(be.DataError, match=r"has 2 masked values, the first at \[1\]; leave"):
+            be.Scores(d, **how)
+    with pytest.raises(be.DataError, match="has 1 missing labels"):
+        be.Scores(d, [1, np.ma.masked, 2])
+    for how in ({"subjects": np.ma.masked_equal([[1, 1], [1, 2]], 2)}, {"folds": masked[1:]}):
+        with pytest.raises(be.DataError, match="masked value"):
+            be.Scores.from_pairs([0.1, 0.2], [1, 0], **how)
+    with pytest.raises(be.DataError, match="genuine has 1 masked value, "):
+        be.Scores.from_pairs([0.1, 0.2], np.ma.masked_equal([1, 0], 0))
+    with pytest.raises(be.DataError, match=r"masked array \(1 value masked\)"):
+        be.Scores(np.ma.masked_equal([[0.1, 0.2], [0.3, 0.4]], 0.4), [1, 2])
+    assert be.Scores(d, np.ma.masked_equal([1, 2, 2], 9)).probe_labels.tolist() == [1, 2, 2]
+
+
+@pytest.mark.parametrize("select", [False, True])
+def test_labels_ids_and_metadata_cannot_be_changed(select):
+    who, day = np.array([1, 1, 2, 2]), np.array([1, 2, 1, 2])
+    scores = be.Scores(np.random.default_rng(0).random((4, 4)), who, probe_meta={"day": day})
+    if select:
+        scores = scores.select(probes=[0, 1, 2], gallery=[3, 2, 1, 0])
+    expected = be.verification(scores).eer
+    who[0], day[0] = 2, 9  # the user's own stay writable, and theirs
+    for array in (
+        *(scores.probe_labels, scores.gallery_labels, scores.probe_ids, scores.gallery_ids),
+        *(scores.probe_meta["day"], scores.gallery_meta["day"]),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 2
+    assert scores.probe_labels[0] == scores.probe_meta["day"][0] == 1
+    assert be.verification(scores).eer == expected
+
+
+def test_labels_of_lists_cannot_be_changed():
+    subjects, who = np.array([[1, 1], [1, 2]]), np.array([1, 2])
+    pairs = be.Scores.from_pairs([0.1, 0.2], [1, 0], subjects=subjects, folds=who)
+    lists = be.TopKScores([[0], [1]], who, who)
+    for array in (pairs.pair_subjects, pairs.pair_folds, lists.probe_labels, lists.gallery_ids):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 2
+    subjects[0], who[0] = 9, 9
+
+
+def test_the_kind_is_one_that_there_is():
+    scores = be.Scores(np.random.default_rng(0).random((4, 4)), [1, 1, 2, 2])
+    lists = be.TopKScores([[0], [1]], [1, 2], [1, 2])
+    for one, name, value in (
+        (scores, "kind", "bogus"), (scores, "nan", "bogus"), (lists, "kind", "order"),
+        (be.Scores.from_pairs([0.1, 0.2], [1, 0]), "kind", None),
+    ):  # fmt: skip
+        before = getattr(one, name)
+        with pytest.raises(be.DataError, match=f"{name} is .*; expected one of"):
+            setattr(one, name, value)
+        assert getattr(one, name) == before
+    scores.kind, scores.nan = "similarity", "reject"
+    assert (scores.kind, scores.nan) == ("similarity", "reject")

@@ -37,7 +37,7 @@ RULES = [{}, {"keep": "self"}, {"keep": ("self", "repeated")}, {"keep": "repeate
 
 @pytest.mark.parametrize("small", [False, True], ids=["whole", "in pieces"])
 @pytest.mark.parametrize("rules", RULES, ids=str)
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 def test_the_attempts_are_those_of_the_definition(monkeypatch, rules, small):
     if small:
         monkeypatch.setattr(listed_templates, "_SORTED", 4)

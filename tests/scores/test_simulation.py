@@ -243,6 +243,7 @@ def test_within_may_be_each_persons_own():
     assert spread == pytest.approx([0.0, 1.0, 5.0], abs=1e-6, rel=SIGMAS / math.sqrt(16_000))
 
 
+@pytest.mark.slow
 def test_similarities_are_the_mirror_image_of_distances():
     arguments = {"model": "gaussian-scores", "d_prime": 1.5, "genuine_sd": 0.7}
     distances = simulate(5, 3, **arguments)
@@ -322,6 +323,7 @@ def test_dir_is_the_integral_up_to_the_threshold():
         assert rate == pytest.approx(by_hand, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_identification_truth_is_consistent():
     truth = GaussianScores(1.0, 1.4)
     ranks = np.arange(1, 31)
@@ -369,6 +371,7 @@ def test_a_threshold_that_is_not_a_number_has_no_rate():
 
 @pytest.mark.parametrize("genuine_sd", [1.0, 0.5])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(1)
 def test_simulated_verification_fits_the_truth(genuine_sd, kind):
     truth = GaussianScores(1.5, genuine_sd, kind)
     scores = simulate(60, 8, model="gaussian-scores", d_prime=1.5, genuine_sd=genuine_sd, kind=kind)
@@ -404,6 +407,7 @@ def template_and_subject_ranks(scores):
     return mate, by_template, by_subject
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
 @pytest.mark.parametrize("genuine_sd", [1.0, 1.8])
 @pytest.mark.cases(1)
@@ -498,6 +502,7 @@ def test_simulated_embeddings_fit_the_truth():
     assert (np.abs(runs.mean(axis=0) - expected) < SIGMAS * error).all()
 
 
+@pytest.mark.slow
 def test_sessions_add_in_quadrature():
     truth = GaussianEmbeddings(dimensions=6, within=math.hypot(0.5, 0.4))
     arguments = {"dimensions": 6, "within": 0.5, "session_sd": 0.4, "sessions": 2}
@@ -596,6 +601,7 @@ def test_closed_forms_refuse_what_is_no_model(call, word):
         call()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

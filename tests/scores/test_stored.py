@@ -123,6 +123,7 @@ def test_a_chunk_that_cannot_be_read_is_named():
         be.evaluate(scores)
 
 
+@pytest.mark.slow
 def test_damaged_bytes_of_a_file_are_named(tmp_path):
     d, labels = matrix(600)
     path = tmp_path / "x.h5"
@@ -177,6 +178,7 @@ def containers(d, folder):
     yield array.from_array(d, chunks=((50, 150, 400), (250, 350)))
 
 
+@pytest.mark.slow
 def test_results_are_those_of_the_array_on_any_number_of_threads(tmp_path):
     d, labels = matrix(600)
     order = np.random.default_rng(1).permutation(600)
@@ -194,6 +196,7 @@ def test_results_are_those_of_the_array_on_any_number_of_threads(tmp_path):
         numba.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_a_container_is_inflated_once_a_sweep(monkeypatch):
     d, labels = matrix(600)
     array = Chunked(d, 60, 100)

@@ -43,7 +43,7 @@ def test_streamed_distances_are_those_of_the_matrix(metric, dtype):
 
 @pytest.mark.parametrize("metric", ["l2", "l1", "linf"])
 @pytest.mark.parametrize("layout", ["square", "shuffled", "gallery", "selected"])
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_streamed_results_are_those_of_the_matrix(metric, layout):
     x, labels = features(90)
     x = np.round(4 * x)  # whole numbers: nothing is rounded, in whatever order it is summed
@@ -88,6 +88,7 @@ def test_close_embeddings_keep_their_digits():
     assert d[0, 2] == pytest.approx(np.sqrt(2) * 1e4, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_failed_templates_and_policies_stream():
     x, labels = features()
     x[7] = np.nan
@@ -101,6 +102,7 @@ def test_failed_templates_and_policies_stream():
         be.closed_set(be.Scores.from_embeddings(x, labels, memory_limit=1))
 
 
+@pytest.mark.slow
 def test_tallies_of_streamed_parts_merge():
     x, labels = features(90)
     scores = be.Scores.from_embeddings(np.round(x, 2), labels, metric="l1", memory_limit=1)
@@ -173,7 +175,7 @@ def tiled(metric, dtype, gallery=False, n=150):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("gallery", [False, True], ids=["square", "gallery"])
-@pytest.mark.cases()
+@pytest.mark.cases(2)
 def test_a_distance_is_the_same_in_any_rows(metric, dtype, gallery, monkeypatch):
     """To the last bit, whatever is read, in which order, and with any room for tiles."""
     monkeypatch.setattr(embeddings, "TILE", 32)
@@ -215,6 +217,7 @@ def test_tiles_are_kept_for_the_rows_below(monkeypatch):
         assert len(computed) == tiles
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("shuffled", [False, True])
 @pytest.mark.cases(2)

@@ -72,6 +72,7 @@ def people(square=True, visits=2, order=None):
     return be.Scores(values[order], who[order], who, probe_meta={"visit": visit[order]})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("square", [True, False])
 @pytest.mark.parametrize("templates", ["single", "multi"])
 @pytest.mark.cases(1)
@@ -85,6 +86,7 @@ def test_a_try_each_changes_nothing(square, templates):
     assert plain.identical(tries)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("square", [True, False])
 def test_the_order_of_the_templates_changes_nothing(square):
     order = np.random.default_rng(0).permutation(48)

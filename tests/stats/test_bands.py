@@ -52,6 +52,7 @@ def sup_t(rates, attempts, confidence):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 def test_the_band_of_frr_by_plain_loops(scores, confidence):
     plain, band = both(be.verification, scores, thresholds=25, confidence=confidence)

@@ -175,7 +175,7 @@ def scores():
 
 @pytest.mark.parametrize("method", stats.METHODS)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(4)
+@pytest.mark.cases(1)
 def test_intervals_hold_their_values(scores, method, kind):
     given = scores
     if kind == "similarity":
@@ -200,7 +200,7 @@ def test_intervals_hold_their_values(scores, method, kind):
 
 @pytest.mark.parametrize("method", stats.METHODS)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(5)
+@pytest.mark.cases(1)
 def test_points_and_curves_say_the_same_of_a_rate(method, kind):
     easy, hard = (be.simulate(30, 3, random_state=0, within=w) for w in (0.2, 0.9))
     if kind == "similarity":
@@ -231,6 +231,7 @@ def test_points_and_curves_say_the_same_of_a_rate(method, kind):
                 np.testing.assert_allclose(ds[f"dir_at_far_{end}"][i, k], expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_similarities_have_the_intervals_of_distances(scores):
     mirrored = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
     for method in ("subject-bootstrap", "analytic"):
@@ -262,6 +263,7 @@ def test_many_ranks_are_taken_in_parts(scores, monkeypatch):
     np.testing.assert_array_equal(whole.cms_high, parts.cms_high)
 
 
+@pytest.mark.slow
 def test_an_evaluation_rests_on_the_same_draws(scores):
     options = {"interval": "subject-bootstrap", "replicates": 100, "random_state": 5}
     tree = be.evaluate(scores, **options)
@@ -281,6 +283,7 @@ def test_an_evaluation_rests_on_the_same_draws(scores):
         assert together.attrs["protocol"] == "course-all-vs-all"
 
 
+@pytest.mark.slow
 def test_two_systems_share_their_draws(scores):
     tree = be.evaluate({"a": scores, "b": scores}, interval="subject-bootstrap", replicates=100)
     assert (

@@ -172,6 +172,7 @@ def test_probes_in_any_order_give_the_same_replicates():
     np.testing.assert_array_equal(one.values["auc"], other.values["auc"])
 
 
+@pytest.mark.slow
 def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatch):
     scores = be.simulate(30, 4, random_state=5, within=0.9)
     interval = few(number=60)
@@ -209,6 +210,7 @@ def scores():
 
 @pytest.mark.parametrize("method", stats.METHODS)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
+@pytest.mark.cases(1)
 def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores, method, kind):
     given = scores
     if kind == "similarity":
@@ -283,7 +285,7 @@ def test_without_errors_ends_are_open():
 
 @pytest.mark.parametrize("method", stats.METHODS)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(5)
+@pytest.mark.cases(1)
 def test_an_end_rests_on_the_rate_at_its_threshold_and_no_other(method, kind):
     """A point and the curve say the same of a rate, however many thresholds the curve has."""
     scores = be.simulate(30, 4, random_state=3, within=0.4)
@@ -320,6 +322,7 @@ def test_an_end_rests_on_the_rate_at_its_threshold_and_no_other(method, kind):
 
 
 @pytest.mark.parametrize("method", stats.METHODS[:4])
+@pytest.mark.cases(1)
 def test_few_people(method):
     one = be.verification(be.Scores([[0, 1], [1, 0]], ["a", "a"]), interval=method)
     assert "a single subject" in one.attrs["warnings"]
@@ -339,6 +342,7 @@ def test_a_class_without_attempts():
 
 
 @pytest.mark.parametrize("method", stats.METHODS)
+@pytest.mark.cases(1)
 def test_many_scores_of_one_class_alone(method):
     people = np.arange(900) // 9
     for genuine in (True, False):
@@ -509,6 +513,7 @@ def test_ranks_without_intervals_have_no_band(scores):
 # ------------------------------------------------------------------ the same everywhere
 
 
+@pytest.mark.slow
 def test_threads_change_nothing(scores):
     import numba
 
@@ -524,6 +529,7 @@ def test_threads_change_nothing(scores):
     assert one.identical(other)
 
 
+@pytest.mark.slow
 def test_streamed_embeddings_have_the_intervals_of_their_matrix():
     from bioeval.scores.simulation.scores_of_people import simulate_embeddings
 
@@ -560,7 +566,7 @@ def test_the_page_on_uncertainty(root):
 
 
 @pytest.mark.parametrize("method", stats.METHODS)
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_degenerate_scores(method):
     """Whatever the scores are, there is a result: no warning, no end without a reason."""
     values = np.random.default_rng(0).random((6, 6))

@@ -89,6 +89,7 @@ def assert_percentiles(found, name, drawn, counted):
         np.testing.assert_allclose(found[f"{name}_{end}"].values, expected, atol=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples_of(15))
 @given(
     cases(),
@@ -121,6 +122,7 @@ def test_intervals_are_those_of_resampled_queries(given_, cmc, unmatched):
         assert_percentiles(found, name, [getattr(x, name) for x in expected], counted)
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(cases(), st.integers(1, 4))
 def test_intervals_of_gom_are_those_of_resampled_queries(given_, budget):
@@ -168,6 +170,7 @@ def scores():
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_queries_of_an_identity_are_one_unit(scores):
     """More copies of each person's queries say nothing more."""
     copies = scores.select(np.repeat(np.arange(120), 3))
@@ -214,6 +217,7 @@ def test_lists_and_matrices_have_the_same_intervals(scores):
     assert "cmc_low" in tree["reid"] and "confidence interval" not in tree["reid"].attrs["warnings"]
 
 
+@pytest.mark.slow
 def test_an_evaluation_has_the_same_intervals(scores, tmp_path, capsys):
     options = {"interval": "subject-bootstrap-bca", "replicates": 100, "random_state": 4}
     ds = be.reid(scores, **options)

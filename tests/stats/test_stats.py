@@ -28,6 +28,7 @@ from bioeval.tallies.by_subject import PairCounts, listed_tables
 # ------------------------------------------------------------------ independent attempts
 
 
+@pytest.mark.slow
 @given(n=st.integers(1, 3000), share=st.floats(0, 1), confidence=st.sampled_from([0.9, 0.95, 0.99]))
 def test_wilson_and_clopper_pearson_are_those_of_scipy(n, share, confidence):
     k = round(share * n)
@@ -144,6 +145,7 @@ def test_the_jackknife_leaves_out_all_that_a_subject_does(genuine, impostor, kin
         assert found.low < found.high and area in (found.low, found.high)
 
 
+@pytest.mark.slow
 def test_the_jackknife_is_close_to_the_bootstrap():
     scores = be.simulate(60, 4, within=0.8, random_state=1)
     i, j = np.triu_indices(240, 1)
@@ -226,6 +228,7 @@ def literally(errors: np.ndarray, attempts: np.ndarray, drawn: list[int]) -> flo
     return wrong / total if total else math.nan
 
 
+@pytest.mark.slow
 @given(data=st.data(), dims=st.sampled_from([1, 2]), n=st.sampled_from([2, 3, 7]))
 def test_each_replicate_is_what_resampling_people_gives(data, dims, n):
     shape = (n,) * dims
@@ -242,6 +245,7 @@ def test_each_replicate_is_what_resampling_people_gives(data, dims, n):
         np.testing.assert_array_equal(found.replicates[r], expected)
 
 
+@pytest.mark.slow
 @given(
     errors=pairs(9, 2),
     density=st.sampled_from([1.0, 0.05]),

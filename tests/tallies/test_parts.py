@@ -28,6 +28,7 @@ SCORES = be.simulate(7, 2, random_state=4)
 WHOLE = be.evaluate(SCORES, thresholds=9)
 
 
+@pytest.mark.slow
 @given(
     cuts=st.sets(st.integers(1, 13)),
     order=st.permutations(range(12)),

@@ -160,6 +160,7 @@ def check_against_scikit_learn(scores, kind, flags, ds) -> None:
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
+@pytest.mark.cases(1)
 def test_points_of_a_population_agree_with_scikit_learn(kind, dtype):
     simulated = be.simulate(40, 5, model="gaussian-scores", kind=kind, random_state=3)
     values = (simulated.values * (1000 if dtype == "int16" else 1)).astype(dtype)
@@ -189,6 +190,7 @@ def test_targets_beyond_the_data_are_named(impostors, genuine, expected):
     assert (warnings == "") if expected is None else (expected in warnings)
 
 
+@pytest.mark.slow
 def test_rarer_targets_are_reported_where_the_data_support_them():
     rng = np.random.default_rng(0)
     labels = np.repeat(np.arange(1400), 2)
@@ -246,6 +248,7 @@ def test_costs_are_rows_of_prior_and_two_costs(costs):
     "values", [[1 - 2**-53, 1.0], [5e-324, 1e-323], [0.5, 1.0], [3.0, 3.0], [1e308, 1.7e308]]
 )
 @pytest.mark.parametrize("few", [True, False])
+@pytest.mark.cases(1)
 def test_crowds_closer_than_any_cell_are_told_apart(values, few, monkeypatch):
     monkeypatch.setattr(refinement, "COLLECT", 2)
     if not few:  # not even the distinct scores can be kept
@@ -278,6 +281,7 @@ def test_scores_without_spread_have_no_d_prime():
         (0.0, 1e307),
     ],
 )
+@pytest.mark.cases(1)
 def test_d_prime_keeps_its_digits(origin, step, form, kind):
     """Of scores that hardly differ, and of any magnitude."""
     rng = np.random.default_rng(3)

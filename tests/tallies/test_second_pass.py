@@ -90,7 +90,7 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("auc", [True, False])
-@pytest.mark.cases(8)
+@pytest.mark.cases(2)
 def test_a_good_pilot_needs_no_second_look(name, auc, monkeypatch, second_passes):
     scores = scores_of(**CASES[name])
     found = points(scores, auc=auc)
@@ -100,6 +100,7 @@ def test_a_good_pilot_needs_no_second_look(name, auc, monkeypatch, second_passes
     check_same(found, expected)
 
 
+@pytest.mark.slow
 def test_few_scores_are_all_kept(monkeypatch, second_passes):
     monkeypatch.setattr(sweeping, "KEEP_ALL", 1 << 16)
     found = points(scores_of())
@@ -118,7 +119,7 @@ WINDOWS = {
 
 @pytest.mark.parametrize("name", WINDOWS)
 @pytest.mark.parametrize("case", ["float32", "similarity", "ties"])
-@pytest.mark.cases(8)
+@pytest.mark.cases(1)
 def test_windows_change_no_result(name, case, monkeypatch, second_passes):
     scores = scores_of(**CASES[case])
     windows = [(a, b) for a, b in WINDOWS[name]]
@@ -128,6 +129,7 @@ def test_windows_change_no_result(name, case, monkeypatch, second_passes):
     check_same(found, without_looks(monkeypatch, scores))
 
 
+@pytest.mark.slow
 def test_more_scores_than_expected_in_the_windows(monkeypatch, second_passes):
     scores = scores_of()
     monkeypatch.setattr(sweeping, "expected_windows", lambda *_: ([(-np.inf, np.inf)], 0.0))
@@ -136,6 +138,7 @@ def test_more_scores_than_expected_in_the_windows(monkeypatch, second_passes):
     check_same(found, without_looks(monkeypatch, scores))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("thresholds", [None, 20, np.linspace(1, 5, 9)])
 @pytest.mark.cases(2)
 def test_thresholds_and_threads(thresholds, monkeypatch):
@@ -151,6 +154,7 @@ def test_thresholds_and_threads(thresholds, monkeypatch):
             numba.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_scores_that_later_rows_reach_farther(monkeypatch):
     d = np.asarray(scores_of().values)
     labels = scores_of().probe_labels
@@ -163,7 +167,7 @@ def test_scores_that_later_rows_reach_farther(monkeypatch):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("metric", ["cosine", "l2", "l1"])
 @pytest.mark.parametrize("off", [0, 8, 80], ids=["as computed", "last digits", "others"])
-@pytest.mark.cases(8)
+@pytest.mark.cases(1)
 def test_streamed_embeddings(dtype, metric, off, monkeypatch, second_passes):
     """Genuine scores are computed apart: at most some digits differ, or all is looked at."""
     rng = np.random.default_rng(1)
@@ -183,6 +187,7 @@ def test_streamed_embeddings(dtype, metric, off, monkeypatch, second_passes):
     check_same(found, without_looks(monkeypatch, scores))
 
 
+@pytest.mark.slow
 def test_windows_hold_the_points_of_the_whole():
     """Of scores that are drawn alike in every row, as far as the margin says."""
     rng = np.random.default_rng(2)

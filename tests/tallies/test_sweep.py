@@ -83,6 +83,7 @@ def _calls(request, monkeypatch):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.cases(1)
 def test_square(dtype, kind, threads):
     d, labels = population(dtype=dtype)
     before = numba.get_num_threads()
@@ -96,6 +97,7 @@ def test_square(dtype, kind, threads):
 @pytest.mark.usefixtures("_calls")
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("decimals", [1, 7], ids=["ties", "no ties"])
+@pytest.mark.cases(1)
 def test_shuffled_gallery_with_strangers(dtype, decimals):
     d, labels = population(1, dtype=dtype)
     rng = np.random.default_rng(2)
@@ -127,6 +129,7 @@ def test_selections(kind):
 @pytest.mark.usefixtures("_calls")
 @pytest.mark.parametrize("nan", ["reject", "exclude"])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.cases(1)
 def test_what_has_no_place_is_counted_by_the_general_kernels(nan, value):
     d, labels = population(5)
     d[3, 100] = d[50, 51] = d[70, 2] = value
@@ -171,7 +174,7 @@ def with_gaps(name, kind="distance", dtype="float32") -> be.Scores:
         ("dtype", "int16"),
     ],
 )
-@pytest.mark.cases(6)
+@pytest.mark.cases(1)
 def test_gaps_and_other_dtypes_are_swept(name, dtype, kind, monkeypatch):
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 2000)
     scores = with_gaps(name, kind, dtype)
@@ -190,7 +193,7 @@ def test_gaps_and_other_dtypes_are_swept(name, dtype, kind, monkeypatch):
 @pytest.mark.parametrize(
     "name", ["mask", "mask over nan", "nan", "session", "select", "square", "read-only"]
 )
-@pytest.mark.cases()
+@pytest.mark.cases(1)
 def test_what_is_left_out_in_the_kernel_and_in_blocks_is_the_same(
     name, kind, threads, monkeypatch, tmp_path
 ):
@@ -229,6 +232,7 @@ def test_what_is_left_out_in_the_kernel_and_in_blocks_is_the_same(
         np.testing.assert_array_equal(array, arrays_of_blocks[key], err_msg=key)
 
 
+@pytest.mark.slow
 def test_gaps_beside_scores_that_have_no_cell(monkeypatch):
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 2000)
     for value, nan in ((np.inf, "raise"), (-np.inf, "exclude"), (np.nan, "reject")):
@@ -268,6 +272,7 @@ def test_a_nan_raises_whatever_the_tasks():
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("scale", [1e-30, 1e-3, 1e4, 1e30])
 @pytest.mark.parametrize("shift", [0.0, -3.0, 1e6])
+@pytest.mark.cases(1)
 def test_any_scale_and_place_of_scores(dtype, scale, shift):
     d, labels = population(7, n=15)
     # Later rows reach farther, so that the cells must widen on the way.
@@ -310,7 +315,7 @@ def unaligned(d):
     ids=["unaligned", "transposed", "strided", "dask"],
 )
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_memory_of_any_layout_is_swept(stored, kind, monkeypatch):
     monkeypatch.setattr(sweeping, "READ_VALUES", 2000)
     monkeypatch.setattr(sweeping, "SAMPLE_ROWS", 2)
@@ -329,7 +334,7 @@ def test_memory_of_any_layout_is_swept(stored, kind, monkeypatch):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("thresholds", ["even", "uneven", "scores", "one", "beyond"])
-@pytest.mark.cases(10)
+@pytest.mark.cases(1)
 def test_given_thresholds(dtype, kind, thresholds):
     d, labels = population(9, dtype=dtype)
     values = -d if kind == "similarity" else d
@@ -393,6 +398,7 @@ def test_marked_cells_count_both(name, dtype, narrow, monkeypatch):
 
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "float16"])
 @pytest.mark.parametrize("shape", [(600, 600), (300, 1200)])
+@pytest.mark.cases(1)
 def test_a_small_pilot_of_a_large_matrix_has_its_dtype(monkeypatch, dtype, shape):
     """The first rows are few enough for float64; the others are counted as float32."""
     monkeypatch.setattr(blocks, "SMALL_CELLS", 1 << 18)  # as it is outside these tests

@@ -125,6 +125,7 @@ def same_counts(a: CellCounts, b: CellCounts) -> None:
     np.testing.assert_array_equal(a.counts, b.counts)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples_of(200))
 @given(st.data(), COUNTED)
 @example(None, [])
@@ -152,6 +153,7 @@ def test_cell_counts_are_exact_at_every_edge(data, values):
     ids=lambda values: f"{len(values)} from {values[0]:g}",
 )
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.cases(1)
 def test_cell_counts_of_whole_ranges(values, dtype):
     with np.errstate(over="ignore"):
         block = np.array([values], dtype=dtype)
@@ -161,6 +163,7 @@ def test_cell_counts_of_whole_ranges(values, dtype):
     assert_counts(counter.cells, block[0].astype(float).tolist())
 
 
+@pytest.mark.slow
 @settings(max_examples=examples_of(150))
 @given(st.data(), COUNTED, st.integers(0, 2**32 - 1))
 def test_cells_merge_into_those_of_the_whole_in_any_way(data, values, seed):
@@ -274,6 +277,7 @@ def merged(parts: list[be.Tally], seed: int) -> be.Tally:
     return parts[0]
 
 
+@pytest.mark.slow
 @RELAXED
 @given(st.data(), st.integers(0, 2**32 - 1), st.integers(2, 4), st.booleans())
 def test_merging_any_split_of_the_probes_gives_the_whole(data, seed, number, own_thresholds):
@@ -316,6 +320,7 @@ def test_parts_of_very_different_ranges_merge(kind, thresholds):
     assert np.isfinite(tree["verification/single"].eer)
 
 
+@pytest.mark.slow
 def test_a_block_at_a_time_is_the_whole(monkeypatch):
     scores = be.simulate(12, 3, random_state=3)
     whole = be.tally(scores)
@@ -326,6 +331,7 @@ def test_a_block_at_a_time_is_the_whole(monkeypatch):
 
 
 @pytest.mark.parametrize("layout", ["square", "rectangular", "pairs"])
+@pytest.mark.cases(1)
 def test_a_merged_tally_is_refined_into_the_whole_evaluation(layout):
     rng = np.random.default_rng(9)
     d = rng.random((14, 14)).round(2)
@@ -347,6 +353,7 @@ def test_a_merged_tally_is_refined_into_the_whole_evaluation(layout):
     assert bounds.auc_at_least <= expected.auc <= bounds.auc_at_most
 
 
+@pytest.mark.slow
 def test_merging_leaves_the_parts_as_they_were():
     scores = be.simulate(6, 3, random_state=1)
     a, b, c = (be.tally(scores.select(probes=range(i, i + 6))) for i in (0, 6, 12))
@@ -396,6 +403,7 @@ def tally_of(seed: int = 1, **options: Any) -> be.Tally:
         ({}, {"max_rank": 4}, "different (max_rank|tasks|protocols)"),
     ],
 )
+@pytest.mark.cases(1)
 def test_tallies_that_do_not_belong_together_refuse_to_merge(one, other, match):
     a, b = tally_of(**one), tally_of(**other)
     with pytest.raises(be.MergeError, match=match):
@@ -431,6 +439,7 @@ def test_tallies_of_different_cards_refuse_to_merge():
         [{"max_rank": 3}, {"max_rank": np.int64(3)}],
     ],
 )
+@pytest.mark.cases(1)
 def test_the_same_options_in_other_words_merge(same, tmp_path):
     a, b = (tally_of(**options, site=site) for options, site in zip(same, "AB", strict=True))
     assert_same_counts(a.merge(b), b.merge(a))
@@ -476,7 +485,7 @@ EXAMPLES = ["square", "given", "number", "rectangular", "pairs", "merged", "refi
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_a_saved_tally_is_loaded_as_it_was(name, tmp_path):
     tally = examples()[name]
     assert list(examples()) == EXAMPLES
@@ -521,6 +530,7 @@ def test_a_truncated_file_is_an_error(tmp_path):
         be.Tally.load(path)
 
 
+@pytest.mark.slow
 def test_a_damaged_file_is_an_error_or_makes_no_difference(tmp_path):
     """No flipped byte gives another error than DataError, or other counts."""
     path = tmp_path / "t.npz"
@@ -583,7 +593,7 @@ def without(key: str):
         lambda h: {**h, "nodes": {"closed_set": {"tally": "x", "options": {}}}},
     ],
 )
-@pytest.mark.cases(8)
+@pytest.mark.cases(1)
 def test_a_header_that_makes_no_sense_is_an_error(change, tmp_path):
     path = tmp_path / "t.npz"
     tally_of().save(path)

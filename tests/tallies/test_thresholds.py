@@ -47,6 +47,7 @@ TASKS = [be.verification, be.open_set]
         np.array([0.0, 0.25, 0, 0.5, 0, 0.75])[1::2],
     ],
 )
+@pytest.mark.cases(1)
 def test_an_array_of_thresholds_is_used_as_given(task, given_as):
     ds = task(scores(), thresholds=given_as)
     assert ds.threshold.dtype == np.float64
@@ -57,6 +58,7 @@ def test_an_array_of_thresholds_is_used_as_given(task, given_as):
     np.testing.assert_array_equal(mirror.fa, ds.fa[::-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", TASKS)
 def test_one_threshold_is_enough_and_may_be_infinite(task):
     whole = scores()
@@ -106,6 +108,7 @@ def test_thresholds_that_are_none_are_refused(task, wrong, match):
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("number", [2, 3, 101, np.int32(7)])
+@pytest.mark.cases(2)
 def test_a_number_gives_that_many_from_the_smallest_to_the_largest_score(task, kind, number):
     ds = task(scores(kind=kind), thresholds=number)
     t = ds.threshold.values
@@ -161,6 +164,7 @@ def check_grid(t: np.ndarray, low: float, high: float, count: int = 1000) -> Non
         assert Fraction(t[1]) - Fraction(low) < step and Fraction(high) - Fraction(t[-2]) >= 0
 
 
+@pytest.mark.slow
 @settings(max_examples=examples_of(150))
 @given(st.data())
 def test_the_default_grid_covers_the_range(data):
@@ -182,6 +186,7 @@ def test_the_default_grid_of_another_number(count):
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "uint8"])
+@pytest.mark.cases(1)
 def test_the_first_threshold_counts_nothing_and_the_last_everything(task, kind, dtype):
     d = (D * 255).astype(dtype) if dtype == "uint8" else D.astype(dtype)
     ds = task(scores(d, kind=kind))
@@ -196,6 +201,7 @@ def test_the_first_threshold_counts_nothing_and_the_last_everything(task, kind, 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("infinite", [(INF,), (-INF,), (INF, -INF)])
+@pytest.mark.cases(1)
 def test_infinite_scores_add_the_infinite_threshold(task, kind, infinite):
     d = D.copy()
     assert np.isfinite(task(scores(d, kind=kind)).threshold).all()
@@ -248,7 +254,7 @@ EXTREMES = [
 @pytest.mark.parametrize(("d", "why"), EXTREMES, ids=[why for _, why in EXTREMES])
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
-@pytest.mark.cases(16)
+@pytest.mark.cases(1)
 def test_the_default_grid_of_extreme_scores(d, why, task, kind):
     for labels in (["a", "b"], ["b", "a"]):
         ds = task(be.Scores(d, ["a"], labels, kind=kind))
@@ -284,7 +290,7 @@ def test_the_default_grid_of_extreme_scores(d, why, task, kind):
         [np.float32(x) for x in (-1e25, 1e-40, 0.0, -1e-40)],
     ],
 )
-@pytest.mark.cases(7)
+@pytest.mark.cases(1)
 def test_scores_at_the_ends_of_the_floats_are_counted_like_any_other(impostors, kind):
     """The largest float is a common mark of a failed comparison."""
     dtype = np.array(impostors).dtype

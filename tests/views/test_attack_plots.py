@@ -32,6 +32,7 @@ def result(scores):
     return be.vulnerability(scores, templates="single", threshold=("far", 0.01))
 
 
+@pytest.mark.slow
 def test_iapar_draws_the_rates_of_the_result(result):
     display = be.plot.iapar(result)
     assert list(display.curves) == ["FAR", "FRR", "mask", "print"]
@@ -85,6 +86,7 @@ def test_few_thresholds_make_no_histogram(scores):
     assert "Genuine scores" in text and "Attack scores" in text
 
 
+@pytest.mark.slow
 @pytest.mark.cases(1)
 def test_the_page_has_the_three_classes(result, tmp_path):
     be.report(result, tmp_path / "page.html")
@@ -94,6 +96,7 @@ def test_the_page_has_the_three_classes(result, tmp_path):
     assert 'data-plot="iapar"' in text and 'data-plot="attack_scores"' not in text
 
 
+@pytest.mark.slow
 @pytest.mark.cases(1)
 def test_plots_of_vulnerability_are_saved(result, tmp_path):
     names = {path.stem for path in be.plot.save_all(result, None, tmp_path)}

@@ -38,6 +38,7 @@ def test_cmc_draws_sampled_galleries_behind_their_mean(scores):
     assert "sampled galleries" not in " ".join(t.get_text() for t in be.plot.cmc(exact).ax_.texts)
 
 
+@pytest.mark.slow
 def test_gallery_size_plot(scores):
     ds = be.gallery_size(scores, [2, 5, 20, 40, 80], thresholds=5)
     display = be.plot.gallery_size(ds, ranks=(1, 5))

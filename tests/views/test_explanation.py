@@ -54,6 +54,7 @@ def test_the_threshold_is_between_accepted_and_rejected(found):
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
+@pytest.mark.cases(1)
 def test_no_width_loses_a_counter(found, width):
     """A narrow terminal has the tasks of a list one below the other."""
     text = plain(ExplanationTable(found), width)
@@ -63,6 +64,7 @@ def test_no_width_loses_a_counter(found, width):
         assert head in words, head
 
 
+@pytest.mark.slow
 def test_names_are_escaped_and_no_markup():
     scores = be.Scores(
         [[1.0, 2.0], [2.0, 1.0]], ["[bold]a\x1b", "$x$"], ["[bold]a\x1b", "$x$"], name="a$b$"

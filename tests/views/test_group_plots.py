@@ -27,6 +27,7 @@ def words(display):
     return " ".join(text.get_text() for text in display.figure_.findobj(mpl.text.Text))
 
 
+@pytest.mark.slow
 def test_groups_show_frr_with_intervals_and_far_of_pairs(grouped):
     display = plot.groups(grouped)
     assert display.groups == ["a", "b", "c"]

@@ -172,7 +172,7 @@ def test_a_notebook_shows_the_probe_and_its_templates():
     faces = be.datasets.faces("deep")
     html = be.explain(faces, "faces:s24/3")._repr_html_()
     assert html.count("<figcaption>probe</figcaption>") == 1
-    assert "<figcaption>1. s24</figcaption>" in html and "<pre>" in html
+    assert "<figcaption>1. s24</figcaption>" in html and "<table" in html
     assert "<img" not in be.explain(be.Scores(D, PEOPLE), 0)._repr_html_()
 
 

@@ -92,7 +92,7 @@ def test_words_of_one_result_lie_off_the_data(name):
 
 
 @pytest.mark.parametrize("name", MANY)
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 def test_names_of_six_systems_lie_off_the_data(name):
     off_the_data(drawn(name, 6))
 

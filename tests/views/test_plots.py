@@ -94,6 +94,7 @@ def words(display) -> str:
 # ----------------------------------------------------------------------------------- arrays
 
 
+@pytest.mark.slow
 def test_curves_hold_the_arrays_of_the_dataset(single, open_set, tree):
     closed = tree["closed_set"].to_dataset()
     (roc,) = plot.roc(single).curves.values()
@@ -132,6 +133,7 @@ def test_no_plot_needs_more_than_the_rates(single, open_set):
     np.testing.assert_array_equal(draw(plot.dir_surface(bare)).far, open_set.far)
 
 
+@pytest.mark.slow
 def test_the_roc_is_drawn_in_steps_in_the_order_of_far(single, similarity):
     for dataset in (single, be.verification(similarity)):
         (line,) = plot.roc(dataset).lines_.values()
@@ -202,6 +204,7 @@ def test_points_are_put_in_the_order_of_far_once_each():
     np.testing.assert_array_equal(by_far(far, rate), [[0, 0.5, 1], [0.2, 0.7, 1]])
 
 
+@pytest.mark.slow
 def test_det_axes_are_normal_deviates_in_per_cent(single):
     display = draw(plot.det(single))
     for axis in (display.ax_.xaxis, display.ax_.yaxis):
@@ -232,6 +235,7 @@ def test_a_system_without_errors_is_said_to_be_off_the_det():
     assert "both rates are smaller" in words(draw(plot.det(perfect))).lower()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.cases(1)
 def test_det_draws_no_band_where_it_draws_no_curve(kind):
@@ -263,6 +267,7 @@ def test_error_rates_mark_the_eer(single):
     assert "EER" not in "".join(t.get_text() for t in without.labels_.texts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("log", [False, True])
 def test_axes_say_what_they_show(tree, open_set, log):
     said = words(plot.roc(tree, log=log))
@@ -379,6 +384,7 @@ def test_surface_shows_one_system(systems):
     plot.dir_surface(systems["good"])
 
 
+@pytest.mark.slow
 def test_lines_of_equal_far_reach_the_frame_and_avoid_contours(open_set):
     display = draw(plot.dir_surface(open_set))
     ax = display.ax_
@@ -398,6 +404,7 @@ def test_lines_of_equal_far_reach_the_frame_and_avoid_contours(open_set):
                 assert (abs(spans[across, 0, 0] - a) >= 0.012 * width).all()
 
 
+@pytest.mark.slow
 def test_powers_of_ten_have_one_notation():
     assert [look.rate_text(10.0**e) for e in (0, -1, -2, -3)] == ["10⁰", "10⁻¹", "10⁻²", "10⁻³"]
     shown = draw(plot.det(be.verification(be.simulate(60, 6)))).ax_.get_xticklabels()
@@ -420,6 +427,7 @@ def test_rank_axes_end_where_nothing_changes(curves, last, given, shown):
     assert bool(said) == (shown < last and given is None)
 
 
+@pytest.mark.slow
 def test_genuine_and_impostor_have_one_colour_each(single, scores, tree):
     genuine, impostor = (look.colour(x) for x in (look.GENUINE, look.IMPOSTOR))
     rates = plot.error_rates(single).lines_
@@ -447,6 +455,7 @@ def test_a_panel_without_a_rate_is_left_out():
 # ------------------------------------------------------------------------- several systems
 
 
+@pytest.mark.slow
 def test_names_of_several_systems(systems, tree, single):
     assert list(plot.roc(tree).curves) == ["single-template", "multi-template"]
     assert list(plot.roc(systems).curves) == [
@@ -487,6 +496,7 @@ def test_every_colour_can_be_read():
     assert look.ink("#000000") == to_rgb("black")
 
 
+@pytest.mark.slow
 def test_labels_overlap_neither_each_other_nor_a_curve(systems):
     display = draw(plot.roc(systems, log=True))
     renderer = display.figure_.canvas.get_renderer()
@@ -505,6 +515,7 @@ def test_labels_overlap_neither_each_other_nor_a_curve(systems):
             assert not inside.all(axis=1).any()
 
 
+@pytest.mark.slow
 def test_curves_that_coincide_are_named_in_a_key(single):
     display = draw(plot.roc({"one": single, "same": single}))
     assert display.labels_.in_key == ["one", "same"]
@@ -524,6 +535,7 @@ def test_thresholds_of_different_kinds_share_no_axis(single, similarity, scores)
 # ------------------------------------------------------------------------- nothing to draw
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["roc", "det", "dir_far"])
 @pytest.mark.cases(1)
 def test_no_impostor_is_said_on_the_axes(alone, name):
@@ -545,6 +557,7 @@ def test_no_genuine_attempt_is_said_on_the_axes():
         assert what in words(draw(function(tree)))
 
 
+@pytest.mark.slow
 def test_what_is_defined_is_drawn(alone, scores):
     display = draw(plot.error_rates(be.verification(alone)))
     assert list(display.lines_) == ["FRR"]
@@ -582,6 +595,7 @@ def brute(histogram, values, kind):
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 def test_histograms_count_exactly(kind, similarity, scores):
     given = similarity if kind == "similarity" else scores
@@ -641,6 +655,7 @@ def test_scores_far_from_all_others_leave_the_rest_its_bins(value, form):
     elif form == "streamed":
         scores = be.Scores.from_embeddings(
             np.arange(160.0)[:, None], labels, memory_limit=1,
+            kind="distance",
             metric=lambda a, b: values[np.ix_(a[:, 0].astype(int), b[:, 0].astype(int))],
         )  # fmt: skip
         assert scores.streams
@@ -725,6 +740,7 @@ def test_infinite_scores_are_counted_and_reported(scores):
 # ---------------------------------------------------------------------------------- matrix
 
 
+@pytest.mark.slow
 def test_matrix_is_sorted_by_subject_without_the_diagonal():
     values = np.arange(16.0).reshape(4, 4)
     display = plot.matrix(be.Scores(values, ["b", "a", "b", "a"]))
@@ -851,6 +867,7 @@ def test_default_ranks_are_those_that_are_there(scores):
 
 
 @pytest.mark.parametrize("name", [*CURVES, "dir_surface", "score_distributions", "matrix"])
+@pytest.mark.cases(1)
 def test_a_given_axis_is_used_and_nothing_else(name, tree, scores):
     figure = Figure(layout="constrained")
     ax = figure.add_subplot()
@@ -903,6 +920,7 @@ def test_axes_of_a_figure_of_many_keep_their_size(systems):
 MAGIC = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MAGIC)
 @pytest.mark.cases(1)
 def test_files(tree, tmp_path, kind):
@@ -946,6 +964,7 @@ def test_files_that_cannot_be_written(tree, tmp_path):
 
 
 @pytest.mark.parametrize("plotted", PLOTS.values(), ids=PLOTS)
+@pytest.mark.cases(1)
 def test_every_display_has_the_same_two_methods(plotted):
     display = getattr(plot, plotted.display)
     assert next(iter(inspect.signature(display.from_results).parameters)) in ("data", "dataset")
@@ -1088,7 +1107,7 @@ def test_matplotlib_waits_until_it_is_needed(root):
 
 
 @pytest.mark.parametrize("name", [*CURVES, "dir_surface", "gallery_size", "threshold_study"])
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_pictures_speak_the_words_of_their_data(name, scores, tree):
     """Either vocabulary; the other one's words are in small beside the axes alone."""
     data = {

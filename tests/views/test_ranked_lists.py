@@ -20,6 +20,7 @@ def drawn(**options):
     return plot.ranked_lists(scores, **{**given, **options})
 
 
+@pytest.mark.slow
 def test_the_lists_of_the_paper():
     display = drawn(queries=["I", "II", "III", "IV", "V", "VI"])
     assert display.match[2].tolist() == [1, 0, 1, 1, 0]

@@ -20,8 +20,9 @@ import xxhash
 from bioeval.base.arguments import require_path
 from bioeval.base.engine import RowWork
 from bioeval.base.errors import Argument, CheckpointError, DataError, counted
+from bioeval.base.json_text import parse_json
 from bioeval.base.version import __version__
-from bioeval.scores.formats.files import replacing
+from bioeval.scores.formats.files import read_bounded, replacing
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.counts import CellCounts
@@ -182,7 +183,7 @@ def read_part(path: Path) -> tuple[RowRangeCounts, str]:
         raise DamagedPartError(f"{path}: is damaged (its checksum is another)")
     start = len(_MAGIC) + 8
     place = start + int.from_bytes(body[len(_MAGIC) : start], "little")
-    header = json.loads(body[start:place])
+    header = parse_json(body[start:place], str(path), DamagedPartError)
     _require_schema(path, header["schema"])
     arrays = []
     for one in header["arrays"]:
@@ -435,7 +436,7 @@ def _covers(one: Scores, other: Scores) -> bool:
 def _read_manifest(path: Path) -> dict[str, Any]:
     """Return the manifest of a checkpoint: the evaluation that it belongs to."""
     try:
-        manifest = json.loads(path.read_bytes())
+        manifest = parse_json(read_bounded(path), str(path), CheckpointError)
         checksum = manifest.pop("checksum")
         version = manifest["bioeval_checkpoint"]
     except (ValueError, KeyError, AttributeError, TypeError):

@@ -49,12 +49,13 @@ def place_in_file(values: Any) -> tuple[Any, ...] | None:
     elif kind == "zarr" and type(getattr(array, "store", None)).__name__ in _STORES:
         where = array.store, array.path
     try:
-        return where and (kind, values.what if stored else None, _stamp(*where[:2]), *where)
+        how = (values.what, values.fill) if stored else None
+        return where and (kind, how, _stamp(*where[:2]), *where)
     except FileMissingOnWorker:  # removed meanwhile
         return None
 
 
-def opened(kind: str, what: str | None, stamp: Any, *where: Any) -> Any:
+def opened(kind: str, how: tuple[str, bool] | None, stamp: Any, *where: Any) -> Any:
     """Return an array that :func:`place_in_file` has found.
 
     Raises
@@ -79,7 +80,7 @@ def opened(kind: str, what: str | None, stamp: Any, *where: Any) -> Any:
             array = np.asarray(np.memmap(path, np.dtype(dtype), "r", offset, shape))
     except OSError as error:  # such as one that is locked
         raise FileMissingOnWorker(str(error)) from error
-    return array if what is None else StoredRows(array, what)
+    return array if how is None else StoredRows(array, *how)
 
 
 def _place_of_memmap(values: np.ndarray) -> tuple[Any, ...] | None:

@@ -139,7 +139,7 @@ def cross_evaluate(
         :class:`bioeval.Calibrator` and :class:`bioeval.Fusion`, or a pipeline of both, are fitted
         to the training scores alone, and both parts of the scores are transformed.
     metric : str or callable
-        As for :meth:`bioeval.Scores.from_embeddings`.
+        As for :meth:`bioeval.Scores.from_embeddings`; a callable returns distances.
     claims : ClaimSampler, optional
         Of verification: claims drawn anew for each part, in place of all.
     attack : str, optional

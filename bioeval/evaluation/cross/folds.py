@@ -158,10 +158,11 @@ def _verify_matrix(
     coded = {repeat: _coded(plan, repeat, sides.n) for repeat in range(plan.shape[0])}
     if options.on_all:
         coded[ON_ALL] = np.zeros(sides.n, dtype=np.int64), [(Subset(0), Subset(0))]
-    if options.templates == "multi":
+    apart: list[int] = []
+    if sides.n < sides.templates:  # templates that are in every part have no code
+        apart = [repeat for repeat in coded if repeat != ON_ALL]
+    elif options.templates == "multi":
         apart = [repeat for repeat, x in coded.items() if not sides.keeps_subjects(x[0])]
-    else:
-        apart = []
     together = [repeat for repeat in coded if repeat not in apart]
     most = max(1, SHARED // (plan.shape[1] + 1) ** 2)
     looks = [together[i : i + most] for i in range(0, len(together), most)]
@@ -432,7 +433,7 @@ class TrainedSystem:
             for side in sides
             for x in (np.asarray(fitted.transform(self.features[side])), self.subjects[side])
         ]
-        return Scores.from_embeddings(*made, metric=self.metric)
+        return Scores.from_embeddings(*made, metric=self.metric, kind="distance")
 
     def about(self, scores: Scores | None) -> Provenance:
         """Return the provenance of the results."""
@@ -472,7 +473,8 @@ class TransformedScores:
             if isinstance(sides, PairSides) and are_pairs(scores):
                 self.sides.append(PairSides(scores, sides.by_subject))
             else:
-                self.sides.append(SplitSides(scores))
+                ids = sides.ids if isinstance(sides, SplitSides) else ()
+                self.sides.append(SplitSides(scores, ids))
 
     @property
     def unit(self) -> str:

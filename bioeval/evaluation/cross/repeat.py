@@ -24,9 +24,7 @@ from bioeval.evaluation.cross.results import FOLD_COUNTS, dims_of_point
 from bioeval.evaluation.cross.splits import (
     ReducedGalleries,
     SplitSides,
-    plan_of,
     require_square,
-    split_samples,
 )
 from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.results.dataset import about_attrs, build, rate
@@ -212,10 +210,10 @@ def _parts(
     """Return rows and columns of each partition with its index, and the shape of the indices."""
     sides = SplitSides(scores)
     if isinstance(splitter, ProbeGallerySplit | EnrolledSplit):
-        parts = split_samples(splitter, sides.n, sides.labels, None, sides.meta)
-        chosen = (((i, 0), sides.places(probe, own)) for i, (own, probe) in enumerate(parts))
+        parts = enumerate(sides.galleries(splitter))
+        chosen = (((i, 0), sides.places(probe, own)) for i, (own, probe) in parts)
         return chosen, (splitter.get_n_splits(), 1)
-    plan = plan_of(splitter, sides.n, sides.labels, None, sides.meta)
+    plan = sides.plan(splitter)
     tests = ((place, plan.split(*place).sides[1]) for place in plan.places)
     return ((place, sides.places(*part)) for place, part in tests), plan.shape
 

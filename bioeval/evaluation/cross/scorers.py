@@ -83,7 +83,7 @@ class Scorer:
             )
         _require_subjects(np.asarray(y), getattr(estimator, "classes_", ()))
         made = np.asarray(estimator.transform(X), dtype=np.float64)
-        scores = Scores.from_embeddings(made, np.asarray(y), metric=self.metric)
+        scores = Scores.from_embeddings(made, np.asarray(y), metric=self.metric, kind="distance")
         if self.measure == "recognition_rate":
             value = float(closed_set(scores, max_rank=1).recognition_rate)
         else:
@@ -140,7 +140,7 @@ def make_scorer(
         Error rates are negated, so that larger is better. NaN where a test part has no attempt
         of a class, as of a single subject.
     metric : str or callable
-        As for :meth:`bioeval.Scores.from_embeddings`.
+        As for :meth:`bioeval.Scores.from_embeddings`; a callable returns distances.
     templates : {"single", "multi"}
         As for :func:`bioeval.verification`.
     far_target : float

@@ -6,22 +6,33 @@ that a subject is in the same part on either side.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import DataError, ProtocolError, counted
+from bioeval.base.errors import BioevalWarning, DataError, ProtocolError, counted
 from bioeval.base.scalars import Name
-from bioeval.partition import EnrolledSplit, Experiment, PredefinedPairFolds, ProbeGallerySplit
+from bioeval.partition import (
+    EnrolledSplit,
+    Experiment,
+    PredefinedFolds,
+    PredefinedPairFolds,
+    ProbeGallerySplit,
+)
 from bioeval.partition.base import LabelCodes, Splitter
 from bioeval.partition.codes_of_folds import splits_of_other
 from bioeval.partition.shuffle_splits import TrainValidationTest
+from bioeval.scores.labels import of_no_person
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
 from bioeval.tallies.by_subject import codes_of_pairs, require_pair_subjects
+
+# An identity with so many times the median number of gallery templates may be all distractors.
+MANY = 5
 
 
 @dataclass(frozen=True)
@@ -205,22 +216,72 @@ class SplitSides:
     """The distinct templates of both sides of a score matrix, as `n` samples to divide.
 
     `labels` and `subject` are their subjects and the codes of these, `meta` the metadata columns
-    that both sides have, `probe` and `gallery` the sample of each row and of each column.
+    that both sides have, `probe` and `gallery` the sample of each row and of each column. Templates
+    of no person (`ids`, or those that the scores know) are no samples, and have the number -1: they
+    are in the gallery of every part, and never among its probes. `people` are the others among all
+    distinct templates, of which there are `templates`.
     """
 
-    def __init__(self, scores: Scores):
+    def __init__(self, scores: Scores, ids: Sequence[int] | None = None):
         self.scores = scores
-        ids = np.concatenate([scores.probe_ids, scores.gallery_ids])
-        _, first, place = np.unique(ids, return_index=True, return_inverse=True)
+        self.ids = (*scores.junk_ids, *scores.distractor_ids) if ids is None else tuple(ids)
+        numbers = np.concatenate([scores.probe_ids, scores.gallery_ids])
+        _, first, place = np.unique(numbers, return_index=True, return_inverse=True)
         order = np.argsort(np.argsort(first))  # in order of appearance, probes first
-        sample = order[place.reshape(-1)]
-        self.n = len(first)
-        self.probe, self.gallery = sample[: len(scores.probe_ids)], sample[len(scores.probe_ids) :]
         chosen = np.sort(first)
+        self.templates = len(first)
+        person = ~of_no_person(scores.codes.values, self.ids)
+        person = person[np.concatenate([scores.codes.probe, scores.codes.gallery])[chosen]]
+        self.people, chosen = np.flatnonzero(person), chosen[person]
+        self.n = len(self.people)
+        if not self.n:
+            raise DataError(
+                f"all {counted(self.templates, 'templates')} are of distractors or junk "
+                f"({', '.join(map(str, self.ids))}); expected people to divide"
+            )
+        sample = np.where(person, np.cumsum(person) - 1, -1)[order[place.reshape(-1)]]
+        self.probe, self.gallery = sample[: len(scores.probe_ids)], sample[len(scores.probe_ids) :]
         self.labels = _both(scores.probe_labels, scores.gallery_labels)[chosen]
         self.subject = np.concatenate([scores.codes.probe, scores.codes.gallery])[chosen]
         shared = [k for k in scores.probe_meta if k in scores.gallery_meta]
         self.meta = {k: _both(scores.probe_meta[k], scores.gallery_meta[k])[chosen] for k in shared}
+
+    def plan(self, splitter: Any) -> SplitPlan:
+        """Return all splits into training and test."""
+        if isinstance(splitter, Experiment):
+            require_square(self.scores)
+        self._warn_of_distractors(splitter)
+        return plan_of(self._own(splitter), self.n, self.labels, None, self.meta)
+
+    def galleries(self, splitter: Any) -> Iterator[tuple[np.ndarray, ...]]:
+        """Yield the samples of each gallery and of its probes."""
+        return split_samples(splitter, self.n, self.labels, None, self.meta)
+
+    def _own(self, splitter: Any) -> Any:
+        """Return the splitter for the samples; folds may be given for all templates."""
+        if isinstance(splitter, PredefinedFolds) and self.n < self.templates:
+            return splitter.among(self.people, self.templates)
+        return splitter
+
+    def _warn_of_distractors(self, splitter: Any) -> None:
+        """Warn of an identity that is divided as one person, and looks like all distractors."""
+        if not getattr(splitter, "by_subject", "Group" in type(splitter).__name__):
+            return
+        codes = self.scores.codes
+        count = np.bincount(codes.gallery[self.gallery >= 0], minlength=len(codes.values))
+        many = count >= MANY * np.median(count[count > 0]) if count.any() else count > 0
+        many[codes.probe] = False
+        if many.any():
+            most = int(np.argmax(count * many))
+            label = codes.values[most : most + 1].tolist()[0]
+            number = label if str(label).lstrip("-").isdecimal() else "their number"
+            warnings.warn(
+                f"the identity {label!r} has {counted(int(count[most]), 'gallery templates')} and "
+                "no probe, and goes into one part as one person; if these are distractors, give "
+                f"Scores(..., distractor_ids=({number},)): they are then in every gallery",
+                BioevalWarning,
+                stacklevel=3,
+            )
 
     def subjects_in(self, samples: np.ndarray) -> int:
         """Return the number of subjects of some samples."""
@@ -249,11 +310,15 @@ class SplitSides:
         return self.scores.select(*chosen) if all(map(len, chosen)) else None
 
     def places(self, probes: np.ndarray, gallery: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of some probes and the columns of a gallery."""
+        """Return the rows of some probes, and the columns of a gallery and of no person.
+
+        Without samples a gallery is empty.
+        """
+        sides = (self.probe, probes, False), (self.gallery, gallery, len(gallery) > 0)
         chosen = []
-        for side, samples in ((self.probe, probes), (self.gallery, gallery)):
-            inside = np.zeros(self.n, dtype=bool)
-            inside[samples] = True
+        for side, samples, others in sides:
+            inside = np.zeros(self.n + 1, dtype=bool)  # the last is that of no person, -1
+            inside[samples], inside[-1] = True, others
             chosen.append(np.flatnonzero(inside[side]))
         return chosen[0], chosen[1]
 
@@ -393,9 +458,9 @@ def require_square(scores: Scores) -> None:
 
 def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides | PairSides]:
     """Return all splits of some scores, and what is divided: their templates, or pairs."""
-    if isinstance(splitter, Experiment):
-        require_square(scores)
     if are_pairs(scores):
+        if isinstance(splitter, Experiment):
+            require_square(scores)
         # Of scikit-learn's, those of groups.
         by_subject = getattr(splitter, "by_subject", "Group" in type(splitter).__name__)
         if by_subject:
@@ -414,4 +479,4 @@ def plan_of_scores(scores: Scores, splitter: Any) -> tuple[SplitPlan, SplitSides
             "folds need the subjects of the templates, and a mask has none. Give labels"
         )
     sides = SplitSides(scores)
-    return plan_of(splitter, sides.n, sides.labels, None, sides.meta), sides
+    return sides.plan(splitter), sides

@@ -13,7 +13,7 @@ from typing import Any
 from bioeval.base.arguments import require_path
 from bioeval.base.errors import BioevalError, DataError
 from bioeval.scores.formats import registry
-from bioeval.scores.formats.format import ARRAYS, ReadOptions
+from bioeval.scores.formats.format import ReadOptions
 from bioeval.scores.formats.image_names import PATTERNS
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
@@ -42,6 +42,7 @@ def load(
     pairs_key: str | None = None,
     pairs: str | os.PathLike[str] | None = None,
     missing_pairs: str | None = None,
+    missing_chunks: str | None = None,
     mask: str | os.PathLike[str] | None = None,
     trials: str | os.PathLike[str] | None = None,
     impostor: str | os.PathLike[str] | None = None,
@@ -109,6 +110,9 @@ def load(
     missing_pairs : {"raise", "skip"}, optional
         What to do with pairs of that list of which an image is not in the file: an error, or
         leave them out and report their number.
+    missing_chunks : {"raise", "fill"}, optional
+        What to do with chunks that an HDF5 or zarr file lacks, which were lost or never written,
+        or all of whose values are the fill value: an error, or read them as the fill value.
     mask
         The mask of a BEE matrix (``.mtx``): which cells are genuine, impostor, or ignored.
     trials
@@ -181,7 +185,8 @@ def load(
     given = dict(locals())
     found = registry.read(given.pop("path"), ReadOptions.parse(**given))
     if names_of in PATTERNS:
-        found.distractor_ids = PATTERNS[names_of].distractor_ids
+        known = PATTERNS[names_of]
+        found.distractor_ids, found.junk_ids = known.distractor_ids, known.junk_ids
     return found
 
 
@@ -253,7 +258,7 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     """
     lost = []
     form = registry.format_to_write(Path(path))
-    kept = scores.keeps_embeddings and form.options == ARRAYS
+    kept = scores.keeps_embeddings and form.holds_arrays
     if scores.origin and not isinstance(scores, PairScores) and not kept:
         lost.append(f"the embeddings are not kept, only their distances ({scores.origin})")
     assert form.losses is not None  # of a format that is written

@@ -16,7 +16,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
-from bioeval.scores.formats.files import existing_file, guarded, replacing
+from bioeval.scores.formats.files import existing_file, guarded, replacing_all
 from bioeval.scores.formats.format import Format, ReadOptions, say
 from bioeval.scores.formats.npy import matrix_labels
 from bioeval.scores.matrix import Scores
@@ -154,8 +154,7 @@ def _write(scores: Scores, path: Path) -> None:
     shape = "{} {} ".format(*scores.shape).encode()
     lists = b"gallery\nprobes\n"
     with (
-        replacing(path) as part,
-        replacing(_mask_of(path)) as mask_part,
+        replacing_all(path, _mask_of(path)) as (part, mask_part),
         open(part, "wb") as matrix,
         open(mask_part, "wb") as mask,
     ):

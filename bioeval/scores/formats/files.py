@@ -8,6 +8,7 @@ files first, and removed when the process ends.
 from __future__ import annotations
 
 import atexit
+import errno
 import importlib
 import io
 import os
@@ -17,8 +18,8 @@ import shutil
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from gzip import GzipFile
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -203,8 +204,14 @@ def read_bounded(path: Path, most: int = MOST_TEXT, file: Any = None) -> bytes:
     return b"".join(pieces)
 
 
+def line_feeds(raw: bytes) -> bytes:
+    r"""Return bytes of a text with ``\n`` in place of its line ends ``\r\n`` and ``\r``."""
+    return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in raw else raw
+
+
 def decode(raw: bytes, path: Path, first_line: int = 1) -> str:
     """Decode bytes of a UTF-8 file; errors count lines from `first_line`."""
+    raw = line_feeds(raw)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -216,7 +223,7 @@ def decode(raw: bytes, path: Path, first_line: int = 1) -> str:
 
 def decoded_lines(path: Path) -> list[str]:
     """Return the lines of a text in UTF-8, without the blank ones at its end."""
-    lines = decode(read_bounded(path), path).splitlines()
+    lines = decode(read_bounded(path), path).split("\n")
     while lines and not lines[-1].strip():
         lines.pop()
     return lines
@@ -234,9 +241,21 @@ def text_array(cells: list[str], where: str) -> np.ndarray:
     return np.array(cells, dtype=str)
 
 
+def no_loop(path: Path) -> Path:
+    """Return `path`; raise where symbolic links lead from it back to it."""
+    try:
+        os.stat(path)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise DataError(
+                f"{path}: is a loop of symbolic links; expected a name to write to"
+            ) from None
+    return path
+
+
 def check_target(path: str | os.PathLike[str]) -> Path:
     """Return `path` if a file can be written there; else raise, before anything is computed."""
-    path = require_path("path", path)
+    path = no_loop(require_path("path", path))
     if path.is_dir():
         raise DataError(f"{path}: is a folder; expected the name of a file to write")
     if path.exists() and not path.is_file():
@@ -254,14 +273,15 @@ def part_of(path: Path) -> Path:
 
 
 @contextmanager
-def naming_writes(path: Path, part: Path) -> Iterator[None]:
-    """Name `path` in errors of writing to `part`, such as a full disk."""
+def naming_writes(path: Path, *parts: Path) -> Iterator[None]:
+    """Name `path` in errors of writing to `parts`, such as a full disk."""
     try:
         yield
     except OSError as error:
-        if error.filename is not None and not str(error.filename).startswith(str(part)):
+        if error.filename is not None and not str(error.filename).startswith((*map(str, parts),)):
             raise
-        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise OSError(error.errno, reason, str(path)) from error
 
 
 @contextmanager
@@ -281,18 +301,88 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     When the block fails, or is interrupted, the temporary file is removed and whatever was at
     `path` stays as it was.
     """
-    named = check_target(path)
-    path = named.resolve()
-    part = part_of(path)
+    with replacing_all(path) as (part,):
+        yield part
+
+
+@contextmanager
+def replacing_all(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
+    """Do the same for several files that belong together; the first is their main file."""
+    named = [check_target(path) for path in paths]
+    places = [path.resolve() for path in named]
+    parts = [part_of(place) for place in places]
     try:
-        with naming_writes(named, part):
-            part.touch(exist_ok=False)
-            yield part
-            with open(part, "rb+") as file:
-                os.fsync(file.fileno())
-            os.replace(part, path)
+        with naming_writes(named[0], *parts):
+            for part in parts:
+                part.touch(exist_ok=False)
+            yield parts
+            for part in parts:
+                with open(part, "rb+") as file:
+                    os.fsync(file.fileno())
+            put_in_place(parts, places)
     finally:
-        part.unlink(missing_ok=True)
+        for part in parts:
+            part.unlink(missing_ok=True)
+
+
+def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
+    """Move all files, or a folder, to their places, or none.
+
+    The first place is that of the main file, without which the others are not read. It is emptied
+    first and filled last, so that no reader finds a main file beside files of another writer.
+    Writers take turns; what was there comes back where one fails, or is interrupted.
+    """
+    if len(parts) == 1 and parts[0].is_file():
+        os.replace(parts[0], places[0])
+        return
+    aside: list[tuple[Path, Path]] = []
+    with turn_at(places[0]):
+        try:
+            for place in places:
+                if place.exists():
+                    aside.append((part_of(place), place))
+                    os.replace(place, aside[-1][0])
+            for part, place in reversed([*zip(parts, places, strict=True)]):
+                os.replace(part, place)
+        except BaseException:
+            for part, place in zip(parts, places, strict=True):
+                if not part.exists():
+                    discard(place)
+            for old, place in reversed(aside):
+                if old.exists():
+                    os.replace(old, place)
+            raise
+    for old, _ in aside:
+        discard(old)
+
+
+def discard(path: Path) -> None:
+    """Remove a file or a folder, if there is one."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def turn_at(path: Path) -> Iterator[None]:
+    """Wait until no other process changes the files of `path`; without locks, do not wait."""
+    lock, file = path.with_name(f".{path.name}.lock"), None
+    with suppress(ImportError, OSError):
+        import fcntl
+
+        while True:
+            file = open(lock, "ab")  # noqa: SIM115 - closed below
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if lock.exists() and os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):
+                break
+            file.close()  # it was removed by the one before
+    try:
+        yield
+    finally:
+        if file is not None:
+            lock.unlink(missing_ok=True)
+            file.close()
 
 
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+(::|://)")

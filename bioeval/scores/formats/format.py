@@ -20,6 +20,7 @@ from bioeval.base.arguments import (
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.kinds import KINDS, larger_is_closer
 from bioeval.base.memory import require_bytes
+from bioeval.scores.chunks import MISSING_CHUNKS
 from bioeval.scores.embeddings import METRICS
 from bioeval.scores.formats.files import COMPRESSED, check_target
 from bioeval.scores.formats.image_names import NAMES_OF
@@ -64,6 +65,7 @@ class ReadOptions:
     pairs_key: str | None = None
     pairs: Path | None = None
     missing_pairs: str | None = None
+    missing_chunks: str | None = None
     mask: Path | None = None
     trials: Path | None = None
     impostor: Path | None = None
@@ -222,8 +224,12 @@ EVERY_FORMAT = ("exclude", "format_", "memory_limit", "keep_embeddings")
 ARRAYS = tuple(
     name
     for name in FLAGS
-    if name not in (*EVERY_FORMAT, "mask", "trials", "impostor", *_PATTERNS, "as_")
+    if name
+    not in (*EVERY_FORMAT, "mask", "trials", "impostor", *_PATTERNS, "as_", "missing_chunks")
 )
+
+#: The options of stores whose arrays are in chunks.
+CHUNKED = (*ARRAYS, "missing_chunks")
 
 _CHOICES = {
     "kind": KINDS,
@@ -231,6 +237,7 @@ _CHOICES = {
     "metric": METRICS,
     "names_of": NAMES_OF,
     "missing_pairs": MISSING,
+    "missing_chunks": MISSING_CHUNKS,
     "as_": READ_AS,
 }
 
@@ -345,6 +352,11 @@ class Format:
     def word(self) -> str:
         """The name of the format as the value of an option."""
         return self.name.strip("`.").replace(" ", "-")
+
+    @property
+    def holds_arrays(self) -> bool:
+        """Whether it has named arrays, with everything that bioeval writes."""
+        return {*ARRAYS} <= {*self.options}
 
     def written_to(self, path: Path) -> Format:
         """Return the format with the way to write that the name of a file chooses."""

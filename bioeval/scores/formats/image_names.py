@@ -30,6 +30,7 @@ class NamePattern:
     source: str
     note: str = ""
     distractor_ids: tuple[int, ...] = ()
+    junk_ids: tuple[int, ...] = ()
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
@@ -48,6 +49,7 @@ PATTERNS: dict[str, NamePattern] = {
         "Zheng et al., Scalable Person Re-identification: A Benchmark, ICCV 2015",
         "-1 marks junk, ignored by most conventions; 0 marks distractors, of no labelled person",
         distractor_ids=(0,),
+        junk_ids=(-1,),
     ),
     "dukemtmc-reid": NamePattern(
         "0005_c2_f0046985.jpg",

@@ -11,16 +11,17 @@ import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.scores.chunks import read_whole
 from bioeval.scores.formats.archive import MOST_DEFLATED, Arrays, Header, require_text
 from bioeval.scores.formats.files import HDF5, guarded, replacing
-from bioeval.scores.formats.format import ARRAYS, Format, Found, ReadOptions
+from bioeval.scores.formats.format import CHUNKED, Format, Found, ReadOptions
 from bioeval.scores.formats.named_arrays import reid_layout
 from bioeval.scores.formats.npz import read_arrays, write_arrays
 from bioeval.scores.matrix import Scores
@@ -244,14 +245,15 @@ _MOST_BYTES = 1 << 31
 class MatArchive(Arrays):
     """A MATLAB file whose arrays are described at once, and read one by one."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, fill: bool = False):
         self.path = path
         self.headers: dict[str, Header] = {}
         self._transposed: set[str] = set()
         with open(path, "rb") as file:
             head = file.read(128)
         is_hdf5 = head.startswith((b"MATLAB 7.3", b"\x89HDF"))
-        self._file: _Mat5 | Mat73 = Mat73(path) if is_hdf5 else _Mat5(path)
+        self._file: _Mat5 | Mat73 = Mat73(path, fill=fill) if is_hdf5 else _Mat5(path)
+        self.elsewhere = getattr(self._file, "elsewhere", frozenset())
         for name, header in self._file.headers.items():
             # A list is an array whose other dimension is 1.
             of_list = len(header.shape) == 2 and 1 in header.shape
@@ -317,13 +319,15 @@ def _header(variable: Variable) -> Header:
 class Mat73:
     """A MATLAB 7.3 file (HDF5), or plain HDF5 with its dimensions unchanged.
 
-    Of plain HDF5, the arrays of `groups` are known by their places, as ``run7/scores``.
+    Of plain HDF5, the arrays of `groups` are known by their places, as ``run7/scores``. Chunks that
+    are missing are read as the fill value with `fill`, else they are an error.
     """
 
-    def __init__(self, path: Path, groups: bool = False):
-        self.path = path
+    def __init__(self, path: Path, groups: bool = False, fill: bool = False):
+        self.path, self._fill = path, fill
         self.headers: dict[str, Header] = {}
         self._refused: dict[str, str] = {}
+        self.elsewhere: set[str] = set()
         with self._open() as file:
             self._look_into(file, "", {self._address(file)} if groups else None)
 
@@ -341,8 +345,7 @@ class Mat73:
             place = f"{group}/{name}" if group else name
             if name.startswith("#"):  # what cells and objects refer to
                 continue
-            link = file.get(place, getlink=True)
-            item: Any = file[place] if isinstance(link, h5py.HardLink) else None
+            item: Any = file[place] if _within(file, place) else None
             plain = isinstance(item, h5py.Group) and not _class_of(item)
             if seen is None or not plain or "MATLAB_sparse" in item.attrs:
                 self._look(file, place)
@@ -353,16 +356,24 @@ class Mat73:
     def _look(self, file: Any, name: str) -> None:
         import h5py
 
-        link = file.get(name, getlink=True)
-        if not isinstance(link, h5py.HardLink):
-            self._refuse(name, "is a link to another place; bioeval follows no links")
+        if not _within(file, name):
+            link = file.get(name, getlink=True)
+            other = getattr(link, "filename", None)
+            what = (
+                f"is an external link to {other!r}"
+                if other
+                else "is a link that leads nowhere, or out of this file"
+            )
+            self._refuse_elsewhere(name, what)
             return
         item = file[name]
         kind = _class_of(item)
         if not isinstance(item, h5py.Dataset):
             self._refuse(name, refusal("sparse" if "MATLAB_sparse" in item.attrs else "struct"))
-        elif item.is_virtual or item.external:
-            self._refuse(name, "is stored in another file; bioeval reads one file only")
+        elif item.is_virtual:
+            self._refuse_elsewhere(name, "is a virtual dataset over other files or datasets")
+        elif item.external:
+            self._refuse_elsewhere(name, "has its values in another file")
         elif kind in ("cell", "function_handle", "string") or item.dtype.kind not in "biufSU":
             self._refuse(name, refusal(kind or "struct"), item.shape[::-1])
         elif item.attrs.get("MATLAB_empty", 0):
@@ -382,6 +393,11 @@ class Mat73:
         self._refused[name] = why
         self.headers[name] = Header(shape, np.dtype(object))
 
+    def _refuse_elsewhere(self, name: str, what: str) -> None:
+        self.elsewhere.add(name)
+        advice = "bioeval reads no file through another one; copy the values into this file"
+        self._refuse(name, f"{what}; {advice}")
+
     def read(self, key: str) -> np.ndarray:
         """Read one array."""
         if key in self._refused:
@@ -390,7 +406,7 @@ class Mat73:
         if 0 in header.shape:
             return np.empty(header.shape, header.dtype)
         with self._open() as file:
-            array = np.asarray(file[key][()])
+            array = read_whole(file[key], f"{self.path}: the array {key!r}", self._fill)
             kind = _class_of(file[key])
             require_text(array)
         if kind:
@@ -407,6 +423,27 @@ class Mat73:
 
         with guarded(self.path, expected="a MATLAB 7.3 file"), h5py.File(self.path, "r") as file:
             yield file
+
+
+_MOST_LINKS = 16  # on the way to an array
+
+
+def _within(file: Any, place: str, links: int = _MOST_LINKS) -> bool:
+    """Whether a place, after soft links, is in the file itself; no other file is opened."""
+    import h5py
+
+    here = ""
+    parts = [part for part in place.split("/") if part not in ("", ".")]
+    for number, part in enumerate(parts, 1):
+        link = file.get(f"{here}/{part}", getlink=True)
+        if isinstance(link, h5py.SoftLink):
+            start = "" if link.path.startswith("/") else here
+            rest = "/".join((start, link.path, *parts[number:]))
+            return links > 0 and _within(file, rest, links - 1)
+        if not isinstance(link, h5py.HardLink):
+            return False
+        here = f"{here}/{part}"
+    return True
 
 
 def _text(shape: tuple[int, ...]) -> Header:
@@ -431,8 +468,8 @@ def _recognise(found: Found) -> bool:
 
 
 def _read(path: Path, options: ReadOptions) -> Scores:
-    archive = MatArchive(path)
-    options = reid_layout(archive, options)
+    archive = MatArchive(path, options.missing_chunks == "fill")
+    options = reid_layout(archive, replace(options, missing_chunks=None))
     wide = [options.embeddings_key or "embeddings"]
     wide.append(options.gallery_embeddings_key or "gallery_embeddings")
     wide.append(options.indices_key or "indices")
@@ -534,7 +571,7 @@ FORMAT = Format(
     ),
     recognise=_recognise,
     read=_read,
-    options=ARRAYS,
+    options=CHUNKED,
     written="everything in one file, of MATLAB 5",
     write=_write,
     losses=lambda scores: ["float16 scores become float32"] * (scores.dtype == np.float16),

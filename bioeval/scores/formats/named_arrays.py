@@ -228,6 +228,8 @@ class NamedArrays:
             return wanted
         found = next((name for name in native if name in self.file), None)
         if found is not None:
+            if found in self.file.elsewhere:
+                self.file.read(found)  # raises, with the reason
             self.used.add(found)
         return found
 
@@ -297,6 +299,9 @@ class NamedArrays:
                 f"{self.file.path}: holds {len(columns):,} arrays of metadata; expected at most "
                 f"{MOST_COLUMNS:,}"
             )
+        for key in self.file.elsewhere if not foreign else ():
+            if key.startswith(_PREFIXES):
+                self.file.read(key)  # raises, with the reason
         for key, header in columns.items():
             side = next((i for i in (0, 1) if key.startswith(_PREFIXES[i])), None)
             count = sides.count(side or 0)

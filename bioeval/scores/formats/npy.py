@@ -12,13 +12,13 @@ the scores and which of these files belong to them. A file of embeddings has its
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
+from bioeval.base.json_text import parse_json
 from bioeval.base.kinds import KINDS
 from bioeval.scores.embeddings import (
     EmbeddingSource,
@@ -32,9 +32,8 @@ from bioeval.scores.formats.files import (
     content,
     existing_file,
     guarded,
-    naming_writes,
     read_bounded,
-    replacing,
+    replacing_all,
 )
 from bioeval.scores.formats.format import Format, ReadOptions, is_square, say, text_losses
 from bioeval.scores.formats.label_files import Labels, read_side, write_labels
@@ -123,9 +122,12 @@ def read_settings(path: Path) -> dict[str, Any]:
     place = sibling(path, "json")
     if not place.is_file():
         return {}
+    raw = read_bounded(place, MOST_SETTINGS)
     try:
-        said = json.loads(read_bounded(place, MOST_SETTINGS))
-    except (UnicodeDecodeError, json.JSONDecodeError):
+        said = parse_json(raw, str(place))
+    except DataError:
+        if SCHEMA_KEY.encode() in raw:
+            raise
         return {}  # written by another program
     if not isinstance(said, dict) or SCHEMA_KEY not in said:
         return {}
@@ -406,7 +408,7 @@ def _read_embeddings(path: Path, values: Any, options: ReadOptions) -> Scores:
     }
     if options.keep_embeddings:
         how["memory_limit"] = 1  # no distances are made
-    left = as_embeddings(np.asarray(_checked(path, values)), str(path))
+    left = as_embeddings(_checked(path, values)[:], str(path))
     if other is None:
         labels = embedding_labels(path, "labels", options, len(left))
         return Scores.from_embeddings(left, labels.label, probe_meta=labels.meta, **how)
@@ -446,27 +448,24 @@ def _write(scores: Scores, path: Path) -> None:
             "express that; save it as .npz"
         )
     m, n = scores.shape
-    files: list[str] = []
-    with ExitStack() as stack:
-        part = stack.enter_context(replacing(path))
-        sides = [("labels" if square else "probe", scores.probe_labels, scores.probe_meta)]
-        if not square:
-            sides.append(("gallery", scores.gallery_labels, scores.gallery_meta))
-        for name, label, meta in sides if scores.labelled else ():
-            place = sibling(path, f"{name}.csv")
-            write_labels(stack.enter_context(replacing(place)), label, meta, named=place)
-            files.append(name)
+    sides = {"labels" if square else "probe": (scores.probe_labels, scores.probe_meta)}
+    if not square:
+        sides["gallery"] = scores.gallery_labels, scores.gallery_meta
+    sides = sides if scores.labelled else {}
+    about: dict[str, Any] = {SCHEMA_KEY: SCHEMA, "kind": scores.kind, "nan": scores.nan}
+    about["files"] = [*sides, *["mask"] * (scores.mask is not None)]
+    if scores.exclude:
+        about["exclude"] = list(scores.exclude)
+    beside = [f"{name}.npy" if name == "mask" else f"{name}.csv" for name in about["files"]]
+    places = [path, *(sibling(path, ending) for ending in ("json", *beside))]
+    with replacing_all(*places) as (part, described, *parts):
+        for target, place, (label, meta) in zip(parts, places[2:], sides.values(), strict=False):
+            write_labels(target, label, meta, named=place)
         if scores.mask is not None:
-            files.append("mask")
-            target = stack.enter_context(replacing(sibling(path, "mask.npy")))
-            with open(target, "wb") as file:
+            with open(parts[-1], "wb") as file:
                 write_npy(file, (m, n), np.dtype(np.uint8), scores.read_mask)
-        about = {SCHEMA_KEY: SCHEMA, "kind": scores.kind, "nan": scores.nan, "files": files}
-        if scores.exclude:
-            about["exclude"] = list(scores.exclude)
-        target = stack.enter_context(replacing(sibling(path, "json")))
-        target.write_text(json.dumps(about) + "\n", encoding="utf-8")
-        with naming_writes(path, part), open(part, "wb") as file:
+        described.write_text(json.dumps(about) + "\n", encoding="utf-8")
+        with open(part, "wb") as file:
             write_npy(file, (m, n), scores.dtype, scores.read_rows)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from bioeval.base.arguments import overflows
 from bioeval.base.errors import DataError, nearest_name
 from bioeval.scores.attacks import is_bona_fide
 from bioeval.scores.formats.files import decode, existing_file, guarded
@@ -111,7 +112,7 @@ def _lines(shape: Shape, named: bool) -> Iterator[tuple[int, list[str]]]:
 def _number(path: Path, line: int, cell: str) -> float:
     if not cell:
         return float("nan")
-    if not is_number(cell):
+    if not is_number(cell) or overflows(cell):
         raise DataError(
             f"{path}: line {line}: the score is {cell!r}; expected a number, or nothing where "
             "detection gave no response"

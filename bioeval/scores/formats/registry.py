@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from bioeval.scores.formats.label_files import matrix_advice
 from bioeval.scores.formats.text_table import shape_of
 from bioeval.scores.formats.trials import lists_lfw_pairs, lists_templates
 from bioeval.scores.matrix import Scores
+from bioeval.scores.stored import file_version
 
 #: The files of formats. Where several formats recognise a file, the first one reads it.
 _HOMES = (
@@ -63,7 +64,7 @@ def read(path: Any, options: ReadOptions) -> Scores:
     form = _by_word(options.format_) if options.format_ is not None else recognise(place, options)
     try:
         options.allow(form.expected, form.options)
-        with guarded(place, expected=form.expected):
+        with _unchanged(form, place), guarded(place, expected=form.expected):
             scores = form.read(place, options).within(options.memory_limit)
         scores.reading = (*scores.reading, *dict.fromkeys(options.chosen_columns))
         if options.keep_embeddings:
@@ -75,6 +76,18 @@ def read(path: Any, options: ReadOptions) -> Scores:
         if printable(str(place)) in str(error):
             raise
         raise error.preceded_by(f"{place}: ") from error.__cause__
+
+
+@contextmanager
+def _unchanged(form: Format, path: Path) -> Iterator[None]:
+    """Raise where another writer replaces a file of several while all of them are read."""
+    before = file_version(path)
+    try:
+        yield
+    finally:
+        several = len(form.files(path)) > 1 or path.is_dir()
+        if several and not file_version(path) == before != ():
+            raise DataError(f"{path}: was replaced while it was read; read it again")
 
 
 def recognise(path: Path, options: ReadOptions) -> Format:

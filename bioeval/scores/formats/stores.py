@@ -9,8 +9,11 @@ from __future__ import annotations
 import io
 import json
 import logging
-import shutil
+import os
+import re
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -18,24 +21,28 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.base.json_text import parse_json
 from bioeval.base.memory import require_memory
+from bioeval.scores.chunks import read_whole, require_chunks, settled, without_noise
 from bioeval.scores.formats.archive import Arrays, Header, require_text
 from bioeval.scores.formats.files import (
     HDF5,
     NETCDF,
     check_target,
     content,
+    discard,
     guarded,
     is_zarr,
     library,
     naming_writes,
     optional,
     part_of,
+    put_in_place,
     replacing,
     text_array,
     without_secrets,
 )
-from bioeval.scores.formats.format import ARRAYS, Format, ReadOptions, keeps_everything
+from bioeval.scores.formats.format import ARRAYS, CHUNKED, Format, ReadOptions, keeps_everything
 from bioeval.scores.formats.mat import Mat73
 from bioeval.scores.formats.named_arrays import reid_layout
 from bioeval.scores.formats.npy import read_bare
@@ -64,8 +71,8 @@ _TEXT = "bioeval_text"
 class _Store(Arrays):
     """Arrays of an open store, and the words among its attributes."""
 
-    def __init__(self, path: Path, words: Any):
-        self.path = path
+    def __init__(self, path: Path, words: Any, fill: bool = False):
+        self.path, self.fill = path, fill
         self.headers: dict[str, Header] = {}
         #: The names of the dimensions of arrays, where the store has them.
         self.dimensions: dict[str, tuple[str, ...]] = {}
@@ -91,10 +98,13 @@ class _Store(Arrays):
     def _read(self, key: str) -> np.ndarray:
         raise NotImplementedError
 
+    def _said(self, key: str) -> str:
+        return f"{self.path}: the array {key!r}"
+
     def _stored(self, key: str, array: Any) -> tuple[Any, None]:
         """Return an array, left in the store unless it is transposed."""
         if key not in self._transposed:
-            return StoredRows(array, f"{self.path}: the array {key!r}"), None
+            return StoredRows(array, self._said(key), self.fill), None
         needed = 2 * array.nbytes
         require_memory(needed, f"{self.path}: {key!r}, transposed", "write it with probes as rows")
         return self.read(key), None
@@ -128,18 +138,18 @@ class _Store(Arrays):
 
 
 class Hdf5Arrays(_Store):
-    """The datasets of an HDF5 file; links and values in other files are refused."""
+    """The datasets of an HDF5 file; values in other files, also by links, are refused."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, fill: bool = False):
         import h5py
 
-        self._plain = Mat73(path, groups=True)
+        self._plain = Mat73(path, groups=True, fill=fill)
         with guarded(path, expected="an HDF5 file"):
             self._file = h5py.File(path, "r")
-            super().__init__(path, self._file.attrs)
+            super().__init__(path, self._file.attrs, fill)
+        self.elsewhere = self._plain.elsewhere
         for name, header in self._plain.headers.items():
-            here = isinstance(self._file.get(name, getlink=True), h5py.HardLink)
-            item = self._file[name] if here else None
+            item = None if name in self.elsewhere else self._file[name]
             if isinstance(item, h5py.Dataset) and h5py.check_string_dtype(item.dtype):
                 header = Header(item.shape, np.dtype("U1"))
             if isinstance(item, h5py.Dataset):
@@ -158,6 +168,8 @@ class Hdf5Arrays(_Store):
 
     def _read(self, key: str) -> np.ndarray:
         if self.headers[key].dtype.kind == "U":
+            if not self.fill:
+                require_chunks(self._file[key], self._said(key))
             values = np.asarray(self._file[key].asstr()[()])
             return values.astype(str) if values.dtype.hasobject else values
         return self._plain.read(key)
@@ -172,11 +184,11 @@ class Hdf5Arrays(_Store):
 class ZarrArrays(_Store):
     """The arrays of a zarr group."""
 
-    def __init__(self, path: Path, group: Any):
+    def __init__(self, path: Path, group: Any, fill: bool = False):
         self._group = group
-        with guarded(path, expected="a zarr group"), warnings.catch_warnings():
+        with guarded(path, expected="a zarr group"), settled(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of zarr, about what is no array
-            super().__init__(path, dict(group.attrs))
+            super().__init__(path, dict(group.attrs), fill)
             for name, array in self._group.arrays():
                 dtype = np.dtype(array.dtype)
                 if dtype.kind == "T":
@@ -187,7 +199,7 @@ class ZarrArrays(_Store):
                 self.dimensions[name] = tuple(map(str, named))
 
     def _read(self, key: str) -> np.ndarray:
-        array = np.asarray(self._group[key][...])
+        array = read_whole(self._group[key], self._said(key), self.fill)
         if array.dtype.kind not in "TO":
             return array
         cells = [str(cell) for cell in array.reshape(-1).tolist()]
@@ -239,7 +251,8 @@ class SafetensorsArrays(_Store):
             words = self._file.metadata() or {}
             super().__init__(path, words)
             # Text is in the metadata alone.
-            for name, values in dict(json.loads(words.get(_TEXT, "{}"))).items():
+            text = parse_json(words.get(_TEXT, "{}").encode(), f"{path}: {_TEXT}")
+            for name, values in dict(text).items():
                 array = np.array(values, dtype=str)
                 flat = text_array(array.reshape(-1).tolist(), name)
                 self._words[name] = flat.reshape(array.shape)
@@ -263,29 +276,25 @@ _SAFETENSORS = {
 
 
 def _read_store(found: _Store, options: ReadOptions) -> Scores:
-    options = reid_layout(found, options)
+    options = reid_layout(found, replace(options, missing_chunks=None))
     notes = found.transpose(options)
     scores = read_arrays(found, options)
     scores.reading = (*notes, *scores.reading)
     return scores
 
 
-def _of_bioeval(record: logging.LogRecord) -> bool:
-    """Whether a message of asyncio is not about zarr's own tasks."""
-    text = record.getMessage()
-    return not ("never retrieved" in text and "zarr" in text)
-
-
 def _read_zarr(path: Path, options: ReadOptions, address: str | None = None) -> Scores:
     """Read a zarr group, or an array of its own like that of a .npy file."""
     zarr = optional("zarr", path, "a zarr store")
-    logging.getLogger("asyncio").addFilter(_of_bioeval)
-    with guarded(path, expected="a zarr group or array"), warnings.catch_warnings():
+    logging.getLogger("asyncio").addFilter(without_noise)
+    with guarded(path, expected="a zarr group or array"), settled(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = zarr.open(address or str(path), mode="r")
+    fill = options.missing_chunks == "fill"
     if isinstance(found, zarr.Array):
-        return read_bare(path, found, options)
-    return _read_store(ZarrArrays(path, found), options)
+        stored = StoredRows(found, f"{path}", fill) if len(found.shape) == 2 else found
+        return read_bare(path, stored, replace(options, missing_chunks=None))
+    return _read_store(ZarrArrays(path, found, fill), options)
 
 
 def read_remote(address: str, options: ReadOptions) -> Scores:
@@ -299,23 +308,89 @@ def read_remote(address: str, options: ReadOptions) -> Scores:
     return scores.excluding(*options.exclude) if options.exclude else scores
 
 
+class _Hdf5File(io.FileIO):
+    """A file for HDF5 that takes all bytes: HDF5 ends the process after a failed write.
+
+    After an error, such as a full disk, the rest is kept in memory, and HDF5 closes the file as if
+    all were well. `error` is raised by :class:`_Hdf5Writer`.
+    """
+
+    def __init__(self, path: Path):
+        super().__init__(path, "w+")
+        self.error: OSError | None = None
+        self._kept: list[tuple[int, bytes]] = []
+        self._place = self._end = 0
+
+    def seek(self, place: int, whence: int = 0) -> int:
+        """Remember the place for what follows."""
+        self._place = place + (self._end if whence else 0)
+        return self._place
+
+    def tell(self) -> int:
+        """Return the place."""
+        return self._place
+
+    def write(self, data: Any) -> int:
+        """Write everything, or keep it."""
+        left = memoryview(data).cast("B")
+        place, self._end = self._place, max(self._end, self._place + len(left))
+        try:
+            if self.error is None:
+                super().seek(place)
+                while left:
+                    left = left[super().write(left) :]
+        except OSError as error:
+            self.error = error
+        if self.error is not None:
+            self._kept.append((place, bytes(data)))
+        return len(data)
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what was written, or kept."""
+        out = memoryview(buffer).cast("B")
+        super().seek(self._place)
+        out[:] = (super().read(len(out)) or b"").ljust(len(out), b"\0")
+        for place, data in self._kept:
+            low, high = max(place, self._place), min(place + len(data), self._place + len(out))
+            if low < high:
+                out[low - self._place : high - self._place] = data[low - place : high - place]
+        return len(out)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Set the length, unless an error has left less."""
+        self._end = self._place if size is None else size
+        return self._end if self.error else super().truncate(self._end)
+
+
 class _Hdf5Writer:
     """Writes the arrays of scores into an HDF5 file with checksums for every byte.
 
     HDF5 1.10 brought checksums of its own structures; arrays have them where they are in chunks.
+    HDF5 is called in a thread of its own, where no interruption ends a call halfway.
     """
 
     def __init__(self, path: Path):
         import h5py
 
         self._h5py = h5py
-        self._file = h5py.File(path, "w", libver=("v110", "v110"))
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="bioeval-hdf5")
+        self._raw = _Hdf5File(path)
+        self._file = self._call(h5py.File, self._raw, "w", libver=("v110", "v110"))
+        self._datasets: list[Any] = []  # which would write in this thread where they end
 
     def __enter__(self) -> _Hdf5Writer:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._file.close()
+        with self._raw, self._thread:
+            self._call(self._file.close)
+
+    def _call(self, function: Any, *args: Any, **options: Any) -> Any:
+        """Call HDF5; raise the error of the file, if there is one."""
+        found = self._thread.submit(function, *args, **options).result()
+        if self._raw.error is not None:
+            raise self._raw.error
+        return found
 
     def add(self, key: str, array: Any) -> None:
         """Write a whole array; text as UTF-8 of one width."""
@@ -324,7 +399,7 @@ class _Hdf5Writer:
             array = np.char.encode(array, "utf-8")
             width = max(1, array.dtype.itemsize)
             array = array.astype(self._h5py.string_dtype("utf-8", width))
-        self._created(key, array.shape, array.dtype)[...] = array
+        self._call(self._created(key, array.shape, array.dtype).__setitem__, ..., array)
 
     def add_rows(self, key: str, shape: tuple[int, ...], dtype: np.dtype, read: Any) -> None:
         """Write an array whose rows are read in blocks."""
@@ -332,18 +407,18 @@ class _Hdf5Writer:
         step = max(1, _CHUNK // max(1, shape[1]))
         for low in range(0, shape[0], step):
             high = min(shape[0], low + step)
-            data[low:high] = read(low, high)
+            self._call(data.__setitem__, slice(low, high), read(low, high))
 
     def _created(self, key: str, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+        how: dict[str, Any] = {}
         if not shape:  # in the header of the dataset, which has a checksum
-            how = self._h5py.h5p.create(self._h5py.h5p.DATASET_CREATE)
-            how.set_layout(self._h5py.h5d.COMPACT)
-            return self._file.create_dataset(key, shape, dtype, dcpl=how)
-        if not prod(shape):
-            return self._file.create_dataset(key, shape, dtype)
-        rows = max(1, _CHUNK // (prod(shape[1:]) * dtype.itemsize))
-        chunks = (min(shape[0], rows), *shape[1:])
-        return self._file.create_dataset(key, shape, dtype, chunks=chunks, fletcher32=True)
+            how["dcpl"] = self._h5py.h5p.create(self._h5py.h5p.DATASET_CREATE)
+            how["dcpl"].set_layout(self._h5py.h5d.COMPACT)
+        elif prod(shape):
+            rows = max(1, _CHUNK // (prod(shape[1:]) * dtype.itemsize))
+            how = {"chunks": (min(shape[0], rows), *shape[1:]), "fletcher32": True}
+        self._datasets.append(self._call(self._file.create_dataset, key, shape, dtype, **how))
+        return self._datasets[-1]
 
 
 def _write_hdf5(scores: Scores, path: Path) -> None:
@@ -356,7 +431,11 @@ class _ZarrWriter:
 
     def __init__(self, zarr: Any, folder: Path):
         self._group = zarr.open_group(str(folder), mode="w-")
-        self._how = {"compressors": zarr.codecs.ZstdCodec(checksum=True)}
+        # Without its chunks of zeros, an array is one that has lost them.
+        self._how = {
+            "compressors": zarr.codecs.ZstdCodec(checksum=True),
+            "config": {"write_empty_chunks": True},
+        }
 
     def add(self, key: str, array: Any) -> None:
         """Write a whole array; a word as an attribute."""
@@ -391,22 +470,14 @@ def _write_zarr(scores: Scores, path: Path) -> None:
     """Write a store, and replace an existing one with it."""
     zarr = optional("zarr", path, "a zarr store")
     named = _check_zarr(path)
-    part, old = part_of(named), part_of(named)
+    place = named.resolve()
+    part = part_of(place)
     try:
         with naming_writes(named, part):
             write_arrays(scores, _ZarrWriter(zarr, part), named)
-            if not is_zarr(named):
-                part.rename(named)
-                return
-            named.rename(old)
-            try:
-                part.rename(named)
-            except BaseException:
-                old.rename(named)
-                raise
+            put_in_place([part], [place])
     finally:
-        shutil.rmtree(part, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+        discard(part)
 
 
 class _SafetensorsWriter:
@@ -442,13 +513,22 @@ def _write_safetensors(scores: Scores, path: Path) -> None:
             raise DataError(
                 f"{path}: {key!r} is {array.dtype}; a safetensors file cannot hold this type"
             )
+    from safetensors import SafetensorError
+
     with replacing(path) as part:
-        numpy.save_file(out.tensors, part, metadata=out.words)
+        try:
+            numpy.save_file(out.tensors, part, metadata=out.words)
+        except SafetensorError as error:  # whose text alone has the number
+            number = re.search(r"os error (\d+)", str(error))
+            if number is None:
+                raise OSError(str(error)) from error
+            raise OSError(int(number[1]), os.strerror(int(number[1]))) from error
 
 
 def _read_hdf5(path: Path, options: ReadOptions) -> Scores:
-    arrays = NetcdfArrays if content(path) == NETCDF else Hdf5Arrays
-    return _read_store(arrays(path), options)
+    if content(path) == NETCDF:
+        return _read_store(NetcdfArrays(path), options)
+    return _read_store(Hdf5Arrays(path, options.missing_chunks == "fill"), options)
 
 
 FORMATS = (
@@ -463,7 +543,7 @@ FORMATS = (
             found.content == NETCDF or found.content == HDF5 and found.suffix != ".mat"
         ),
         read=_read_hdf5,
-        options=ARRAYS,
+        options=CHUNKED,
         written="everything in one file",
         write=_write_hdf5,
         losses=keeps_everything,
@@ -477,7 +557,7 @@ FORMATS = (
         recognised_by="a folder with `zarr.json`, `.zgroup` or `.zarray`",
         recognise=lambda found: found.content == "a zarr store",
         read=_read_zarr,
-        options=ARRAYS,
+        options=CHUNKED,
         written="everything in one folder",
         write=_write_zarr,
         losses=keeps_everything,

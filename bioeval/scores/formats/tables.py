@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 import weakref
@@ -15,7 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.arguments import overflows
 from bioeval.base.errors import DataError
+from bioeval.base.json_text import parse_json
 from bioeval.base.progress import report
 from bioeval.scores.columns import GrowingColumn
 from bioeval.scores.formats.files import content, guarded, optional
@@ -467,15 +468,32 @@ def _floats(values: Any, name: str, path: Path, before: int) -> np.ndarray:
         cells = np.empty(len(values.values), dtype=object)
         cells[:] = values.values
         values = cells[values.codes]
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+        return values.astype(np.float64)
     try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        found = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        found = None
+    records = isinstance(values, list)  # of JSON
+    doubtful = found is None or np.isinf(found).any()
+    if doubtful or (records and bool in {*map(type, values)}):
         for row, value in enumerate(values):
-            if not isinstance(value, int | float):
+            if not _is_score(value, records):
                 raise DataError(
-                    f"{path}: row {before + row}: {name} is {value!r}; expected a number"
-                ) from None
-        raise
+                    f"{path}: row {before + row}: {name} is {value!r:.60}; expected a number within"
+                    " the range of float64"
+                )
+    if found is None:
+        raise DataError(f"{path}: {name} holds values that are no numbers; expected numbers")
+    return found
+
+
+def _is_score(value: Any, of_record: bool) -> bool:
+    """Whether a value is a number that float64 has; in JSON, true and false are none."""
+    try:
+        return not (of_record and isinstance(value, bool)) and not overflows(str(value))
+    except ValueError:
+        return False
 
 
 def _words(values: Any) -> np.ndarray:
@@ -573,10 +591,7 @@ def _records(path: Path, names: list[str], wanted: Sequence[int]) -> Iterator[li
 
 
 def _record(path: Path, number: int, line: bytes, names: list[str] | None) -> dict[str, Any]:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        record = None
+    record = parse_json(line, f"{path}: line {number}")
     if not isinstance(record, dict) or not record:
         raise DataError(
             f"{path}: line {number}: expected one JSON object a line, as {{'score': 1}}"

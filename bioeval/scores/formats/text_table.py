@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from bioeval.base.arguments import overflows
 from bioeval.base.csv_cells import from_cell
 from bioeval.base.errors import DataError, counted
 from bioeval.base.memory import physical_memory
@@ -26,6 +27,7 @@ from bioeval.scores.formats.files import (
     decode,
     existing_file,
     guarded,
+    line_feeds,
     optional,
 )
 from bioeval.scores.formats.spellings import COLUMN_NAMES, folded, is_number
@@ -47,12 +49,13 @@ _DECIMAL_COMMA = re.compile(r"\s[+-]?\d+,\d+\s*$")
 
 
 class _Watched(io.RawIOBase):
-    """The bytes of a text, with progress; a line without end is refused."""
+    """The bytes of a text with line feeds as line ends; a line without end is refused."""
 
     def __init__(self, file: IO[bytes], path: Path, place: IO[bytes]):
         self._file, self._path, self._place = file, path, place
         self._size = path.stat().st_size
         self._line = 0
+        self._returned = False  # whether what was read ends in a carriage return
 
     def readable(self) -> bool:
         return True
@@ -63,7 +66,7 @@ class _Watched(io.RawIOBase):
         super().close()
 
     def readinto(self, buffer: Any) -> int:
-        piece = self._file.read(min(len(buffer), 1 << 20))
+        piece = self._piece(min(len(buffer), 1 << 20))
         end = piece.rfind(b"\n")
         self._line = len(piece) - end - 1 if end >= 0 else self._line + len(piece)
         if self._line > _LONGEST_LINE:
@@ -75,9 +78,18 @@ class _Watched(io.RawIOBase):
         report(min(self._place.tell(), self._size), self._size)
         return len(piece)
 
+    def _piece(self, size: int) -> bytes:
+        """Read some bytes; a line feed goes with the carriage return that was read before it."""
+        while raw := self._file.read(size):
+            piece = raw[1:] if self._returned and raw[:1] == b"\n" else raw
+            self._returned = raw.endswith(b"\r")
+            if piece:
+                return line_feeds(piece)
+        return b""
+
 
 def open_text(path: Path) -> IO[bytes]:
-    """Open a text, decompressed where it is compressed."""
+    """Open a text, decompressed where it is compressed, with line feeds as line ends."""
     existing_file(path)
     found = content(path)
     place = open(path, "rb")  # noqa: SIM115 - closed with what is returned
@@ -302,16 +314,23 @@ class Columns:
         """Return the lines of rows; the file is read again, since blank lines are not rows."""
         if self.first_line is None:
             return [*rows]
-        found: dict[int, int] = {}
-        with open_text(self.path) as file:
-            here = -1
-            for number, line in enumerate(file, 1):
-                here += number >= self.first_line and bool(line.strip())
-                if here in rows:
-                    found.setdefault(here, number)
-                if here >= max(rows):
-                    break
+        some = _lines_of(self.path, self.first_line, set(rows))
+        found = {row: number for row, number, _ in some}
         return [found.get(row, self.first_line + row) for row in rows]
+
+
+def _lines_of(path: Path, first: int, rows: set[int]) -> Iterator[tuple[int, int, bytes]]:
+    """Yield rows, their numbers as lines and their text; `first` is the line of row 0."""
+    here, last = -1, max(rows)
+    with open_text(path) as file:
+        for number, line in enumerate(file, 1):
+            if number < first or not line.strip():
+                continue
+            here += 1
+            if here in rows:
+                yield here, number, line
+            if here == last:
+                return
 
 
 _LINES = 1 << 19  # read at once
@@ -412,7 +431,18 @@ def _read(
         raise DataError(f"{shape.path}: has a header but no rows")
     if not exact:
         _require_plain(column for i, column in columns.items() if i not in blanks)
+        for i, name in numbers.items():
+            _require_in_range(shape, first, values[i].array(), i, name)
     return Columns(shape.path, columns, {i: column.array() for i, column in values.items()}, first)
+
+
+def _require_in_range(shape: Shape, first: int, values: np.ndarray, column: int, name: str) -> None:
+    """Raise where a number became infinite and was not written so: 1e400 is no infinity."""
+    rows = set(np.flatnonzero(np.isinf(values)).tolist())
+    for _, number, line in _lines_of(shape.path, first, rows) if rows else ():
+        cells = (_split([decode(line, shape.path, number).strip()], shape.mark) or [[]])[0]
+        if column < len(cells) and is_number(cells[column]):
+            _number(cells[column], f"{shape.path}: line {number}", name)
 
 
 def _pieces(
@@ -506,12 +536,14 @@ def _numbers(path: Path, first: int, cells: pd.Series, name: str) -> np.ndarray:
 def _number(cell: str, where: str, name: str) -> float:
     """Return the number in a cell; raise with advice where it is not a number."""
     text = cell.strip()
+    hint = ""
     try:
         if "_" not in text and text.isascii():
-            return float(text)
+            if not overflows(text):
+                return float(text)
+            hint = f" within the range of float64, and {text:.40} is too large"
     except ValueError:
         pass
-    hint = ""
     if text.endswith("%"):
         hint = " (write per cent as fractions)"
     elif "," in text:

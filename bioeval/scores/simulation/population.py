@@ -135,7 +135,13 @@ class Population:
                 "gallery_meta": {k: column[enrolled] for k, column in self.meta.items()},
             }
         return Scores.from_embeddings(
-            embeddings, labels, metric=metric, probe_meta=meta, name="simulated", **gallery
+            embeddings,
+            labels,
+            metric=metric,
+            kind="distance",
+            probe_meta=meta,
+            name="simulated",
+            **gallery,
         )
 
 

@@ -143,7 +143,7 @@ def apart(results: Any) -> tuple[Any, list[RowExplanation]]:
     for key, one in results.items():
         rest, found = apart(one)
         walks += found
-        if rest is not None:
+        if rest is not None or one is None:
             others[key] = rest
     return (others if others or not walks else None), walks
 
@@ -221,7 +221,7 @@ def _list(shown: ShownList, explained: RowExplanation, name: str, note: list[str
 def page_text(results: Any, title: str, provenance: PageSources, images: Images) -> str:
     """Return results as the text of an HTML page."""
     results, walks = apart(results)
-    parts = [] if results is None else labelled(parts_of(results))
+    parts = [] if walks and results is None else labelled(parts_of(results))
     rows = [
         row_section(explained, number, walks, images)
         for number, explained in enumerate(walks, start=1)

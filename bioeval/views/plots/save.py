@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import warnings
@@ -64,12 +65,19 @@ def save(display: Any, path: str | os.PathLike[str], *, dpi: float = 150) -> Pat
     figure = _figure(display)
     dpi = require_number("dpi", dpi, low=10, high=10_000)
     settings: Any = {"svg.fonttype": "none", "svg.hashsalt": "bioeval", "pdf.fonttype": 42}
-    with replacing(path) as part, matplotlib.rc_context(settings), warnings.catch_warnings():
+    drawn = io.BytesIO()  # what matplotlib has open when a disk is full, it does not close
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing from")  # drawn as a box
         figure.savefig(
-            part, format=kind, dpi=dpi, bbox_inches="tight", pad_inches=0.12,
+            drawn,
+            format=kind,
+            dpi=dpi,
+            bbox_inches="tight",
+            pad_inches=0.12,
             metadata=_UNDATED[kind],
-        )  # fmt: skip
+        )
+    with replacing(path) as part:
+        part.write_bytes(drawn.getvalue())
     return path
 
 

@@ -17,6 +17,7 @@ from matplotlib.text import Annotation
 
 from bioeval.base.arguments import require_integer
 from bioeval.base.errors import counted, cut
+from bioeval.base.kinds import larger_is_closer, noun_of
 from bioeval.results.zoo import ANIMALS, NO_ANIMAL, Quantile
 from bioeval.views.plots import style as look
 from bioeval.views.plots.display import Display, OneResultDisplay
@@ -66,7 +67,7 @@ class ZooDisplay(Display):
         order = np.argsort(-share, kind="stable")
         there = ~(np.isnan(self.genuine) | np.isnan(self.impostor))
         self.worst = [int(i) for i in order if there[i] and share[i] > 0][:worst]
-        self.better = 1 if ds.attrs["kind"] == "similarity" else -1
+        self.better = 1 if larger_is_closer(str(ds.attrs["kind"])) else -1
         best = Quantile.parse(ds.attrs["quantile"]).of(int(there.sum()))
         self.limits = np.array(
             [
@@ -106,8 +107,7 @@ class ZooDisplay(Display):
         for number, animal in enumerate(ANIMALS):
             self._name_corner(ax, animal, f"{animal}s {counts[animal]}", look.colour(number))
         self._name_worst(ax)
-        better = "larger" if kind == "similarity" else "smaller"
-        worse = "smaller" if kind == "similarity" else "larger"
+        better, worse = ("larger", "smaller") if self.better > 0 else ("smaller", "larger")
         said = [f"{counted(int(there.sum()), 'subjects')}; dashed: best and worst "
                 f"{100 * float(ds.attrs['quantile']):g} % on each axis"]  # fmt: skip
         if self.worst:
@@ -118,8 +118,8 @@ class ZooDisplay(Display):
         look.titled(ax, f"Zoo: {called}" if called else "Zoo of subjects", said)
         look.labelled(
             ax,
-            f"Mean genuine {kind} ({better} is better)",
-            f"Mean impostor {kind} ({worse} is better)",
+            f"Mean genuine {noun_of(kind)} ({better} is better)",
+            f"Mean impostor {noun_of(kind)} ({worse} is better)",
         )
         return self
 

@@ -32,7 +32,7 @@ _WIDTH = 80  # of plain lines, as of `wrapped`
 class StudyReport:
     """Blocks that rich can print; rates in words of `translate`, arguments in those of `reword`.
 
-    ``str(report)`` is plain lines.
+    ``str(report)`` is plain lines; with `lines` they are its text in a terminal, too.
     """
 
     def __init__(
@@ -40,8 +40,10 @@ class StudyReport:
         blocks: Iterable[Block],
         translate: TermTranslator,
         reword: Callable[[str], str],
+        lines: bool = False,
     ):
         self.blocks, self._translate, self._reword = list(blocks), translate, reword
+        self.lines = lines
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for block in self.blocks:
@@ -154,5 +156,5 @@ def _lines(
         return folded
     return [
         "".join(x.rjust(w) if w >= 0 else x.ljust(-w) for x, w in zip(row, widths, strict=True))
-        for row in texts
+        for row in texts[not any(heads) :]
     ]

@@ -58,12 +58,15 @@ class FoldTable:
             yield indented(_rates(dataset, width))
         yield Text("")
         first = next(iter(self.datasets.values())).attrs
-        method, confidence = str(first["interval_method"]), 100 * float(first["confidence"])
+        method = str(first.get("interval_method", first.get("band", "")))
+        confidence = 100 * float(first["confidence"])
         of = {
             "nadeau-bengio": f"{confidence:g} % for the test mean by Nadeau and Bengio, a "
             "heuristic",
             "quantile": f"the middle {confidence:g} % of the {unit_of(first)}s (variation between "
             "draws, not a confidence interval for other people)",
+            "normal": f"the middle {confidence:g} % of the {unit_of(first)}s by a normal "
+            "approximation (variation between draws, not a confidence interval for other people)",
         }.get(method, f"{confidence:g} % for the pooled rate by {method}")
         points = any(name in ds for ds in self.datasets.values() for name in POINTS)
         if points and "pooled" in of:
@@ -75,15 +78,21 @@ class FoldTable:
                 "shared training parts; "
             )
         units = f"{unit_of(first)}s"
+        pooled = (
+            "" if "partitions" in first else f"pooled: rate of the summed counts of all {units}; "
+        )
         own = ""
         if points:
             own = "Own thresholds: chosen on the test part itself (optimistic). "
         training = "Training: rate on the data of the threshold (optimistic). "
-        if not any(ds["train_subjects"].values.any() for ds in self.datasets.values()):
+        if not any(
+            "train_subjects" in ds and ds["train_subjects"].values.any()
+            for ds in self.datasets.values()
+        ):
             training = ""
         yield Text(
-            f"{training}Test, sd: mean and standard deviation over {units}; {se}pooled: rate of "
-            f"the summed counts of all {units}; interval: {of}. {own}".rstrip(),
+            f"{training}Test, sd: mean and standard deviation over {units}; {se}{pooled}interval: "
+            f"{of}. {own}".rstrip(),
             style="dim",
         )
         yield from warned(
@@ -118,16 +127,10 @@ def _head(attrs: dict[Any, Any], terms: str) -> Table:
 def _details(dataset: xr.Dataset) -> Iterator[str]:
     if dataset.attrs.get("galleries"):
         yield str(dataset.attrs["galleries"])
-    repeats, folds = dataset.sizes["repeat"], dataset.sizes["fold"]
-    trained = "where thresholds are chosen" if "experiment" in dataset.attrs else "trained on"
-    sizes = [
-        f"{_span(dataset[f'{part}_subjects'].values)} {words}"
-        for part, words in (("train", trained), ("test", "tested"))
-    ]
-    divided = f"{counted(repeats, 'divisions')} into {counted(folds, 'folds')}"
-    if "experiment" in dataset.attrs:
-        divided = counted(repeats, "repeats")
-    yield f"{divided}; {dataset.attrs['sizes_are_of']}: {', '.join(sizes)}"
+    if "partitions" in dataset.attrs:
+        yield counted(int(dataset.attrs["partitions"]), "partitions")
+    else:
+        yield _divisions(dataset)
     if "experiment" in dataset.attrs:
         yield str(dataset.attrs["experiment"])
     if "seen" in dataset.attrs:
@@ -144,7 +147,7 @@ def _details(dataset: xr.Dataset) -> Iterator[str]:
     yield f"test attempts of all {unit_of(dataset.attrs)}s: {', '.join(attempts)}"
     if "claims" in dataset.attrs:
         yield f"claims drawn for each part by {dataset.attrs['claims']}"
-    if "threshold" in dataset:
+    if "threshold" in dataset and "chosen_on" in dataset.attrs:
         t = dataset["threshold"].values
         t = t[np.isfinite(t)]
         where = f": {t.min():.4g} to {t.max():.4g}, mean {t.mean():.4g}" if len(t) else ""
@@ -152,6 +155,20 @@ def _details(dataset: xr.Dataset) -> Iterator[str]:
         yield f"threshold by {_said(dataset, 'threshold_rule_in_words')}, {chosen}{where}"
     if "assured_threshold" in dataset:
         yield _assured(dataset)
+
+
+def _divisions(dataset: xr.Dataset) -> str:
+    """Return in words how the data were divided, and how many subjects each part has."""
+    repeats, folds = dataset.sizes["repeat"], dataset.sizes["fold"]
+    trained = "where thresholds are chosen" if "experiment" in dataset.attrs else "trained on"
+    sizes = [
+        f"{_span(dataset[f'{part}_subjects'].values)} {words}"
+        for part, words in (("train", trained), ("test", "tested"))
+    ]
+    divided = f"{counted(repeats, 'divisions')} into {counted(folds, 'folds')}"
+    if "experiment" in dataset.attrs:
+        divided = counted(repeats, "repeats")
+    return f"{divided}; {dataset.attrs['sizes_are_of']}: {', '.join(sizes)}"
 
 
 def _assured(dataset: xr.Dataset) -> str:
@@ -177,7 +194,9 @@ def _rates(dataset: xr.Dataset, width: int) -> Table:
     number = dataset.sizes["repeat"] * dataset.sizes["fold"]
     left_out = {
         "se": not _of_given_folds(dataset),
-        "folds": all(row.summary("folds") == number for row in rows),
+        "pooled": "partitions" in dataset.attrs,
+        "folds": "partitions" in dataset.attrs
+        or all(row.summary("folds") == number for row in rows),
         "training": not any(np.isfinite(row.training()) for row in rows),
     }
     heads = ["", "training", "test", "sd", "se", "pooled", "interval", "folds"]

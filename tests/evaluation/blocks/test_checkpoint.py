@@ -60,6 +60,7 @@ def counted_parts(monkeypatch):
     return rows
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_where_it_was_interrupted(tmp_path, monkeypatch):
     scores, folder = population(), tmp_path / "kept"
     expected = be.tally(scores, points=True).tree()
@@ -76,6 +77,7 @@ def test_a_run_goes_on_where_it_was_interrupted(tmp_path, monkeypatch):
     assert not rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("interval", ["subject-bootstrap", "subject-bootstrap-bca", "wilson"])
 @pytest.mark.parametrize("task", ["open_set", "closed_set"])
 @pytest.mark.cases(2)
@@ -116,6 +118,7 @@ def test_intervals_of_identification_go_on_where_they_were_interrupted(
         (lambda s: (be.Scores(-s.values, s.probe_labels, kind="similarity"), {}), "kind"),
     ],
 )
+@pytest.mark.cases(1)
 def test_a_checkpoint_of_another_evaluation_is_refused(tmp_path, other, said):
     scores = population()
     be.tally(scores, checkpoint=tmp_path / "kept")
@@ -192,6 +195,7 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path):
         be.tally(population(), checkpoint=tmp_path / "thesis.tex")
 
 
+@pytest.mark.slow
 def test_blocks_may_have_any_size(tmp_path):
     scores = population()
     expected = be.evaluate(scores)
@@ -263,6 +267,7 @@ def test_parts_and_checkpoints_of_other_layouts_are_refused(tmp_path):
         be.tally(population(), checkpoint=tmp_path / "kept")
 
 
+@pytest.mark.slow
 def test_options_that_hold_arrays_are_distinguished(tmp_path):
     """The text of an array of another library leaves most values out."""
     scores = population()
@@ -273,6 +278,7 @@ def test_options_that_hold_arrays_are_distinguished(tmp_path):
         be.verification(scores, thresholds=grid, checkpoint=tmp_path / "grid")
 
 
+@pytest.mark.slow
 def test_mates_of_another_gallery_are_refused(tmp_path):
     scores = population()
     values = np.array(scores.values)
@@ -293,6 +299,7 @@ def test_mates_of_another_gallery_are_refused(tmp_path):
         be.tally(part, mates=other, site="a", checkpoint=place)
 
 
+@pytest.mark.slow
 def test_no_key_is_written(tmp_path):
     for key in (b"a long secret", "a long secret"):
         be.tally(population(), key=key, checkpoint=tmp_path / "kept")

@@ -97,7 +97,7 @@ NAMES = (
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_a_card_on_a_cluster_is_that_of_one_process(client, tmp_path, name):
     scores = systems(tmp_path)[name]
     expected = be.evaluate(scores, thresholds=30)
@@ -196,13 +196,13 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.cases(5)
+@pytest.mark.cases(1)
 def test_a_task_on_a_cluster_is_that_of_one_process(client, name):
     assert CALLS[name](client=client).identical(CALLS[name]())
 
 
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 def test_a_task_with_a_checkpoint_is_that_of_one_process(tmp_path, name):
     expected = CALLS[name]()
     for _ in range(2):
@@ -232,6 +232,7 @@ UNIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", UNIONS)
 @pytest.mark.cases(1)
 def test_a_gallery_in_parts_on_a_cluster_is_that_of_one_process(client, tmp_path, protocol):
@@ -280,6 +281,7 @@ def test_counts_that_do_not_come_are_fetched_again(client, monkeypatch, times):
         be.tally(scores, points=True, client=client)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [2, 999])
 @pytest.mark.cases(1)
 def test_a_block_that_fails_on_a_worker_is_counted_again(client, monkeypatch, times):
@@ -383,6 +385,7 @@ def visits():
         calibrated,
     ],
 )
+@pytest.mark.cases(1)
 def test_what_has_no_blocks_is_evaluated_beside_a_checkpoint(tmp_path, call):
     assert call(checkpoint=tmp_path / "kept").identical(call())
 

@@ -138,7 +138,7 @@ def require_same(call, scores, seed):
 
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("system", systems())
-@pytest.mark.cases(14)
+@pytest.mark.cases(1)
 def test_any_blocks_in_any_order_give_the_whole(system, name):
     require_same(CALLS[name], systems()[system], len(system) + len(name))
 
@@ -151,6 +151,7 @@ def test_every_task_in_any_blocks(name):
 
 @pytest.mark.parametrize("system", ["float32", "ties and infinities", "interleaved"])
 @pytest.mark.parametrize("name", ["folds", "groups"])
+@pytest.mark.cases(1)
 def test_crowded_bins_are_divided_and_collected_in_blocks(monkeypatch, name, system):
     expected = CALLS[name](systems()[system])
     monkeypatch.setattr(sweep, "REFINE", 1)
@@ -175,6 +176,7 @@ def note_passes(monkeypatch, one, made):
     monkeypatch.setattr(one, "whole", noted)
 
 
+@pytest.mark.slow
 def test_large_parts_are_counted_in_blocks(monkeypatch):
     expected = CALLS["folds of samples"](systems()["float64"])
     monkeypatch.setattr(parts, "MOST_LISTED", 1)
@@ -245,6 +247,7 @@ def of_eight_rows(monkeypatch):
 
 @pytest.mark.parametrize("name", ["folds", "groups"])
 @pytest.mark.parametrize("after", [1, 3, 5])
+@pytest.mark.cases(1)
 def test_a_run_goes_on_where_it_was_interrupted(tmp_path, of_eight_rows, name, after):
     scores, folder = systems()["float64"], tmp_path / "kept"
     expected = CALLS[name](scores)
@@ -266,7 +269,7 @@ def test_a_run_goes_on_where_it_was_interrupted(tmp_path, of_eight_rows, name, a
 
 
 @pytest.mark.parametrize("name", [*CALLS, *MORE])
-@pytest.mark.cases(4)
+@pytest.mark.cases(1)
 def test_with_a_checkpoint_it_is_the_same_the_first_time_and_again(tmp_path, name, of_eight_rows):
     call, scores = {**CALLS, **MORE}[name], systems()["float64"]
     expected = call(scores)
@@ -279,7 +282,7 @@ def test_with_a_checkpoint_it_is_the_same_the_first_time_and_again(tmp_path, nam
 
 @pytest.mark.parametrize("name", ["folds", "groups", "experiment", "folds of samples"])
 @pytest.mark.parametrize("cell", [(TEMPLATES - 1, 0), (13, 4)])
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_a_single_other_score_is_refused(tmp_path, name, cell):
     call, scores = {**CALLS, **MORE}[name], systems()["float64"]
     call(scores, checkpoint=tmp_path / "kept")
@@ -290,6 +293,7 @@ def test_a_single_other_score_is_refused(tmp_path, name, cell):
         call(other, checkpoint=tmp_path / "kept")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "splitter",
     [

@@ -91,6 +91,7 @@ def whole(call, system):
         return CALLS[call](*systems()[system])
 
 
+@pytest.mark.slow
 @settings(max_examples=examples_of(60))
 @given(
     call=st.sampled_from(sorted(CALLS)),

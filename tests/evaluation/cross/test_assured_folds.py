@@ -42,6 +42,7 @@ def rates(scores: be.Scores, samples: np.ndarray, at: float) -> tuple[float, flo
     return sum(x <= at for x in others) / len(others), sum(x > at for x in same) / len(same)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("assurance", ["estimated", "guaranteed"])
 def test_each_fold_is_a_study_of_its_training_part(scores, assurance):
     threshold = ("far", 0.2) if assurance == "guaranteed" else TARGET
@@ -70,6 +71,7 @@ def test_each_fold_is_a_study_of_its_training_part(scores, assurance):
     assert ds.attrs["assurance"] == assurance
 
 
+@pytest.mark.slow
 def test_the_guaranteed_threshold_of_a_fold_is_that_of_the_definition(scores):
     ds = be.cross_evaluate(scores, FOLDS, threshold=("far", 0.2), assure=0.9,
                            assurance="guaranteed")  # fmt: skip
@@ -86,6 +88,7 @@ def test_the_guaranteed_threshold_of_a_fold_is_that_of_the_definition(scores):
     assert ds.assured_threshold[0, 1] == best
 
 
+@pytest.mark.slow
 def test_refused_folds_are_nan_with_their_reason_and_counted(scores):
     ds = be.cross_evaluate(scores, FOLDS, **{**EASY, "threshold": "far=0.02"},
                            assurance="guaranteed")  # fmt: skip
@@ -100,6 +103,7 @@ def test_refused_folds_are_nan_with_their_reason_and_counted(scores):
     assert "no threshold can be promised in 3 of 3 folds" in ds.attrs["warnings"]
 
 
+@pytest.mark.slow
 def test_one_refused_fold_is_left_out_of_the_means():
     """The training part of one fold has three people, too few for anything."""
     scores = be.simulate(43, 2, random_state=1)
@@ -112,6 +116,7 @@ def test_one_refused_fold_is_left_out_of_the_means():
     assert ds.assured_far_mean == ds.assured_far[0, 1]
 
 
+@pytest.mark.slow
 def test_similarities_mirror(scores):
     turned = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
     ds, other = (be.cross_evaluate(x, FOLDS, **EASY) for x in (scores, turned))
@@ -119,6 +124,7 @@ def test_similarities_mirror(scores):
     assert (other.assured_far == ds.assured_far).all()
 
 
+@pytest.mark.slow
 def test_without_assure_nothing_changes(scores):
     plain = be.cross_evaluate(scores, FOLDS, threshold=TARGET)
     ds = be.cross_evaluate(scores, FOLDS, **EASY)
@@ -136,6 +142,7 @@ def test_intervals_by_subject_are_of_each_threshold(scores):
     assert ds.assured_far_low <= ds.assured_far_pooled <= ds.assured_far_high < ds.far_high
 
 
+@pytest.mark.slow
 def test_lists_of_pairs_with_people(scores):
     n = scores.shape[0]
     first, second = np.triu_indices(n, 1)
@@ -293,6 +300,7 @@ def test_a_checkpoint_changes_no_bit(scores, tmp_path):
             assert plain.identical(call(checkpoint=tmp_path / name)), name
 
 
+@pytest.mark.slow
 def test_an_assured_threshold_does_not_depend_on_the_blocks_of_rows(scores, monkeypatch):
     from bioeval.scores.blocks import BlockReader
 

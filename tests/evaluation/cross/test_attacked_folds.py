@@ -29,6 +29,7 @@ def bona_fide(scores):
 
 @pytest.mark.parametrize("templates", ["single", "multi"])
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
+@pytest.mark.cases(1)
 def test_rates_are_those_of_the_tested_targets(layout, templates):
     scores = scores_of(layout)
     options = {"templates": templates, "threshold": ("far", 0.05)}

@@ -50,6 +50,7 @@ def run(*words: str):
 # ------------------------------------------------------------------------------ the cards
 
 
+@pytest.mark.slow
 def test_what_a_card_says_is_what_is_done(scores):
     made = card(
         """
@@ -104,6 +105,7 @@ def test_folds_in_a_column(scores):
         be.evaluate(scores, made)
 
 
+@pytest.mark.slow
 def test_intervals_by_subject(scores, tmp_path):
     text = '[partition]\nby = "subject-folds"\nfolds = 4\n'
     text += '[uncertainty]\ninterval = "subject-bootstrap"\n'
@@ -162,6 +164,7 @@ def test_shipped_cards_with_folds(scores):
         be.evaluate(scores, "course-kfold", thresholds=100, max_rank=3)
 
 
+@pytest.mark.slow
 def test_course_kfold_takes_either_layout(scores, tmp_path):
     person = np.repeat(np.arange(20), 4)
     probes = np.arange(80) % 4 > 0
@@ -256,6 +259,7 @@ def test_pairs_carry_their_folds(tmp_path):
         be.Scores.from_pairs(d, same, folds=[0, 1])
 
 
+@pytest.mark.slow
 def test_lfw_on_the_command_line(shared, tmp_path):
     data = str(shared / "lfw_dlib" / "embeddings.npz")
     named = ("--embeddings", "dlib128", "--labels", "label", "--metric", "l2", "--pairs", "pairs")
@@ -362,6 +366,7 @@ def test_too_few_subjects_is_one_line(tmp_path):
         run(str(tmp_path / "s.npz"), "--protocol", "course-kfold")
 
 
+@pytest.mark.slow
 def test_a_narrow_terminal_keeps_the_rates(scores, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     be.save(scores, tmp_path / "s.npz")

@@ -70,7 +70,7 @@ def check(found) -> None:
         assert values.dtype == alone[name].dtype, name
 
 
-@pytest.mark.cases(17)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", SPLITTERS)
 @pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda x: x[1])
@@ -89,6 +89,7 @@ def test_partitions(name, task, kind, rules, monkeypatch):
         check(both_ways(monkeypatch, call))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", ["pessimistic", "optimistic", "expected"])
 @pytest.mark.cases(2)
 def test_drawn_galleries(ties, monkeypatch):
@@ -97,6 +98,7 @@ def test_drawn_galleries(ties, monkeypatch):
     check(both_ways(monkeypatch, lambda: be.gallery_size(scores, **sizes)))
 
 
+@pytest.mark.slow
 def test_the_experiment_of_the_course(monkeypatch):
     scores = be.simulate(16, 5, random_state=0)
     found = both_ways(monkeypatch, lambda: be.evaluate(scores, "course-experiment"))

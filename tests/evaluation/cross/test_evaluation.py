@@ -91,7 +91,7 @@ def brute(scores, train, test, rule, templates="single"):
 
 @pytest.mark.parametrize("templates", ["single", "multi"])
 @pytest.mark.parametrize("rule", ["eer", "far", "hter", "cost"])
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_one_sweep_equals_fold_by_fold(scores, rule, templates):
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=2, random_state=3)
     given = {"far": ("far", 0.01), "cost": ("cost", 0.1, 1, 10)}.get(rule, rule)
@@ -123,7 +123,7 @@ SPLITTERS = {
 
 @pytest.mark.parametrize("templates", ["single", "multi"])
 @pytest.mark.parametrize("name", SPLITTERS)
-@pytest.mark.cases(4)
+@pytest.mark.cases(1)
 def test_every_splitter(scores, name, templates):
     splitter = SPLITTERS[name]
     ds = be.cross_evaluate(scores, splitter, templates=templates)
@@ -152,6 +152,7 @@ def test_small_tables_and_crowds_change_nothing(scores, monkeypatch, module, lim
 
 
 @pytest.mark.parametrize("rule", ["hter", "accuracy", "eer"])
+@pytest.mark.cases(1)
 def test_crowded_bins_are_divided_and_no_others_collected(rule, monkeypatch):
     scores = be.simulate(60, 4, random_state=5)
     splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
@@ -193,7 +194,7 @@ def test_cells_far_from_the_scores(monkeypatch):
 
 @pytest.mark.parametrize("scale", [1e-320, 1e-40, 1.0, 1e300])
 @pytest.mark.parametrize("shift", [0.0, 1e15])
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_extreme_ranges(scale, shift):
     scores = be.simulate(12, 3, random_state=2)
     d = scores.values.astype(np.float64) * scale + shift
@@ -222,6 +223,7 @@ def test_threads_change_nothing(scores):
 # ----------------------------------------------------------------------------- identification
 
 
+@pytest.mark.slow
 def test_open_set_in_folds(scores):
     splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
     for rule, target in (("eer", None), (("far", 0.2), 0.2)):
@@ -295,6 +297,7 @@ def test_pairs_by_hand():
     assert ds.attrs["chosen_on"] == "the training part of each fold"
 
 
+@pytest.mark.slow
 def test_accuracy_of_lfw(shared):
     import json
 
@@ -337,6 +340,7 @@ def test_summaries_by_hand(scores):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 def test_subjects_are_resampled_in_all_folds_at_once(kind):
     """The counts of all test parts by subject, and by pair of subjects, in loops."""

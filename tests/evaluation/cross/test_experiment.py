@@ -120,7 +120,7 @@ def same(found, expected):
 
 
 @pytest.mark.parametrize("seed", range(50))
-@pytest.mark.cases(10)
+@pytest.mark.cases(1)
 def test_every_count_is_that_of_the_slides(seed):
     scores, d, label, experiment = drawn(seed)
     sign = 1 if scores.kind == "distance" else -1
@@ -178,7 +178,7 @@ def test_every_count_is_that_of_the_slides(seed):
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.cases(6)
+@pytest.mark.cases(1)
 def test_rates_of_seen_and_unseen_subjects_are_those_of_their_probes(seed):
     scores, d, label, _ = drawn(seed)
     sign = 1 if scores.kind == "distance" else -1
@@ -245,6 +245,7 @@ def test_seen_and_unseen_subjects_add_up_however_they_are_counted(monkeypatch):
         assert (claimed[f"{name}_seen"] > 0).any()
 
 
+@pytest.mark.slow
 def test_what_is_fitted_on_seen_subjects_may_know_them():
     """A transformer that stores its training templates maps each onto its subject's mean."""
 
@@ -280,6 +281,7 @@ def test_what_is_fitted_on_seen_subjects_may_know_them():
 
 
 @pytest.mark.parametrize("seed", range(0, 12, 3))
+@pytest.mark.cases(1)
 def test_points_are_those_of_the_part_by_itself(seed):
     scores, _, _, experiment = drawn(seed + 1)  # with a gallery
     parts = list(experiment.split(scores))
@@ -313,6 +315,7 @@ def test_parts_that_are_not_listed_have_the_same_results(monkeypatch):
     assert be.repeat(scores, experiment).identical(curves)
 
 
+@pytest.mark.slow
 def test_averages_are_over_the_repeats():
     scores = be.simulate(30, 4, random_state=2)
     experiment = Experiment(0.4, None, 1, 0.25, repeats=9, random_state=5)
@@ -380,6 +383,7 @@ def test_an_estimator_is_fitted_on_the_training_part_alone():
 
 
 @pytest.mark.parametrize(("per_probe", "share"), [(1, 0.5), (1, 0.9), (3, 0.1), (2, 0.0), (2, 0.5)])
+@pytest.mark.cases(1)
 def test_claims_are_drawn_as_defined(per_probe, share):
     scores = be.simulate(12, 5, random_state=1)
     gallery = np.flatnonzero((np.arange(60) % 5 == 0) & (np.arange(60) < 45))

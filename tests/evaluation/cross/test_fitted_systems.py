@@ -52,6 +52,7 @@ def test_it_is_fitted_on_the_training_subjects_alone(faces):
         assert count == len(train)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("templates", ["single", "multi"])
 def test_without_learning_it_equals_scores_in_folds(faces, templates):
     x, subject = faces
@@ -121,6 +122,7 @@ def test_bad_systems_are_refused(faces):
 # ---------------------------------------------------------------------------------- scorers
 
 
+@pytest.mark.slow
 def test_scorers_in_scikit_learn(faces):
     x, subject = faces
     folds = be.partition.SubjectKFold(4)
@@ -142,6 +144,7 @@ def test_scorers_in_scikit_learn(faces):
     ("measure", "sign", "name"),
     [("eer", -1, "eer"), ("auc", 1, "auc"), ("frr_at_far", -1, "frr_at_far")],
 )
+@pytest.mark.cases(1)
 def test_more_is_better(faces, measure, sign, name):
     x, subject = faces
     scorer = pickle.loads(pickle.dumps(be.make_scorer(measure, metric="l2", far_target=0.1)))
@@ -188,6 +191,7 @@ def test_people_that_a_system_is_trained_on_are_named(faces):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("measure", ["eer", "auc", "frr_at_far", "recognition_rate"])
+@pytest.mark.cases(2)
 def test_classes_of_pairs_are_no_subjects(faces, labels, named, measure):
     """A target of a classifier is refused: no plausible number comes of it."""
     x, _ = faces

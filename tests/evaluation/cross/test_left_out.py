@@ -40,6 +40,7 @@ def left_out(draw: st.DrawFn) -> tuple[be.Scores, cases.Case]:
     return scores, case
 
 
+@pytest.mark.slow
 @given(data=st.data())
 def test_verification_in_folds(data):
     scores, case = data.draw(left_out())
@@ -90,7 +91,7 @@ GALLERIES = be.partition.ProbeGallerySplit(2, n_repeats=3, random_state=1)
         lambda s: be.evaluate(s, "course-kfold")["folds/open_set"].to_dataset(),
     ],
 )
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_exclude_and_a_mask_are_the_same(sessions, evaluate):
     excluding, masked, every = (evaluate(s).drop_attrs(deep=True) for s in sessions)
     excluding = excluding.drop_vars("reduced_galleries", errors="ignore")  # which a mask hides
@@ -99,6 +100,7 @@ def test_exclude_and_a_mask_are_the_same(sessions, evaluate):
 
 
 @pytest.mark.parametrize("task", ["verification", "open_set", "closed_set"])
+@pytest.mark.cases(1)
 def test_each_part_is_what_its_selection_is(sessions, task):
     for scores in sessions[:2]:
         ds = be.cross_evaluate(scores, FOLDS, task=task)

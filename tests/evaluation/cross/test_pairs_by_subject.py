@@ -112,6 +112,7 @@ def two_of_each(n: int = 60, close: float = 0.4):
     )
 
 
+@pytest.mark.slow
 def test_people_and_not_pairs_are_the_units():
     pairs = two_of_each()
     ds = be.study_threshold(pairs, ("far", 0.05), folds=3, repeats=2)
@@ -133,6 +134,7 @@ def test_people_and_not_pairs_are_the_units():
         be.study_threshold(star)
 
 
+@pytest.mark.slow
 def test_intervals_of_folds_resample_people():
     pairs = two_of_each()
     folds = be.partition.SubjectKFold(2)
@@ -200,6 +202,7 @@ def test_two_systems_are_paired_by_pair():
         be.compare(a, be.Scores.from_pairs(b.values, b.genuine))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("subject_a", "subject_b"), ("Enrol", "Test")])
 def test_named_columns_on_the_command_line(names, tmp_path):
     pairs = two_of_each()

@@ -89,6 +89,7 @@ def test_verification_over_test_parts(scores, kind):
     assert ds.far_mean.isel(threshold=[0, -1]).values.tolist() in ([0, 1], [1, 0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claims", [None, be.partition.ClaimSampler(3, 0.25)])
 def test_equal_impostor_scores_are_attempts_each(scores, claims):
     """All against all has each score twice, and rounded scores are tied besides."""
@@ -140,6 +141,7 @@ def test_a_partition_without_impostors_is_left_out():
     be.plot.repeated(ds)
 
 
+@pytest.mark.slow
 def test_plots_hold_what_they_draw(scores):
     closed = be.repeat(scores, GALLERIES, task="closed_set")
     display = be.plot.repeated({"a": closed, "b": closed})

@@ -62,6 +62,7 @@ class Loops:
 
 @pytest.mark.parametrize("assurance", ["estimated", "guaranteed"])
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.cases(1)
 def test_the_threshold_is_that_of_the_definition(seed, assurance):
     scores, target = searched(seed), 0.4
     found = be.study_threshold(scores, ("far", target), assure=0.9, assurance=assurance, **SHORT)
@@ -151,6 +152,7 @@ def test_similarities_mirror():
     assert other.fold_far.equals(found.fold_far)
 
 
+@pytest.mark.slow
 def test_too_few_people_are_told_how_many_are_needed():
     found = be.study_threshold(searched(), "far=0.1", assure=0.95, assurance="guaranteed", **SHORT)
     assert math.isnan(found.assured_threshold)

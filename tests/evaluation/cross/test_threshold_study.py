@@ -26,6 +26,7 @@ def scores():
     return be.simulate(40, 4, random_state=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("templates", ["single", "multi"])
 def test_it_is_an_evaluation_and_a_cross_evaluation(scores, templates):
     ds = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=3, templates=templates)
@@ -42,6 +43,7 @@ def test_it_is_an_evaluation_and_a_cross_evaluation(scores, templates):
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
 @pytest.mark.parametrize("templates", ["single", "multi"])
+@pytest.mark.cases(1)
 def test_the_interval_by_subject_is_that_of_the_rates_there(scores, templates, kind):
     sign = 1 if kind == "distance" else -1
     turned = be.Scores(sign * scores.values, scores.probe_labels, kind=kind)
@@ -205,6 +207,7 @@ def _of_pairs(**more):
     return be.Scores.from_pairs(rng.normal(3 - 3 * same), same, **more)
 
 
+@pytest.mark.slow
 def test_of_pairs_it_speaks_of_what_was_divided():
     who = np.arange(200) // 20
     subjects = np.column_stack(
@@ -270,6 +273,7 @@ def test_a_given_threshold_is_not_said_to_be_chosen():
     assert given.attrs["chosen_on"] == "given"
 
 
+@pytest.mark.slow
 def test_folds_at_one_place_are_drawn_by_their_number():
     subject = np.repeat(np.arange(12), 3)
     values = 1.0 * (subject[:, None] != subject)
@@ -288,6 +292,7 @@ def test_folds_at_one_place_are_drawn_by_their_number():
     assert be.plot.threshold_study(ds, markersize=3, color="red").counts.sum() == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [0.001, 0.06])
 @pytest.mark.cases(1)
 def test_the_target_is_named_at_the_top_and_not_below_points(scores, target):

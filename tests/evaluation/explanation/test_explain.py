@@ -275,6 +275,7 @@ def file(tmp_path, scores):
     return str(path)
 
 
+@pytest.mark.slow
 def test_the_command(file, tmp_path, capsys):
     picture, folder = tmp_path / "row.svg", tmp_path / "out"
     args = ["explain", file, "--probe", "a2", "--threshold", "3", "--plot", str(picture)]

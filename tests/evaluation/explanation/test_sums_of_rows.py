@@ -74,6 +74,7 @@ def test_masks_without_labels(data):
         assert counts.get(Count(name, None, 0), 0) == ds[name].item(), name
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(data=st.data())
 def test_identification(data):
@@ -130,6 +131,7 @@ def test_excluded_sessions_and_galleries_over_time(data):
         assert found.get("open_set", {}).get(Count(name, None, 0), 0) == ds[name].item()
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(data=st.data())
 def test_one_claim(data):

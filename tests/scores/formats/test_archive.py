@@ -36,6 +36,7 @@ def damage(path):
     path.write_bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", range(8))
 @pytest.mark.cases(2)
 def test_mapped_wherever_they_lie(tmp_path, mapped, length):
@@ -65,6 +66,7 @@ def test_own_files_are_aligned(tmp_path, mapped):
         lambda scores: be.study_threshold(scores, "eer", folds=2, repeats=1, replicates=100),
     ],
 )
+@pytest.mark.cases(1)
 def test_damaged_scores_give_no_result(tmp_path, mapped, use):
     path = tmp_path / "s.npz"
     archived(path)

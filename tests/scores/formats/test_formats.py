@@ -68,6 +68,7 @@ def square(dtype="f8", **options) -> be.Scores:
 
 @pytest.mark.parametrize("suffix", [".npz", ".npy"])
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.cases(1)
 def test_every_dtype_survives(tmp_path, dtype, suffix):
     scores = be.Scores(np.arange(12).reshape(3, 4).astype(dtype), list("abc"), list("aabd"))
     be.save(scores, tmp_path / f"x{suffix}")
@@ -102,6 +103,7 @@ def test_npz_keeps_everything(tmp_path, scores):
         np.testing.assert_array_equal(back.pair_subjects, scores.pair_subjects)
 
 
+@pytest.mark.slow
 @given(case=strategies.matrices())
 @settings(
     max_examples=examples_of(60),
@@ -131,6 +133,7 @@ def test_npz_keeps_any_case(tmp_path, case):
         ([1, 1, 2], [1, 2]),
     ],
 )
+@pytest.mark.cases(1)
 def test_a_selection_is_saved_as_what_it_is(tmp_path, probes, gallery):
     view = square().select(probes=probes, gallery=gallery)
     be.save(view, tmp_path / "x.npz")
@@ -450,6 +453,7 @@ def test_options_overrule_the_file_but_not_its_kind(tmp_path):
         be.load(tmp_path / "x.npz", kind="distanse")
 
 
+@pytest.mark.slow
 def test_a_kind_that_nothing_declares_is_said(tmp_path, monkeypatch, capsys):
     """Taken as distances where neither file, name nor option says it, and never in silence."""
     who, matrix = np.array(list("aabb")), np.random.default_rng(5).random((4, 4))
@@ -903,7 +907,7 @@ def test_an_array_named_where_a_csv_file_is_meant(tmp_path):
         be.load(tmp_path / "x.npz", scores_key="d", labels="who")
 
 
-@pytest.mark.parametrize(("word", "meant"), [("euclidean", "l2"), ("Manhattan", "l1")])
+@pytest.mark.parametrize(("word", "meant"), [("Euclidean", "l2"), ("Manhattan", "l1")])
 def test_a_metric_by_its_other_name(word, meant):
     with pytest.raises(DataError, match=f"Did you mean '{meant}'"):
         be.Scores.from_embeddings(np.eye(2), [1, 2], metric=word)

@@ -127,6 +127,7 @@ def test_lists_of_names_label_embeddings(features, gallery):
     assert ("weather" in scores.gallery_meta) == gallery["gallery_labels"].endswith(".csv")
 
 
+@pytest.mark.slow
 def test_lists_of_names_on_the_command_line(features, capsys):
     sides = ["--probe-labels", str(features.with_name("q.txt"))]
     sides += ["--gallery-labels", str(features.with_name("g.txt"))]

@@ -28,6 +28,7 @@ def _written(folder, sides):
 
 @pytest.mark.parametrize("sides", [1, 2])
 @pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.cases(1)
 def test_embeddings_come_back_as_they_were(tmp_path, ending, sides):
     if ending in NEEDS:
         optional_import(NEEDS[ending])

@@ -126,6 +126,7 @@ def test_what_does_not_go_with_it(folder):
         be.load(folder / "p.npz", **given)
 
 
+@pytest.mark.slow
 def test_lfw_by_its_own_list(shared, tmp_path):
     """The same pairs as the array of indices that was made from it, and the same accuracy."""
     data = shared / "lfw_dlib"

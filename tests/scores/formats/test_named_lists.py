@@ -62,6 +62,7 @@ def read(folder, form, more, **options):
 
 
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.cases(1)
 def test_every_form_of_a_list(tmp_path, form):
     found = read(tmp_path, form, [AGAIN, ITSELF])
     assert found.values.tolist() == [0.5, 2.0, 3.0]
@@ -128,6 +129,7 @@ def test_trials_and_scores_that_are_listed_again(tmp_path):
         be.load(tmp_path / "x.txt", kind="distance", trials=trials)
 
 
+@pytest.mark.slow
 def test_one_file_of_both_classes(tmp_path, capsys):
     genuine, link, hard = tmp_path / "g.txt", tmp_path / "link.txt", tmp_path / "hard.txt"
     genuine.write_text("0.5\n0.7\n")
@@ -186,6 +188,7 @@ def test_template_names_within_subjects_compare_with_themselves(tmp_path):
     assert be.load(tmp_path / "x.csv").values.tolist() == [2, 1]
 
 
+@pytest.mark.slow
 def test_lists_of_other_programs_say_nothing(shared):
     for name, size in (("bob_dev-4col.txt", 910), ("bob_dev-5col.txt", 910),
                        ("bob_atnt_scores-nonorm-dev.txt", 2000)):  # fmt: skip
@@ -241,7 +244,7 @@ def test_labels_in_several_spellings_are_warned_of(tmp_path):
 
 
 def test_an_infinite_score_of_a_text_is_said(tmp_path):
-    (tmp_path / "x.txt").write_text("1 0.5\n\n0 1e400\n0 0.7\n")
+    (tmp_path / "x.txt").write_text("1 0.5\n\n0 inf\n0 0.7\n")
     found = be.load(tmp_path / "x.txt", kind="similarity")
     assert found.remarks == ("1 score is infinite (line 3): accepted at every finite threshold",)
 

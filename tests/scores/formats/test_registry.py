@@ -37,6 +37,7 @@ WAYS = [(form, x) for form in registry.written_formats() for x in form.written_a
 
 
 @pytest.mark.parametrize(("form", "suffix"), WAYS, ids=lambda way: getattr(way, "name", way))
+@pytest.mark.cases(1)
 def test_a_written_format_is_read_and_recognised(tmp_path, form, suffix):
     path, scores = tmp_path / f"x{suffix}", PAIRS
     try:
@@ -56,6 +57,7 @@ LISTS = be.TopKScores([[0, 1], [1, 0]], ["a", "b"], ["a", "b"])
 
 @pytest.mark.parametrize("form", registry.written_formats(), ids=lambda form: form.name)
 @pytest.mark.parametrize("scores", [SQUARE, PAIRS, LISTS], ids=lambda scores: type(scores).__name__)
+@pytest.mark.cases(1)
 def test_a_format_writes_scores_or_says_why_not(tmp_path, form, scores):
     path = tmp_path / f"x{form.suffixes[0]}"
     try:

@@ -81,7 +81,7 @@ def masks(shape):
 
 @pytest.mark.parametrize("suffix", STORES)
 @pytest.mark.parametrize("square", [True, False])
-@pytest.mark.cases(4)
+@pytest.mark.cases(1)
 def test_matrices_in_stores(place, suffix, square):
     @given(matrices(square))
     def holds(scores):
@@ -99,7 +99,7 @@ def test_matrices_in_stores(place, suffix, square):
 
 @pytest.mark.parametrize("suffix", TABLES)
 @pytest.mark.parametrize("square", [True, False])
-@pytest.mark.cases(4)
+@pytest.mark.cases(1)
 def test_matrices_in_tables(place, suffix, square):
     @given(matrices(square, meta=False))
     def holds(scores):
@@ -116,7 +116,7 @@ def test_matrices_in_tables(place, suffix, square):
 
 
 @pytest.mark.parametrize("suffix", [*LISTS, *(x for x in STORES if x != ".npy")])
-@pytest.mark.cases(5)
+@pytest.mark.cases(1)
 def test_lists_of_pairs(place, suffix):
     @given(
         st.lists(st.tuples(NUMBERS, st.booleans()), min_size=1, max_size=20),

@@ -45,6 +45,7 @@ def same(found, scores):
 
 
 @pytest.mark.parametrize("scores", [SQUARE, RECTANGLE, PAIRS], ids=["square", "sides", "pairs"])
+@pytest.mark.cases(1)
 def test_hdf5_is_written_and_read(tmp_path, scores):
     be.save(scores, tmp_path / "x.h5")
     found = be.load(tmp_path / "x.h5")
@@ -55,6 +56,7 @@ def test_hdf5_is_written_and_read(tmp_path, scores):
 
 
 @pytest.mark.parametrize("scores", [SQUARE, RECTANGLE, PAIRS], ids=["square", "sides", "pairs"])
+@pytest.mark.cases(1)
 def test_zarr_is_written_and_read(tmp_path, scores):
     optional_import("zarr")
     be.save(scores, tmp_path / "x.zarr")
@@ -64,6 +66,7 @@ def test_zarr_is_written_and_read(tmp_path, scores):
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".jsonl", ".tsv"])
+@pytest.mark.cases(1)
 def test_a_matrix_becomes_a_list(tmp_path, suffix):
     optional_import("pyarrow")
     be.save(SQUARE, tmp_path / f"x{suffix}")
@@ -79,7 +82,7 @@ def test_hdf5_attributes_and_links(tmp_path):
         file.attrs["kind"] = "similarity"
         file["elsewhere"] = h5py.ExternalLink("y.h5", "/scores")
     assert be.load(tmp_path / "x.h5").kind == "similarity"
-    with pytest.raises(DataError, match="is a link to another place"):
+    with pytest.raises(DataError, match="is an external link to 'y.h5'"):
         be.load(tmp_path / "x.h5", scores_key="elsewhere", labels_key="labels")
     raw = (tmp_path / "x.h5").read_bytes()
     (tmp_path / "y.h5").write_bytes(raw[:-600])
@@ -124,6 +127,7 @@ def test_a_zarr_array_of_its_own_is_read_as_npy(tmp_path):
     assert be.load(tmp_path / "x.zarr").reading  # taken as distances, which is said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [47, pytest.param(1, marks=pytest.mark.slow)])
 def test_no_damaged_byte_of_hdf5_gives_other_scores(tmp_path, step):
     """Every byte that matters is in a checksum, of the arrays or of HDF5's own structures."""
@@ -146,6 +150,7 @@ def facts(scores):
     return scores.kind, scores.nan, scores.values.tolist(), scores.probe_labels.tolist(), day
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".zarr", ".wide.parquet"])
 def test_a_damaged_byte_of_scores_is_found(tmp_path, suffix):
     optional_import({".zarr": "zarr"}.get(suffix, "pyarrow"))
@@ -203,6 +208,7 @@ def test_arrow(tmp_path, name):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather"])
+@pytest.mark.cases(2)
 def test_subjects_of_a_matrix_as_a_table_are_found_in_its_names(tmp_path, suffix):
     pandas = optional_import("pandas")
     optional_import("pyarrow")
@@ -350,6 +356,7 @@ FILES = {"pyeer_exp1": "pyeer_exp1_true.txt", "pyeer_cmc_exp1": "pyeer_cmc_exp1_
 
 
 @pytest.mark.parametrize("name", TRUTHS)
+@pytest.mark.cases(1)
 def test_files_of_other_programs(shared, name):
     folder: Path = shared / "score_files"
     known = json.loads((folder / "README.json").read_text())["basic_truth_sklearn"]
@@ -389,3 +396,56 @@ def test_a_netcdf_header_that_claims_gigabytes(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < 1 << 26
     finally:
         tracemalloc.stop()
+
+
+def test_links_within_hdf5_are_followed(tmp_path):
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["data/d"], file["data/who"] = RNG.random((4, 4)), [1, 1, 2, 2]
+        file["run"] = h5py.SoftLink("/data")
+        file["scores"] = h5py.SoftLink("run/d")
+        file["labels"] = h5py.SoftLink("/./run/who")
+        file["probe_day"] = h5py.SoftLink("/run/who")
+        file.attrs["kind"] = "similarity"
+        expected = file["data/d"][()]
+    found = be.load(tmp_path / "x.h5")
+    np.testing.assert_array_equal(found.values, expected)
+    assert found.probe_labels.tolist() == found.probe_meta["day"].tolist() == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("name", ["scores", "labels", "probe_attack", "mask"])
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("external", "is an external link to 'other.h5'; bioeval reads no file through another"),
+        ("through", "is a link that leads nowhere"),
+        ("nowhere", "is a link that leads nowhere"),
+        ("round", "is a link that leads nowhere"),
+        ("virtual", "is a virtual dataset over other files"),
+        ("raw", "has its values in another file"),
+    ],
+)
+def test_hdf5_reads_no_other_file(tmp_path, monkeypatch, name, kind, said):
+    monkeypatch.chdir(tmp_path)
+    with h5py.File("other.h5", "w") as file:
+        file["x"] = np.zeros((4, 4))
+    (tmp_path / "raw.bin").write_bytes(bytes(128))
+    with h5py.File("x.h5", "w") as file:
+        if name != "scores":
+            file["scores"] = np.eye(4)
+        if name != "labels":
+            file["labels"] = [1, 1, 2, 2]
+        if kind == "external":
+            file[name] = h5py.ExternalLink("other.h5", "/x")
+        elif kind == "through":
+            file["away"] = h5py.ExternalLink("other.h5", "/")
+            file[name] = h5py.SoftLink("/away/x")
+        elif kind in ("nowhere", "round"):
+            file[name] = h5py.SoftLink("/gone" if kind == "nowhere" else f"/{name}")
+        elif kind == "virtual":
+            layout = h5py.VirtualLayout((4, 4), "f8")
+            layout[:] = h5py.VirtualSource("other.h5", "x", (4, 4))
+            file.create_virtual_dataset(name, layout)
+        else:
+            file.create_dataset(name, (4, 4), "f8", external=[("raw.bin", 0, 128)])
+    with pytest.raises(DataError, match=f"x.h5: '{name}' {said}"):
+        be.load("x.h5")

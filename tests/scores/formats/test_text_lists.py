@@ -46,6 +46,7 @@ WORDS = [
 
 @pytest.mark.parametrize(("yes", "no"), WORDS)
 @pytest.mark.parametrize("mark", [" ", "\t", ",", ";", "  "])
+@pytest.mark.cases(8)
 def test_a_word_and_a_score(tmp_path, yes, no, mark):
     words = [yes if same else no for same in SAME]
     lines = [[word, str(score)] for word, score in zip(words, SCORES, strict=True)]
@@ -112,6 +113,7 @@ def test_compressed(tmp_path, compress):
         be.load(tmp_path / "y.gz", kind="distance")
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.tuples(st.floats(allow_nan=True), st.booleans(), st.sampled_from("abcä")), min_size=1
@@ -195,6 +197,7 @@ def test_bad_lists(tmp_path, text, message):
         load(tmp_path, text)
 
 
+@pytest.mark.slow
 def test_an_error_far_down_has_its_line(tmp_path, monkeypatch):
     monkeypatch.setattr(text_table, "_LINES", 1500)
     lines = ["1 a b 0.5"] * 5000

@@ -52,6 +52,7 @@ def tree(scores):
     return be.evaluate(scores, interval="subject-bootstrap", replicates=100)
 
 
+@pytest.mark.slow
 def test_every_row_of_the_dataset_is_in_the_page(tree, tmp_path):
     text, _ = written(tree, tmp_path)
     for part in payload(text)["parts"].values():
@@ -68,6 +69,7 @@ def test_every_row_of_the_dataset_is_in_the_page(tree, tmp_path):
             np.testing.assert_array_equal(found, dataset[name].values[:, : found.shape[1]])
 
 
+@pytest.mark.slow
 def test_every_number_that_does_not_move_is_that_of_the_dataset(tree, tmp_path):
     text, page = written({"one": tree}, tmp_path)
     fixed = [number for number in page.numbers if "live" not in number]
@@ -86,6 +88,7 @@ def test_every_number_that_does_not_move_is_that_of_the_dataset(tree, tmp_path):
     assert {"recognition_rate", "genuine_attempts", "zero_far", "eer_threshold"} <= found
 
 
+@pytest.mark.slow
 def test_live_numbers_are_those_of_the_row_that_holds(tree, tmp_path):
     _, page = written(tree, tmp_path)
     slider = next(attrs for _, attrs in page.tags if attrs.get("id") == "threshold")
@@ -160,6 +163,7 @@ def _distance(x: float, y: float, xs: np.ndarray, ys: np.ndarray) -> float:
     return best
 
 
+@pytest.mark.slow
 def test_bands_keys_and_ticks_of_the_pictures(tree, tmp_path):
     """No band around a curve that is off its axis, no key of one curve, and ticks side by side."""
     text, _ = written(tree, tmp_path)
@@ -219,6 +223,7 @@ def test_text_from_the_data_is_never_markup(scores, tmp_path):
     assert [part["system"] for part in payload(text)["parts"].values()] == [EVIL]
 
 
+@pytest.mark.slow
 def test_a_page_asks_for_nothing(tree, tmp_path):
     text, page = written(tree, tmp_path)
     policy = next(a["content"] for _, a in page.tags if a.get("http-equiv"))
@@ -230,6 +235,7 @@ def test_a_page_asks_for_nothing(tree, tmp_path):
     assert len(text) < 1_000_000
 
 
+@pytest.mark.slow
 def test_sentences_say_what_was_not_estimated(tree, tmp_path):
     text, _ = written(tree, tmp_path)
     assert "chosen on these data, so the rates are optimistic" in text
@@ -275,6 +281,7 @@ _SLOW = pytest.mark.slow
 @pytest.mark.parametrize(
     "number", [0, 1, 2, *(pytest.param(i, marks=_SLOW) for i in (3, 4, 5, 7)), 6, 8, 9]
 )
+@pytest.mark.cases(5)
 def test_every_kind_of_result_has_a_page(number, scores, tmp_path):
     groups = np.where(np.arange(48) // 3 % 2, "a", "b")
     makes = [
@@ -326,8 +333,9 @@ def test_worst_pairs_are_shown_with_their_images(tmp_path):
 
 
 def test_what_is_no_result_is_refused(tree, tmp_path):
-    with pytest.raises(DataError, match="a report got int"):
-        be.report(3, tmp_path / "x.html")
+    for wrong, what in ((3, "int"), (None, "NoneType"), ({"a": None, "b": tree}, "NoneType")):
+        with pytest.raises(DataError, match=f"a report got {what}; expected a Dataset"):
+            be.report(wrong, tmp_path / "x.html")
     with pytest.raises(DataError, match="hold no dataset"):
         be.report({}, tmp_path / "x.html")
     with pytest.raises(DataError, match="is a folder"):
@@ -376,6 +384,7 @@ def test_systems_that_rank_are_in_the_order_of_their_map(tmp_path):
     assert means[1]["cmc"] == trees["near"]["cmc"].values[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
 def test_systems_with_and_without_intervals_share_the_table_of_ranks(tree, order, tmp_path):
     trees = {"a": tree, "b": be.evaluate(be.simulate(16, 3, random_state=3))}

@@ -180,7 +180,7 @@ SLOW = {
         for together in (False, True)
     ],
 )
-@pytest.mark.cases(3)
+@pytest.mark.cases(1)
 def test_every_number_of_every_sentence_is_in_the_results(name, together, tmp_path):
     systems = PAGES[name]()
     targets = {"far_targets": [TARGET]}
@@ -211,6 +211,7 @@ def test_where_thresholds_were_given_the_sentence_names_both(thresholds, tmp_pat
     check_tables(text, {"one": tree})
 
 
+@pytest.mark.slow
 def test_lists_of_pairs_say_so_too(tmp_path):
     rng = np.random.default_rng(4)
     scores = be.Scores.from_pairs(rng.normal(size=900), np.arange(900) % 9 == 0, kind="similarity")
@@ -221,6 +222,7 @@ def test_lists_of_pairs_say_so_too(tmp_path):
     check_tables(text, trees)
 
 
+@pytest.mark.slow
 def test_open_set_alone_opens_with_a_point_of_its_own(tmp_path):
     """The loosest threshold with FAR at most 10 % is below the nearest impostor past the tenth."""
     scores = matrix(5, people=12)

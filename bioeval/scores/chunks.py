@@ -1,0 +1,144 @@
+"""Chunks that a container lacks: they would be read as its fill value, such as 0, in silence.
+
+A chunk is absent because it was lost, because it was never written, or because a program left it
+out on purpose, all of it being the fill value; the container does not say which.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from bioeval.base.errors import Argument, DataError, counted
+
+#: What to do with chunks that are not in the file.
+MISSING_CHUNKS = ("raise", "fill")
+
+_METADATA = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")
+_CHUNK = re.compile(r"(c[/.])?\d+([/.]\d+)*|c")
+
+
+def require_chunks(array: Any, what: str) -> Any:
+    """Return an array of a library that raises where a chunk is missing; else the same array.
+
+    Of an array in zarr a chunk is missed when it is read, since a store at an address may not list
+    its chunks; of one in HDF5 now.
+    """
+    library = type(array).__module__.partition(".")[0]
+    if library == "h5py" and hasattr(array, "id"):
+        _require_hdf5(array, what)
+    if library == "zarr" and hasattr(array, "store"):
+        import zarr
+
+        _refuse_more_chunks(array, what)
+        store = _complete_store()(array.store, what, array.fill_value)
+        found = zarr.open_array(store, path=array.path, mode="r")
+        if (found.shape, found.dtype, found.chunks) != (array.shape, array.dtype, array.chunks):
+            raise DataError(
+                f"{what}: its own metadata ({found.shape} {found.dtype}) contradict those of its "
+                f"group ({array.shape} {array.dtype}); write the scores again"
+            )
+        return found
+    return array
+
+
+def read_whole(array: Any, what: str, fill: bool = False) -> np.ndarray:
+    """Read a whole array of a library; raise where a chunk is missing, or fill it."""
+    with settled():
+        return np.asarray((array if fill else require_chunks(array, what))[...])
+
+
+@contextmanager
+def settled() -> Iterator[None]:
+    """Wait after an error for what zarr still reads; asyncio would print tracebacks about it."""
+    try:
+        yield
+    except Exception:
+        if (zarr := sys.modules.get("zarr.core.sync")) is not None:
+            zarr.sync(_others())
+        raise
+
+
+async def _others() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        await asyncio.wait(others, timeout=10)
+
+
+def without_noise(record: logging.LogRecord) -> bool:
+    """Whether a message of asyncio is not about tasks of zarr whose error is reported already."""
+    frames = traceback.extract_tb(record.exc_info[2]) if record.exc_info else []
+    of_zarr = any("zarr" in x for x in (record.getMessage(), *(frame.filename for frame in frames)))
+    return not ("never retrieved" in record.getMessage() and of_zarr)
+
+
+def _missing(what: str, found: str, fill: Any) -> DataError:
+    return DataError(
+        f"{what}: {found}; write the scores again or, if all values of such chunks are the fill "
+        f"value {fill!s:.40}, read the file with {Argument('missing_chunks', 'fill')}"
+    )
+
+
+def _require_hdf5(dataset: Any, what: str) -> None:
+    """Raise unless every chunk of a dataset was written."""
+    if not dataset.size:
+        return
+    count, written = 1, dataset.id.get_storage_size() > 0
+    if dataset.chunks:
+        count = prod(-(-n // c) for n, c in zip(dataset.shape, dataset.chunks, strict=True))
+        written = dataset.id.get_num_chunks()
+    if written < count:
+        lost = f"lacks {count - written:,} of its {counted(count, 'chunks')}"
+        raise _missing(what, lost, dataset.fillvalue)
+
+
+def _refuse_more_chunks(array: Any, what: str) -> None:
+    """Raise if a folder has more chunks than the shape of its array."""
+    root = getattr(array.store, "root", None)
+    if root is None:
+        return
+    folder = os.path.join(root, array.path)
+    size = getattr(array, "shards", None) or array.chunks
+    count = prod(-(-n // c) for n, c in zip(array.shape, size, strict=True))
+    found = 0
+    for place, _, names in os.walk(folder):
+        inner = os.path.relpath(place, folder).replace(os.sep, "/").removeprefix(".").strip("/")
+        found += sum(bool(_CHUNK.fullmatch(f"{inner}/{name}".strip("/"))) for name in names)
+    if found > count:
+        raise DataError(
+            f"{what}: {found:,} chunks contradict its metadata, of shape {array.shape} in "
+            f"{count:,} chunks; write the scores again"
+        )
+
+
+@cache
+def _complete_store() -> Any:
+    """Return the class of stores that raise where a chunk is not in another store."""
+    from zarr.storage import WrapperStore
+
+    class CompleteStore(WrapperStore):
+        def __init__(self, store: Any, what: str = "", fill: Any = None):
+            super().__init__(store)
+            self.what, self.fill = what, fill
+
+        def _with_store(self, store: Any) -> CompleteStore:
+            return type(self)(store, self.what, self.fill)
+
+        async def get(self, key: str, *how: Any, **also: Any) -> Any:
+            found = await super().get(key, *how, **also)
+            if found is None and key.rpartition("/")[2] not in _METADATA:
+                raise _missing(self.what, f"the chunk {key!r} is missing", self.fill)
+            return found
+
+    return CompleteStore

@@ -1,0 +1,125 @@
+"""Results shown to people: as text in a terminal, in a pipe or a file, as HTML in a notebook."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from bioeval.base.errors import without_controls
+
+#: Columns of a table that goes to a file or into a pipe.
+WIDTH = 100
+
+
+def show(results: Any) -> None:
+    """Show a result as its command prints it.
+
+    In a terminal and in a script the table is printed; in a notebook it is displayed as HTML.
+
+    Parameters
+    ----------
+    results : xarray.Dataset, xarray.DataTree, Tally, or another result of bioeval
+        What a function of bioeval returned: an evaluation of one or several systems, one task,
+        a study, a comparison, a check of data, an explained row, a summary. Or several datasets by
+        name. A result that was loaded from a file is one, too.
+
+    Raises
+    ------
+    DataError
+        If the results are something else.
+
+    See Also
+    --------
+    report : All figures and curves on one HTML page.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.Scores([[0.1, 0.7], [0.9, 0.3]], ["ann", "bob"], ["ann", "bob"])
+    >>> be.show(be.check_data(scores))  # doctest: +ELLIPSIS
+    probe-against-gallery...
+    """
+    from bioeval.views.tables.registry import table_of
+
+    table = table_of(results)
+    if not _in_notebook():
+        print_table(table)
+        return
+    from IPython.display import display
+
+    from bioeval.views.tables.html import as_html
+
+    display({"text/html": as_html(table), "text/plain": as_text(table, WIDTH)}, raw=True)
+
+
+def print_table(table: Any) -> None:
+    """Print a table on standard output.
+
+    Colours are left out in a pipe and where ``NO_COLOR`` is set; a table is as wide as the
+    terminal, or as ``COLUMNS`` says.
+    """
+    from rich.console import Console
+
+    if sys.stdout is not None and sys.stdout.isatty() and not _is_lines(table):
+        with named_errors():
+            Console(highlight=False, emoji=False, markup=False).print(_Printable(table))
+        return
+    put(as_text(table, pipe_width()))
+
+
+class _Printable:
+    """A renderable whose text controls no terminal: styles are rich's own, the rest is escaped."""
+
+    def __init__(self, inner: Any):
+        self._inner = inner
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        for part in console.render(self._inner, options):
+            yield part if part.control else part._replace(text=without_controls(part.text))
+
+
+def as_text(table: Any, width: int) -> str:
+    """Return a table as plain text."""
+    from bioeval.views.tables import plain
+
+    return str(table) if _is_lines(table) else plain(table, width)
+
+
+def _is_lines(table: Any) -> bool:
+    """Whether the text of a table is plain lines, of one width in each terminal."""
+    return getattr(table, "lines", False)
+
+
+def pipe_width() -> int:
+    """Return the width of output into a pipe: ``COLUMNS``, else `WIDTH`."""
+    columns = os.environ.get("COLUMNS", "")
+    return int(columns) if columns.isdecimal() and int(columns) else WIDTH
+
+
+def put(text: str) -> None:
+    """Write text on standard output, through to the reader; control characters are escaped."""
+    if sys.stdout is not None:
+        with named_errors():
+            sys.stdout.write(without_controls(text))
+            sys.stdout.flush()
+
+
+@contextlib.contextmanager
+def named_errors() -> Iterator[None]:
+    """Add the name of the output to an error of writing."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from error
+
+
+def _in_notebook() -> bool:
+    """Whether the caller is a cell of a notebook."""
+    if "ipykernel" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    return hasattr(get_ipython(), "kernel")

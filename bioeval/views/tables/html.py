@@ -1,0 +1,130 @@
+"""Tables as HTML for a notebook, from what they yield for rich: texts, tables, indents.
+
+Text is escaped, nothing is loaded, and colours are those of the page, light or dark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.table import Column, Table
+from rich.text import Text
+
+from bioeval.base.panels import safe
+
+# A width that no table reaches: narrow pages scroll.
+_ROOM = 10_000
+
+_DIGIT = "\u2007"  # a blank that is as wide as a digit
+
+_CSS = """
+.bioeval{overflow-x:auto;max-width:100%;padding:.2em 0;color:inherit;line-height:1.45;
+font-variant-numeric:tabular-nums}
+.bioeval p{margin:0;max-width:60em;white-space:pre-wrap}
+.bioeval hr{border:0;margin:.7em 0 0}
+.bioeval .in{padding-left:1.2em}
+.bioeval table{border-collapse:collapse;margin:.1em 0;border:0;width:auto}
+.bioeval tr:nth-child(n):nth-child(n){background:transparent}
+.bioeval th,.bioeval td{background:transparent;color:inherit;border:0;font-weight:inherit;
+padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;white-space:pre-wrap;max-width:44em}
+.bioeval tbody th{min-width:6em}
+.bioeval .m.m,.bioeval .n.n,.bioeval .r.r{white-space:pre;min-width:0}
+.bioeval .m.m{font-family:monospace}
+.bioeval .r.r{text-align:right}
+.bioeval thead th{border-bottom:1px solid rgba(128,128,128,.5)}
+.bioeval i{font-style:normal;opacity:.72}
+"""
+
+
+def as_html(table: Any) -> str:
+    """Return a table that rich can print as HTML: real tables, and lines of text."""
+    console = Console(width=_ROOM, color_system=None, highlight=False, emoji=False, markup=False)
+    css = _CSS.replace("\n", "")
+    return f'<div class="bioeval"><style>{css}</style>{"".join(_parts(table, console))}</div>'
+
+
+def _parts(item: Any, console: Console) -> Iterator[str]:
+    """Yield the HTML of a renderable, part by part."""
+    match item:
+        case str() | Text():
+            text = _text(item, console)
+            yield f"<p>{text}</p>" if text.strip() else "<hr>"
+        case Table():
+            yield _table(item, console)
+        case Padding():
+            yield f'<div class="in">{"".join(_parts(item.renderable, console))}</div>'
+        case Group():
+            for part in item.renderables:
+                yield from _parts(part, console)
+        case _:
+            for part in item.__rich_console__(console, console.options):
+                yield from _parts(part, console)
+
+
+def _text(text: str | Text, console: Console, style: Any = "") -> str:
+    """Return a text with its bold and dim parts marked; `style` is that of its row or column."""
+    text = console.render_str(text) if isinstance(text, str) else text
+    whole = console.get_style(style) + console.get_style(text.style)
+    found = []
+    for segment in text.render(console):
+        own = whole + segment.style if segment.style else whole
+        part = safe(segment.text)
+        if part.strip():
+            part = f"<b>{part}</b>" if own.bold else part
+            part = f"<i>{part}</i>" if own.dim else part
+        found.append(part)
+    return "".join(found)
+
+
+def _table(table: Table, console: Console) -> str:
+    """Return a table; the first column holds the headings of its rows."""
+    columns = [_Column(column, console) for column in table.columns]
+    head = ""
+    if table.show_header and any(column.head for column in columns):
+        heads = "".join(f'<th scope="col"{x.how}>{x.head}</th>' for x in columns)
+        head = f"<thead><tr>{heads}</tr></thead>"
+    rows = []
+    for i, row in enumerate(table.rows):
+        first, *others = (column.cell(i, row.style) for column in columns)
+        cells = [f'<th scope="row"{columns[0].how}>{first}</th>']
+        cells += [f"<td{x.how}>{cell}</td>" for x, cell in zip(columns[1:], others, strict=True)]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"
+
+
+class _Column:
+    """A column of a table: numbers at the right, or with blanks as wide as digits before them."""
+
+    def __init__(self, column: Column, console: Console):
+        self._column, self._console = column, console
+        self._cells = list(column.cells)
+        texts = [str(x) for x in self._cells if isinstance(x, str | Text) and str(x).strip()]
+        filled = any(text.startswith(" ") for text in texts)
+        # A number with more behind it is not flush right.
+        self._digits = filled and any("[" in x or x != x.rstrip() for x in texts)
+        kinds = {
+            "m": any("  " in text.strip() for text in texts),  # columns within the column
+            "r": column.justify == "right" or (filled and not self._digits),
+            "n": self._digits or column.no_wrap,
+        }
+        self._least = min((len(x) - len(x.lstrip()) for x in texts), default=0)
+        self._kind = next((kind for kind, so in kinds.items() if so), "")
+        self.how = f' class="{self._kind}"' if self._kind else ""
+        self.head = str(column.header)
+        if self._kind != "m":
+            self.head = self.head.strip()
+        self.head = _text(self.head, console, "dim") if self.head else ""
+
+    def cell(self, i: int, row_style: Any) -> str:
+        """Return the HTML of a cell."""
+        found = self._cells[i]
+        if not isinstance(found, str | Text):
+            return "".join(_parts(found, self._console))
+        blanks = len(str(found)) - len(str(found).lstrip()) - self._least
+        text = _text(found, self._console, row_style or self._column.style)
+        if self._kind == "m":
+            return text
+        return _DIGIT * blanks * self._digits + text.strip()

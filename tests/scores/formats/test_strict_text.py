@@ -1,0 +1,127 @@
+"""Numbers and JSON that have no single meaning are refused, and the error says where they are."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from optional import optional_import
+
+import bioeval as be
+from bioeval.base.json_text import parse_json
+from bioeval.cli import main
+from bioeval.evaluation.blocks.checkpoint import DamagedPartError
+
+DEEP = 100_000
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b"[" * DEEP + b"]" * DEEP, "x: brackets are nested too deeply"),
+        (b'{"a":' * DEEP, "x: brackets are nested too deeply"),
+        (b'{"a": {"b": 1, "b": 2}}', "x: the key 'b' is there twice"),
+        (b'{"a": 1e400}', "x: 1e400 is beyond the range of float64"),
+        (b'{"a": -1e999}', "x: -1e999 is beyond the range of float64"),
+        (b"{", "x: is not valid JSON"),
+        (b"\xff", "x: is not valid JSON"),
+    ],
+)
+def test_json_is_read_strictly(raw, said):
+    with pytest.raises(DamagedPartError, match=said):
+        parse_json(raw, "x", DamagedPartError)
+    assert parse_json(b'\xef\xbb\xbf {"a": [1, 2.5, null]}\n', "x") == {"a": [1, 2.5, None]}
+
+
+LINE = '{"score": 0.5, "genuine": 1}'
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"score": true, "genuine": 1}', "row 2: score is True; expected a number"),
+        ('{"score": 1e400, "genuine": 1}', "line 3: 1e400 is beyond the range of float64"),
+        ('{"score": "1e400", "genuine": 1}', "row 2: score is '1e400'; expected a number within"),
+        (f'{{"score": 1{"0" * 400}, "genuine": 1}}', "row 2: score is 10000.*expected a number"),
+        ('{"score": 1, "score": 2, "genuine": 1}', "line 3: the key 'score' is there twice"),
+        ('{"score": ' + "[" * DEEP, "line 3: brackets are nested too deeply"),
+    ],
+)
+def test_lines_of_json(tmp_path, line, said):
+    (tmp_path / "x.jsonl").write_text("\n".join([LINE, LINE, line, LINE]))
+    with pytest.raises(be.DataError, match=said):
+        be.load(tmp_path / "x.jsonl", kind="similarity")
+
+
+@pytest.mark.parametrize("mark", [" ", ",", "\t"])
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "9" * 400])
+def test_a_number_in_a_text_is_not_made_infinite(tmp_path, mark, number):
+    rows = [("genuine", "score"), ("1", "inf"), ("", ""), ("0", number), ("0", "-Infinity")]
+    lines = [mark.join(row).strip() for row in rows]
+    (tmp_path / "x.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(be.DataError, match=f"line 4: score is '{number[:9]}.*too large"):
+        be.load(tmp_path / "x.csv", kind="similarity")
+    (tmp_path / "x.csv").write_text("\n".join([*lines[:3], *lines[4:]]) + "\n")
+    found = be.load(tmp_path / "x.csv", kind="similarity")
+    assert found.values.tolist() == [np.inf, -np.inf]
+
+
+def test_scores_of_presentations(tmp_path):
+    (tmp_path / "x.csv").write_text("score,attack\n0.9,\n1e400,print\n")
+    assert main(["pad", str(tmp_path / "x.csv"), "--kind", "similarity"]) == 2
+
+
+def test_the_settings_of_a_matrix(tmp_path):
+    be.save(be.Scores(np.eye(3), list("aab"), kind="similarity"), tmp_path / "x.npy")
+    place = tmp_path / "x.json"
+    said = place.read_text()
+    for other, error in (
+        (said.replace("{", '{"kind": "distance", ', 1), "x.json: the key 'kind' is there twice"),
+        (said[:-3], "x.json: is not valid JSON"),
+    ):
+        place.write_text(other)
+        with pytest.raises(be.DataError, match=error):
+            be.load(tmp_path / "x.npy")
+    place.write_text("[" * DEEP)  # of another program
+    assert be.load(tmp_path / "x.npy").kind == "distance"
+
+
+def test_a_manifest_of_nested_brackets(tmp_path):
+    scores = be.Scores(np.random.default_rng(0).random((6, 6)), list("aabbcc"))
+    be.tally(scores, checkpoint=tmp_path / "kept")
+    (tmp_path / "kept/checkpoint.json").write_text("[" * DEEP)
+    with pytest.raises(be.CheckpointError, match="is damaged; remove the folder"):
+        be.tally(scores, checkpoint=tmp_path / "kept")
+
+
+def test_headers_of_saved_files(tmp_path):
+    scores = be.Scores(np.random.default_rng(0).random((6, 6)), list("aabbcc"))
+    be.tally(scores).save(tmp_path / "t.npz")
+    with np.load(tmp_path / "t.npz") as file:
+        arrays = dict(file)
+    for text in (b"[" * DEEP, b'{"a": 1, "a": 2}'):
+        np.savez(tmp_path / "t.npz", **arrays | {"header": np.frombuffer(text, "u1")})
+        with pytest.raises(be.DataError, match="t.npz: header: (brackets|the key 'a')"):
+            be.Tally.load(tmp_path / "t.npz")
+        assert main(["merge", str(tmp_path / "t.npz")]) == 2
+
+
+def test_text_in_safetensors(tmp_path):
+    numpy = optional_import("safetensors.numpy")
+    words = {"bioeval_text": "[" * DEEP}
+    numpy.save_file({"scores": np.eye(2)}, tmp_path / "x.safetensors", metadata=words)
+    with pytest.raises(be.DataError, match="bioeval_text: brackets are nested too deeply"):
+        be.load(tmp_path / "x.safetensors")
+
+
+def test_a_file_of_a_scheduler(tmp_path, capsys):
+    file = tmp_path / "scheduler.json"
+    np.savez(tmp_path / "x.npz", scores=np.eye(4), labels=[1, 1, 2, 2])
+    for text in ("[" * DEEP, json.dumps([1])):
+        file.write_text(text)
+        words = ["tally", str(tmp_path / "x.npz"), "--scheduler", str(file), "--out", "x.tally"]
+        assert main(words) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"bioeval: error: {file}: ")
+        assert said.count("\n") == 1

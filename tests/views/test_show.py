@@ -1,0 +1,358 @@
+"""be.show: the table of every result, as text and as HTML; the picture of scores in a notebook."""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+import sys
+import zlib
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import xarray as xr
+from rich.console import Group
+from rich.text import Text
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.base.errors import DataError
+from bioeval.cli import main
+from bioeval.views.tables.html import as_html
+from bioeval.views.tables.layout import grid, indented, plain_table
+from bioeval.views.tables.registry import table_of
+
+EVIL = "<script>alert(1)</script>\x1b[31m"
+WHO = np.repeat(list("abcdef"), 3)
+META = {
+    "camera": np.tile([1, 2, 3], 6), "sex": np.repeat(["f", "m"], 9), "quality": np.arange(18.0),
+    "enrolled_at": np.arange(18), "seen_at": np.arange(18) + 5,
+}  # fmt: skip
+GROUND = [[1, 1, 0, 0, 10, 10, 1, 1, 1], [2, 1, 0, 0, 10, 10, 1, 1, 1]]
+
+
+def square(name: str | None = "square", random_state: int = 1) -> be.Scores:
+    made = be.simulate(6, 3, random_state=random_state)
+    return be.Scores(made.values, WHO, probe_meta=META, name=name)
+
+
+def street() -> be.Scores:
+    values = np.asarray(square().values)
+    side = {"camera": np.repeat([1, 2], [9, 9])}
+    return be.Scores(values[:9, 9:], WHO[:9], WHO[:9], probe_meta={"camera": side["camera"][:9]},
+                     gallery_meta={"camera": side["camera"][9:]})  # fmt: skip
+
+
+def lists() -> be.TopKScores:
+    values = np.asarray(square().values)
+    return be.TopKScores(np.argsort(values)[:, 1:6], WHO, WHO, distances=np.sort(values)[:, 1:6])
+
+
+def cut() -> object:
+    return be.partition.ProbeGallerySplit(1, n_repeats=2, random_state=0)
+
+
+HALVES = [(np.arange(0, 18, 2), np.arange(1, 18, 2)), (np.arange(1, 18, 2), np.arange(0, 18, 2))]
+FEW = {"replicates": 100}
+
+#: For each public call that returns a result: the call, and a text of its table.
+SHOWN = {
+    "evaluate": (lambda: be.evaluate(square()), "Closed-set identification"),
+    "summary": (lambda: be.summary(square()), "verification/multi"),
+    "summaries": (lambda: be.summaries(square(), HALVES), "2 partitions"),
+    "verification": (lambda: be.verification(square()), "Verification, single-template"),
+    "open_set": (lambda: be.open_set(square()), "Open-set identification"),
+    "closed_set": (lambda: be.closed_set(square()), "recognition rate"),
+    "ranks": (lambda: be.ranks(square()), "nearest other"),
+    "reid": (lambda: be.reid(street()), "mAP"),
+    "gom": (lambda: be.gom(street()), "max mReP"),
+    "gom_from_curves": (lambda: be.gom_from_curves([0.1, 1], mrep=[0, 1], mfr=[0, 1]), "MREP"),
+    "top_k": (lambda: be.top_k(lists()), "mAP, lists cut at rank 5"),
+    "mean_over_galleries": (
+        lambda: be.mean_over_galleries(dict.fromkeys("ab", be.closed_set(square()))), "CMS, rank 1",
+    ),
+    "with_failures": (lambda: be.with_failures(be.verification(square()), fta=0.1), "FTA 10 %"),
+    "at": (lambda: be.at(square(), 4.0), "FAR"),
+    "tally": (lambda: be.tally(square()), "Open-set identification"),
+    "refine_tally": (lambda: be.refine_tally(be.tally(square()), square()), "EER"),
+    "zoo": (lambda: be.zoo(square(), permutations=20), "goats, wolves and lambs"),
+    "by_group": (lambda: be.by_group(square(), "sex"), "Verification by group"),
+    "compare": (lambda: be.compare(square(), square(random_state=2), **FEW), "Comparison of two"),
+    "cross_evaluate": (
+        lambda: be.cross_evaluate(square(), be.partition.SubjectKFold(2)), "SubjectKFold",
+    ),
+    "repeat": (lambda: be.repeat(square(), cut()), "over partitions"),
+    "study_threshold": (
+        lambda: be.study_threshold(square(), "eer", folds=2, repeats=2, **FEW), "new people",
+    ),
+    "check_claim": (lambda: be.check_claim(square(), 3.0, far=0.1, **FEW), "at most 10 %"),
+    "extrapolate_far": (
+        lambda: be.extrapolate_far(be.simulate(20, 3), 1e-5, **FEW), "Below the measurable FAR",
+    ),
+    "calibration": (lambda: be.calibration(square()), "Cllr"),
+    "conventions": (lambda: be.conventions(street()), "Readings"),
+    "epc": (lambda: be.epc(square(), square(random_state=2)), "HTER"),
+    "epsc": (lambda: be.epsc(attacked(), attacked(), omegas=[0.5]), "spoofability"),
+    "error_discard": (
+        lambda: be.error_discard(square(), "quality", threshold=4.0), "Error against discard",
+    ),
+    "gallery_size": (lambda: be.gallery_size(square(), max_rank=2), "against gallery size"),
+    "gallery_templates": (lambda: be.gallery_templates(square(), 1), "multi-template"),
+    "over_time": (lambda: be.over_time(square(), bins=2), "Rates over time"),
+    "ageing": (lambda: be.ageing(square(), bins=2, **FEW), "Ageing of templates"),
+    "worst_pairs": (lambda: be.worst_pairs(square(), 2), "Nearest impostor pairs"),
+    "pad": (lambda: be.pad([0.9, 0.4, 0.6, 0.1], ["", "", "mask", "print"]), "attack detection"),
+    "vulnerability": (lambda: be.vulnerability(attacked()), "Vulnerability"),
+    "morphing": (
+        lambda: be.morphing(be.Scores([[1.0], [3.0]], [1, 2], [-1]), [(1, 2)], threshold=2.0),
+        "Morphing attacks",
+    ),
+    "sample_size": (lambda: be.sample_size(frr=0.05, icc=0.1), "design effect"),
+    "workload": (
+        lambda: be.workload({"far": 1e-3, "frr": 0.02}, people_per_day=9, impostor_share=0.1),
+        "Impostors accepted",
+    ),
+    "plan_run": (lambda: be.plan_run(templates=100, auc=False), "processor time"),
+    "tracking": (lambda: be.tracking(np.array(GROUND), np.array(GROUND)), "MOTA"),
+    "check_data": (lambda: be.check_data(square()), "course-all-vs-all"),
+    "check_tracks": (lambda: be.check_tracks(np.array(GROUND), np.array(GROUND)), "boxes"),
+    "explain": (lambda: be.explain(square(), 0), "What this row adds"),
+    "step_by_step": (lambda: be.step_by_step(square().select(range(6), range(6))), "step by step"),
+}  # fmt: skip
+
+#: Public names in lower case that return no result: modules, other names of calls, and functions of
+#: scores, files, numbers and parts of counting.
+OTHERS = {
+    *("datasets", "partition", "plot", "stats"), *("check", "groups", "plan", "threshold"),
+    *("apply_convention", "best_mates", "eer_scorer", "fuse", "load", "make_scorer", "normalise"),
+    *("parse_names", "report", "save", "show", "simulate", "simulate_embeddings"),
+}  # fmt: skip
+
+
+def attacked() -> be.Scores:
+    return be.simulate(6, 2, attacks="print=0.6", random_state=0)
+
+
+def slowly(names, *slow: str) -> list:
+    return [pytest.param(x, marks=[pytest.mark.slow] * (x in slow)) for x in names]
+
+
+@pytest.fixture
+def wide(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+def test_every_public_call_has_a_table_or_is_no_result():
+    names = {name for name in be.__all__ if name[0].islower()}
+    assert names == {*SHOWN, *OTHERS}, names ^ {*SHOWN, *OTHERS}
+
+
+@pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")
+@pytest.mark.parametrize("name", slowly(SHOWN, "plan_run"))
+def test_a_result_is_shown_as_text_and_as_html(name, wide, capsys):
+    call, expected = SHOWN[name]
+    found = call()
+    assert be.show(found) is None
+    text = capsys.readouterr().out
+    assert expected in re.sub(r"\s+", " ", text), text
+    assert len(text.splitlines()) > 3
+    page = as_html(table_of(found))
+    assert ("<table>" in page or name == "extrapolate_far") and "<pre" not in page
+    # Both have the same words; a table may be divided in another way where it has more room.
+    plain = re.sub(r"<style>.*?</style>|<[^>]+>", " ", page)
+    missing = {*re.findall(r"[A-Za-z]{3,}", text)} - {*re.findall(r"[A-Za-z]{3,}", plain)}
+    assert not missing
+
+
+@pytest.mark.parametrize(
+    ("line", "call"),
+    [
+        ("zoo s.npz --permutations 20", lambda x: be.zoo(x, permutations=20)),
+        ("calibration s.npz", be.calibration),
+        ("check s.npz", be.check_data),
+        ("gallery-size s.npz --max-rank 2", lambda x: be.gallery_size(x, max_rank=2)),
+    ],
+)
+def test_the_text_is_that_of_the_command(line, call, wide, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = be.simulate(6, 3, random_state=1)
+    be.save(be.Scores(made.values, WHO, name="s"), "s.npz")
+    assert main(line.split()) == 0
+    expected = capsys.readouterr().out
+    be.show(call(be.load("s.npz")))
+    # A check names what it read.
+    assert capsys.readouterr().out.splitlines()[1:] == expected.splitlines()[1:]
+
+
+def test_several_results_are_shown_by_name(wide, capsys):
+    be.show({"left": be.gom(street()), "gom": be.gom(street())})
+    text = capsys.readouterr().out
+    assert re.search(r"^left ", text, re.M) and re.search(r"^gom ", text, re.M)
+    be.show({"one": be.verification(square()), "two": be.evaluate(square())})
+    text = capsys.readouterr().out
+    assert "one: verification, single-template" in text and "two: open-set" in text
+    be.show({"a": be.summary(square()), "b": be.summary(square())})
+    assert "b: open_set" in capsys.readouterr().out
+
+
+def test_studies_in_one_tree_are_shown_each_by_its_table(wide, capsys):
+    tree = be.evaluate(square()).assign({"worst_pairs": xr.DataTree(be.worst_pairs(square(), 1))})
+    be.show(tree)
+    text = capsys.readouterr().out
+    assert text.index("Closed-set") < text.index("Nearest impostor pairs")
+
+
+def test_in_a_narrow_pipe_a_table_is_as_narrow(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    be.show(be.evaluate(square()))
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 50
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (lambda: square(), "Scores.*evaluate scores first"),
+        (lambda: 3.0, "float; expected what a function of bioeval returned"),
+        (lambda: None, "NoneType"),
+        (dict, "empty"),
+        (xr.DataTree, "empty"),
+        (lambda: {"a": 1}, "int"),
+        (lambda: {"a": {"b": "c"}}, "dict"),
+        (lambda: xr.Dataset({"a": 1}), "no attribute `task`"),
+    ],
+)
+def test_what_is_no_result_is_refused(given, said):
+    with pytest.raises(DataError, match=said):
+        be.show(given())
+
+
+def test_a_notebook_displays_html(monkeypatch, capsys):
+    shown, found = [], be.zoo(square(EVIL), permutations=20)
+    display = SimpleNamespace(display=lambda data, raw: shown.append((data, raw)))
+    ipython = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=1))
+    for name, module in (("ipykernel", 1), ("IPython", ipython), ("IPython.display", display)):
+        monkeypatch.setitem(sys.modules, name, module)
+    be.show(found)
+    ((data, raw),) = shown
+    assert raw and set(data) == {"text/html", "text/plain"}
+    assert "<table>" in data["text/html"] and "<script" not in data["text/html"]
+    assert "\x1b" not in data["text/html"] and "goats" in data["text/plain"]
+    assert len(data["text/html"]) < 20_000
+    assert not capsys.readouterr().out
+    ipython.get_ipython = lambda: None  # the kernel's modules are there, and a script runs
+    be.show(found)
+    assert "goats" in capsys.readouterr().out
+
+
+def test_html_has_the_styles_and_the_numbers_of_a_table():
+    table = plain_table(["", "value"])
+    table.add_row("<EER>", Text("2.5 %", "bold"))
+    filled = plain_table([""])
+    filled.add_column("     value", no_wrap=True)
+    for value in ("  2.78 % [1, 2]", " 16.11 %       "):
+        filled.add_row("x", value)
+    page = as_html(Group(Text("A", "bold"), Text(""), indented(table), grid([("n", "t")]), filled))
+    assert "<p><b>A</b></p><hr>" in page
+    assert '<th scope="row">&lt;EER&gt;</th><td class="r"><b>2.5 %</b></td>' in page
+    assert '<th scope="col" class="r"><i>value</i></th>' in page
+    assert "<i>n</i></th><td>t</td>" in page
+    # Digits stand below digits: a blank before them is as wide as one.
+    assert ">\u20072.78 % [1, 2]</td>" in page and ">16.11 %</td>" in page
+
+
+# ------------------------------------------------------------------------ scores in a notebook
+
+
+def pixels(page: str) -> np.ndarray:
+    """The indices of the palette of the picture in a page."""
+    data = base64.b64decode(re.search(r"base64,([^\"]+)", page)[1])
+    width, height = struct.unpack(">II", data[16:24])
+    at, found = 8, b""
+    while at < len(data):
+        (size,) = struct.unpack(">I", data[at : at + 4])
+        kind, body = data[at + 4 : at + 8], data[at + 8 : at + 8 + size]
+        assert struct.unpack(">I", data[at + 8 + size : at + 12 + size])[0] == zlib.crc32(
+            kind + body
+        )
+        found, at = found + body * (kind == b"IDAT"), at + 12 + size
+    rows = np.frombuffer(zlib.decompress(found), np.uint8).reshape(height, width + 1)
+    assert not rows[:, 0].any()
+    return rows[:, 1:]
+
+
+def test_scores_show_a_picture_of_themselves():
+    values = [[0.0, 1.0, np.nan], [1.0, 0.0, np.inf], [3.0, 2.0, 0.0]]
+    page = be.Scores(values, ["b", "b", "a"], nan="raise")._repr_html_()
+    # Subject a first; 253, 254, 255: not compared, NaN, infinite.
+    assert pixels(page).tolist() == [[253, 252, 126], [254, 253, 0], [255, 0, 253]]
+    assert 'alt="Scores of probes' in page and "Orange: NaN. Grey: infinite" in page
+    near = be.Scores([[5.0, 1.0]], ["a"], ["a", "b"], kind="similarity")
+    assert pixels(near._repr_html_()).tolist() == [[0, 252]]
+    flat = be.Scores([[1.0, 1.0]], ["a"], ["a", "b"])
+    assert pixels(flat._repr_html_()).tolist() == [[0, 0]]
+    wide = be.Scores([[0.0, 1e308], [-1e308, 0.0]], ["a", "b"])
+    assert pixels(wide._repr_html_()).tolist() == [[253, 252], [0, 253]]
+
+
+class Counted(np.ndarray):
+    """An array that counts what is read of it."""
+
+    read = 0
+
+    def __getitem__(self, key):
+        found = super().__getitem__(key)
+        Counted.read += np.size(found)
+        return np.asarray(found)
+
+
+def test_of_a_large_matrix_a_bounded_sample_is_read():
+    values = np.add.outer(np.arange(900) // 3, -(np.arange(900) // 3)).astype(np.float32)
+    scores = be.Scores(np.abs(values), np.arange(900) // 3)
+    scores._base = scores._base.view(Counted)
+    Counted.read = 0
+    page = scores._repr_html_()
+    assert 96 * 96 <= Counted.read < 2 * 96 * 96
+    assert "A sample: 96 x 96 templates of 32 of 300 enrolled subjects" in page
+    found = pixels(page)
+    blocks = np.kron(np.eye(32, dtype=bool), np.ones((3, 3), dtype=bool))
+    assert (found[blocks & ~np.eye(96, dtype=bool)] == 0).all()  # the templates of one subject
+    assert found[~blocks].min() > 0
+
+
+def test_embeddings_are_sampled_and_the_page_is_small():
+    x = np.random.default_rng(0).normal(size=(4000, 8))
+    scores = be.Scores.from_embeddings(x, np.arange(4000) // 4, memory_limit=1)
+    page = scores._repr_html_()
+    assert "96 x 96 templates of 24 of 1,000" in page and len(page) < 30_000
+    view = scores.select(np.arange(0, 4000, 4), np.arange(1, 4000, 2))
+    assert "enrolled subjects, evenly taken" in view._repr_html_()
+    late = be.Scores(np.zeros((600, 600)), np.arange(600), np.arange(600, 1200))  # none enrolled
+    assert pixels(late._repr_html_()).shape == (96, 96)
+
+
+class Rows:
+    """A large matrix that is read by rows, or fails."""
+
+    rows_of, dtype, ndim = "rows", np.dtype(float), 2
+
+    def __init__(self, size: int):
+        self.shape = (size, size)
+
+    def __getitem__(self, key):
+        raise OSError("the disk is gone")
+
+
+def test_without_a_picture_the_panel_says_why():
+    def metric(a, b):
+        raise ZeroDivisionError
+
+    x = np.eye(8)
+    scores = be.Scores.from_embeddings(x, range(8), metric=metric, kind="distance", memory_limit=1)
+    assert "No picture: the metric is a function" in scores._repr_html_()
+    scores = be.Scores(Rows(1000), np.arange(1000))
+    assert "No picture: the matrix is large and read by rows" in scores._repr_html_()
+    assert "No picture: the disk is gone" in be.Scores(Rows(4), range(4))._repr_html_()
+    mask = np.ones((8, 8), np.uint8)
+    scores = be.Scores.from_embeddings(x, range(8), mask=mask * 1, memory_limit=1)
+    assert "No picture: the rows are computed" in scores._repr_html_()
