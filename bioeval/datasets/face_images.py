@@ -112,7 +112,7 @@ def faces(
     people : {"unseen", "seen", "all"}
         People who are compared: 21 to 40, 1 to 20, or all. Eigenfaces and fisherfaces are fitted
         on people 1 to 20. A system must not be judged by the people whom it was fitted on:
-        ``"seen"`` shows by how much such figures are too good.
+        ``"seen"`` shows by how much the figures of fisherfaces, which learn names, are too good.
     components : int
         Number of principal components of eigenfaces and fisherfaces.
 
