@@ -596,9 +596,10 @@ def end_finding(ends: Iterable[tuple[EndValue, int]], of: str, where: str) -> Fi
 
 
 def mirrored(found: DataScan) -> bool:
-    """Whether both directions of a pair have one score, but for rounding."""
+    """Whether most pairs are attempts both ways, with one score but for rounding."""
     gap, scale = _gaps(found)
-    return bool(gap.max(initial=0.0) <= _ROUNDING * scale)
+    both_ways = 2 * found.compared.all(axis=0).sum() > found.compared[0].sum()
+    return bool(both_ways) and bool(gap.max(initial=0.0) <= _ROUNDING * scale)
 
 
 def _gaps(found: DataScan) -> tuple[np.ndarray, float]:
@@ -609,6 +610,7 @@ def _gaps(found: DataScan) -> tuple[np.ndarray, float]:
     gap[np.isnan(forth) & np.isnan(back)] = 0.0
     gap[np.isnan(gap)] = np.inf
     gap[np.arange(len(lines)), lines] = 0.0
+    gap[~found.compared.all(axis=0)] = 0.0
     finite = forth[np.isfinite(forth)]
     return gap, float(np.abs(finite).max(initial=0.0))
 
@@ -616,7 +618,11 @@ def _gaps(found: DataScan) -> tuple[np.ndarray, float]:
 def _symmetry(scores: Scores, found: DataScan) -> Finding:
     """Return the finding about whether both directions of a pair have one score."""
     gap, scale = _gaps(found)
-    number, of = int((gap > 0).sum()), gap.size - len(gap)
+    both_ways = found.compared.all(axis=0)
+    both_ways[np.arange(len(gap)), found.lines] = False
+    number, of = int((gap > 0).sum()), int(both_ways.sum())
+    if not of:
+        return Finding("symmetry", "ok", "each pair is compared in one direction")
     if not number:
         return Finding("symmetry", "ok", "both directions of a pair have the same score")
     k, j = np.unravel_index(int(np.argmax(gap)), gap.shape)

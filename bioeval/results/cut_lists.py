@@ -648,15 +648,23 @@ class _RetrievedLists:
             rep = np.sqrt(rp * vp)
             full = near.added_to(all_sums) / self.positives
             complete = self.unlisted_matches == 0
-            best_rp = np.maximum(np.where(self.hits > 0, all_sums / self.hits, 0.0), full)
+            # A matrix adds the matches of each threshold first: its sum is rounded otherwise.
+            slack = 1 + np.finfo(float).eps * (self.positives + 4)
+            best_rp = np.maximum(np.where(self.hits > 0, all_sums / self.hits, 0.0), full) * slack
+            best_rp = np.minimum(best_rp, 1.0)
             worst_rp = far.smallest_mean(self.hits, all_sums)
-            most_sums = sums + np.where(u > 0, near.total[:, None], 0.0)
+            most_sums = np.where(u > 0, (sums + near.total[:, None]) * slack[:, None], sums)
             sides = [
                 {
                     "rp": np.where(self.open & (u > 0), end_rp[:, None], rp),
                     "vp": found / (listed + wrong - hits + positives),
                     "rep": np.where(
-                        self.open, np.sqrt(end_sums / (listed + wrong - hits + positives)), rep
+                        self.open & (found > 0),
+                        np.sqrt(
+                            np.minimum(end_sums / found, 1.0)
+                            * (found / (listed + wrong - hits + positives))
+                        ),
+                        rep,
                     ),
                     "precision": np.where(taken > 0, found / taken, 0.0),
                     "recall": found / positives,

@@ -95,6 +95,8 @@ class DataScan:
         The templates of which both directions are kept, where the same are on both sides.
     forth, back : float64 arrays, shape (k, n)
         Distances of these templates as probes, and as gallery.
+    compared : bool array, shape (2, k, n)
+        Which of both are attempts: not left out by a mask, an exclusion or a date.
     watch : FailureCodeWatch
         What was seen of failure codes, with a sample of rows in the units of the scores.
     medians : float64 array, shape (m, 3)
@@ -115,6 +117,7 @@ class DataScan:
     lines: np.ndarray
     forth: np.ndarray
     back: np.ndarray
+    compared: np.ndarray
     watch: FailureCodeWatch
     medians: np.ndarray
     genuine: np.ndarray = field(default_factory=lambda: np.empty(0))
@@ -147,6 +150,7 @@ def scan(scores: Scores, progress: Progress | None = None) -> DataScan:
         lines=lines,
         forth=np.empty((len(lines), n)),
         back=np.empty((len(lines), n)),
+        compared=np.ones((2, len(lines), n), dtype=bool),
         watch=FailureCodeWatch(scores, itself, np.arange(n)),
         medians=np.empty((m if scores.labelled and scores.kind != "order" else 0, 3)),
     )
@@ -192,6 +196,9 @@ def _scan_rows(reader: BlockReader, found: DataScan, low: int, high: int) -> np.
         first, last = np.searchsorted(found.lines, [low, high])
         found.forth[first:last] = values[found.lines[first:last] - low]
         found.back[:, low:high] = values[:, found.lines].T
+        if len(state):
+            found.compared[0, first:last] = state[found.lines[first:last] - low] != IGNORE
+            found.compared[1, :, low:high] = state[:, found.lines].T != IGNORE
     seen = values if not len(state) else np.where(state == IGNORE, np.nan, values)
     sign = -1.0 if larger_is_closer(scores.kind) else 1.0
     found.watch.look(low, RawRows(seen, rows - low), np.arange(n), sign)
