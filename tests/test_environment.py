@@ -94,6 +94,7 @@ def checkout(root, tmp_path) -> Checkout:
     return Checkout(folder)
 
 
+@pytest.mark.slow
 def test_a_larger_need_adds_to_the_environment(checkout):
     assert checkout.call("base") == ["venv", LOCKS["base"], "bioeval"]
     (checkout.venv / "kept").touch()

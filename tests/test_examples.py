@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 
+import pytest
 from hypothesis import given, settings, strategies as st
 
 
@@ -21,6 +22,7 @@ def drawn() -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_modules_that_other_tests_load_change_no_example(tmp_path, monkeypatch):
     first = drawn()
     file = tmp_path / "loaded_meanwhile.py"

@@ -31,8 +31,8 @@ def checked(root, tool: str, *args: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS)
-@pytest.mark.cases(2)
 def test_files_of_the_forge_follow_their_schema(root, schema):
     files = [str(path) for path in root.glob(SCHEMAS[schema])]
     assert files

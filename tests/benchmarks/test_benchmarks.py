@@ -212,6 +212,7 @@ def test_a_million_is_extrapolated(report):
     assert "not measured" in SECTIONS[time.section]
 
 
+@pytest.mark.slow
 def test_the_read_sees_every_value():
     for dtype in ("float32", "float64"):
         matrix = Matrix(24, 6, dtype)

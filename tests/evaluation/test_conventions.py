@@ -36,7 +36,7 @@ def drawn(seed: int, layout: str = "all-against-all") -> be.Scores:
 
 @pytest.mark.parametrize("layout", ["all-against-all", "probe-against-gallery"])
 @pytest.mark.parametrize("measure", [*ASKED, None])
-@pytest.mark.cases(4)
+@pytest.mark.cases(8)
 def test_every_reading_is_its_call(layout, measure):
     scores = drawn(3, layout)
     ds = be.conventions(scores, measure=measure)
