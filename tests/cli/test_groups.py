@@ -115,3 +115,21 @@ def test_wrong_input_is_one_line_and_code_2(files, given, said, capsys):
     assert main([word.format(files[1]) for word in given]) == 2
     errors = capsys.readouterr().err
     assert said in errors and errors.count("\n") == 1
+
+
+def test_a_task_has_two_spellings(capsys, tmp_path):
+    searches = be.simulate(12, 3, layout="probe-against-gallery", unenrolled=6, random_state=1)
+    two = ["ab"[x % 2] for x in searches.probe_labels]
+    made = be.Scores(
+        searches.values, searches.probe_labels, searches.gallery_labels, probe_meta={"sex": two}
+    )
+    asked = [be.by_group(made, "sex", task=x, threshold=4.0) for x in ("open_set", "open-set")]
+    assert asked[0].identical(asked[1])
+    assert be.at(made, 4.0, task="open-set").identical(be.at(made, 4.0, task="open_set"))
+    be.save(made, tmp_path / "s.npz")
+    documents = []
+    for spelling in ("open_set", "open-set"):
+        given = ["groups", str(tmp_path / "s.npz"), "--by", "sex", "--threshold", "4", "--json"]
+        assert main([*given, "--task", spelling]) == 0
+        documents.append(capsys.readouterr().out)
+    assert documents[0] == documents[1]
