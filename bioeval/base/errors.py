@@ -251,3 +251,10 @@ def require_choice(what: str, got: object, choices: Iterable[object]) -> None:
     choices = list(choices)
     if not isinstance(got, str) or got not in choices:
         raise DataError(bad_choice(what, got, choices))
+
+
+def chosen_task(task: object, tasks: Iterable[str]) -> str:
+    """Return one of `tasks` in its own spelling: ``open_set`` for ``open-set``."""
+    task = task.replace("-", "_") if isinstance(task, str) else task
+    require_choice("task", task, tasks)
+    return str(task)

@@ -192,6 +192,15 @@ def option_group(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
+class Words(click.Choice):
+    """Words to choose from; ``open-set`` is ``open_set``, and the other way round."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the word in its own spelling."""
+        known = {str(x).replace("-", "_"): x for x in self.choices}
+        return super().convert(known.get(str(value).replace("-", "_"), value), param, ctx)
+
+
 def option(
     usage: str,
     help: str | None,
@@ -208,7 +217,7 @@ def option(
     """
     option, _, metavar = usage.partition(" ")
     names = [option] if name is None else [option, name]
-    type = click.Choice(type) if isinstance(type, (list, tuple)) else type
+    type = Words(type) if isinstance(type, (list, tuple)) else type
     if default is not None:
         others["default"] = default
     return click.option(*names, help=help, type=type, metavar=metavar or None, **others)

@@ -247,7 +247,7 @@ bioeval groups scores.npz --by sex
 # Add intervals
 bioeval groups scores.npz --by country --interval subject-bootstrap
 # Evaluate searches by group
-bioeval groups scores.npz --by sex --task open-set --threshold far=0.01
+bioeval groups scores.npz --by sex --task open_set --threshold far=0.01
 # Evaluate embeddings with their metadata
 bioeval groups faces.npz --embeddings dlib128 --labels subject --meta sex=sex --by sex
 # Use one threshold; write results and plots

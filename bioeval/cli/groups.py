@@ -37,7 +37,7 @@ from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows
 @option(
     "--task",
     "Verification, or open-set searches at rank 1, by group of the probe.",
-    ["verification", "open-set"],
+    ["verification", "open_set"],
     "verification",
 )
 @templates_option
@@ -62,7 +62,6 @@ def command(data: str, **options: Any) -> None:
     with StudyCommand(data, options) as run:
         from bioeval.evaluation.groups import by_group
 
-        run.options["task"] = run.options["task"].replace("-", "_")
         found = run.count(by_group, run.read(), run.options.pop("group"), **run.options)
         groups, own = rows_over(found, "group"), rows_over(found, "group", "far_target")
         pairs = rows_over(found, "group", "claimed_group") if "claimed_group" in found.dims else []

@@ -12,7 +12,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_number
 from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, DataError, ProtocolError, cut, escaped, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task, cut, escaped, require_choice
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET, ends, picked
@@ -185,7 +185,7 @@ def by_group(
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule, targets = parse_rule(threshold), check_far_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)
-    require_choice("task", task, TASKS)
+    task = chosen_task(task, TASKS)
     if task == "open_set":
         searches = {
             "rank_unit": rank_unit, "ties": ties, "impostors": impostors, "fusion": fusion,

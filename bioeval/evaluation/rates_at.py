@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task
 from bioeval.evaluation.chosen_threshold import chosen_threshold
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.evaluation.identification import open_set
@@ -159,9 +159,9 @@ def _chosen(
 
 def _counted(scores: Scores, places: np.ndarray, task: str, options: dict[str, Any]) -> xr.Dataset:
     """Evaluate one task at thresholds."""
-    if task == "closed_set":
+    if task in ("closed_set", "closed-set"):
         raise ProtocolError("closed-set identification has no threshold: its rates are by rank")
-    require_choice("task", task, _TASKS)
+    task = chosen_task(task, _TASKS)
     if task == "verification":
         options = {"auc": False, **options}
     found = _TASKS[task](scores, **_with_thresholds(places, options))

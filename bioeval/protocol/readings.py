@@ -281,7 +281,7 @@ class Readings:
                 "float(p.eer_low + p.eer_high) / 2", call(),
             ),
             (
-                "EER as the mean of FAR and FRR where they are nearest", "ASVspoof, PyEER",
+                "EER as the mean of FAR and FRR where they are nearest", "ASVspoof",
                 f"float((p.far + p.frr)[{near}]) / 2", points,
             ),
             (

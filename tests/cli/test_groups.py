@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import json
 
+import click
 import numpy as np
 import pytest
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.__main__ import main
+from bioeval.base.errors import chosen_task
+from bioeval.cli.command import Words
 
 
 @pytest.fixture(scope="module")
@@ -116,3 +119,33 @@ def test_wrong_input_is_one_line_and_code_2(files, given, said, capsys):
     assert main([word.format(files[1]) for word in given]) == 2
     errors = capsys.readouterr().err
     assert said in errors and errors.count("\n") == 1
+
+
+def test_words_have_two_spellings():
+    words = Words(["verification", "open_set", "subject-bootstrap"])
+    for given, word in (("open-set", "open_set"), ("open_set", "open_set")):
+        assert words.convert(given, None, None) == chosen_task(given, ["open_set"]) == word
+    assert words.convert("subject_bootstrap", None, None) == "subject-bootstrap"
+    with pytest.raises(click.BadParameter):
+        words.convert("closed", None, None)
+    with pytest.raises(be.DataError, match="task is 'opened'"):
+        chosen_task("opened", ["open_set"])
+
+
+@pytest.mark.slow
+def test_a_task_has_two_spellings(capsys, tmp_path):
+    searches = be.simulate(12, 3, layout="probe-against-gallery", unenrolled=6, random_state=1)
+    two = ["ab"[x % 2] for x in searches.probe_labels]
+    made = be.Scores(
+        searches.values, searches.probe_labels, searches.gallery_labels, probe_meta={"sex": two}
+    )
+    asked = [be.by_group(made, "sex", task=x, threshold=4.0) for x in ("open_set", "open-set")]
+    assert asked[0].identical(asked[1])
+    assert be.at(made, 4.0, task="open-set").identical(be.at(made, 4.0, task="open_set"))
+    be.save(made, tmp_path / "s.npz")
+    documents = []
+    for spelling in ("open_set", "open-set"):
+        given = ["groups", str(tmp_path / "s.npz"), "--by", "sex", "--threshold", "4", "--json"]
+        assert main([*given, "--task", spelling]) == 0
+        documents.append(capsys.readouterr().out)
+    assert documents[0] == documents[1]

@@ -35,6 +35,14 @@ ELSEWHERE = (
 WITH_CODE = [page for page in PAGES if any(True for _ in blocks(page))]
 
 
+def test_blocks_with_commands_have_a_language():
+    """A block without a language is not run: it shows a layout or an output alone."""
+    for page in PAGES:
+        for block in blocks(page):
+            commands = re.findall(r"^(?:bioeval|python|pip) .*", block.code, re.M)
+            assert block.language or not commands, f"{page}:{block.line}: {commands}"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_run(page, tmp_path, monkeypatch):

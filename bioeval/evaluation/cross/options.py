@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice, subject
+from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task, require_choice, subject
 from bioeval.base.random import RandomState
 from bioeval.evaluation.assured import check_assurance
 from bioeval.partition import ClaimSampler, Experiment
@@ -84,7 +84,7 @@ class FoldOptions:
     attacks: AttackedScores | None = None
 
     def __post_init__(self) -> None:
-        require_choice("task", self.task, TASKS)
+        object.__setattr__(self, "task", chosen_task(self.task, TASKS))
         require_choice("templates", self.templates, TEMPLATES)
         require_choice("ties", self.ties, TIES)
         parse_fusion(self.fusion)

@@ -12,7 +12,7 @@ import xarray as xr
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, DataError, ProtocolError, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task, require_choice
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
@@ -261,7 +261,7 @@ def study_threshold(
     _check_folds(scores, {"folds": (folds, 2), "repeats": (repeats, 1)})
     folds, repeats = folds or FOLDS, repeats or REPEATS
     require_scores(scores)
-    require_choice("task", task, TASKS)
+    task = chosen_task(task, TASKS)
     if task == "open_set":
         require_fixed_gallery(scores)
     if assure is not None:

@@ -280,7 +280,7 @@ class NamedArrays:
     ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Read the metadata of probe and gallery: by prefix, and as options name them.
 
-        With `plain`, arrays without a prefix are the probes' metadata as well (embeddings).
+        With `plain`, arrays without a prefix are the probes' metadata as well.
         """
         both: tuple[dict, dict] = (
             {} if sides.probe is None else dict(sides.probe.meta),
@@ -312,6 +312,9 @@ class NamedArrays:
             elif fits and not (foreign and header.is_pickled):
                 both[side][key.partition("_")[2]] = self.file.read(key)
             elif not foreign and side == 1 and sides.square:
+                same = f"probe_{key.partition('_')[2]}"
+                if same in columns and np.array_equal(self.file.read(key), self.file.read(same)):
+                    continue  # one set of templates, named twice
                 raise DataError(
                     f"{self.file.path}: there are gallery metadata, {key!r}, but no gallery_labels"
                 )

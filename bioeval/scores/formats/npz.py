@@ -108,7 +108,7 @@ def _read_matrix(named: NamedArrays, key: str) -> Scores:
             f"name them with {say('gallery_labels_key')}. It holds: {file.listing()}"
         )
     sides = Sides(probe, gallery, m, n, square=gallery is None and probe is not None)
-    probe_meta, gallery_meta = named.metadata(sides)
+    probe_meta, gallery_meta = named.metadata(sides, plain=sides.square)
     values, verification = file.mapped(key)
     scores = Scores(
         values,

@@ -422,6 +422,20 @@ def test_a_native_file_with_metadata_of_the_wrong_length(tmp_path):
         be.load(tmp_path / "y.npz")
 
 
+def test_one_set_of_templates_has_its_metadata_once_or_under_both_names(tmp_path):
+    country = np.array(["a", "b", "a"])
+    plain = {"country": country}
+    both = {"probe_country": country, "gallery_country": country}
+    for meta in (plain, both):
+        np.savez(tmp_path / "x.npz", scores=np.eye(3), labels=[1, 2, 3], **meta)
+        assert be.load(tmp_path / "x.npz").probe_meta["country"].tolist() == country.tolist()
+    both["gallery_country"] = country[::-1].copy()
+    both["gallery_country"][0] = "c"
+    np.savez(tmp_path / "x.npz", scores=np.eye(3), labels=[1, 2, 3], **both)
+    with pytest.raises(DataError, match="'gallery_country', but no gallery_labels"):
+        be.load(tmp_path / "x.npz")
+
+
 def test_only_what_is_requested_is_read(faces):
     """A pickled array elsewhere in the file does no harm; requested, it is refused."""
     be.load(faces, embeddings_key="net", labels_key="who")
