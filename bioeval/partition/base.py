@@ -424,7 +424,7 @@ class Division(Parameters, ABC, Generic[Parts]):
                 np.union1d(people[part], others[: 0 if "probe" in name or not len(part) else None])
                 for name, part in zip(names, parts, strict=True)
             ]
-            yield type(parts)(*chosen) if hasattr(parts, "_fields") else tuple(chosen)
+            yield type(parts)(*chosen) if names[0] else tuple(chosen)  # type: ignore[misc]
 
     def among(self, index: np.ndarray, n: int) -> Self:
         """Return the division of some of `n` samples: this one, unless it is given for each."""
