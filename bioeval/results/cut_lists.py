@@ -73,6 +73,18 @@ def bounded_variables(given: Mapping[str, Bounded]) -> Variables:
     return found
 
 
+def _bound_warnings(variables: Variables, depth: int) -> list[str]:
+    """Return a warning of the variables that lists of a depth only bound, in whole or in part."""
+    bounded = [name.removesuffix("_at_least") for name in variables if name.endswith("_at_least")]
+    if not bounded:
+        return []
+    shown = ", ".join(f"{name} (in part)" if name in variables else name for name in bounded)
+    return [
+        f"lists of {counted(depth, 'entries')} do not determine {shown}: the values lie between "
+        "..._at_least and ..._at_most"
+    ]
+
+
 def with_bounds(names: Mapping[str, Name]) -> dict[str, Name]:
     """Return the names of variables with those of their bounds."""
     more: dict[str, Name] = {}
@@ -128,6 +140,7 @@ def open_set_of_lists(
             f"{counted(cut, 'mated searches')} without a listed mate among {scores.depth} entries: "
             "beyond the lists, rates are bounds ..._at_least and ..._at_most"
         )
+    notes += _bound_warnings(variables | fixed.variables, scores.depth)
     remarks = support_warnings(far_targets, attempts.impostor, False, "DIR")
     attrs = about_attrs(about, "open-set identification", [*notes, *attempts.warnings(remarks)])
     attrs |= {
@@ -448,6 +461,7 @@ def gom_of_lists(
             f"{cut} of {len(known)} queries retrieve all {scores.depth} entries of their list at "
             "some threshold: from there on, rates are bounds ..._at_least and ..._at_most"
         )
+    notes += _bound_warnings(variables, scores.depth)
     notes += cut_warnings(found.positives, scores.depth, "positives")
     attrs = about_attrs(describe(scores), "GOM", notes) | {
         "variant": options.variant,

@@ -119,6 +119,36 @@ def test_gom_of_lists_holds_that_of_the_matrix(scores, convention, budget):
     assert_closing(widths)
 
 
+def said_to_be_bounded(found: xr.Dataset) -> set[str]:
+    """The variables that the warnings of a result call bounded."""
+    text = str(found.attrs["warnings"])
+    if "do not determine " not in text:
+        return set()
+    names = text.partition("do not determine ")[2].partition(":")[0]
+    return {name.removesuffix(" (in part)") for name in names.split(", ")}
+
+
+@pytest.mark.parametrize("depth", [1, 3, 12])
+def test_warnings_name_the_figures_that_lists_only_bound(depth):
+    rng = np.random.default_rng(1)
+    gallery = np.repeat(np.arange(6), 2)
+    values = rng.normal(5, 1, (6, 12)) - 1.5 * (np.arange(6)[:, None] == gallery)
+    scores = be.Scores(values, np.arange(6), gallery)
+    lists = lists_of(scores, depth)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", be.BioevalWarning)  # more matches than places
+        gom = be.gom(lists, convention="vehicleid", normalize=(0.0, 9.0))
+    opened = be.open_set(lists, thresholds=[3.0, 4.0, 9.0], max_rank=1)
+    for found in (gom, opened):
+        ends = {str(x).removesuffix("_at_least") for x in found if str(x).endswith("_at_least")}
+        assert said_to_be_bounded(found) == ends
+        assert bool(ends) == (depth < 12)
+    if depth == 3:
+        assert "mean_ap" in said_to_be_bounded(gom)
+        assert "lists of 3 entries do not determine" in gom.attrs["warnings"]
+        assert "mrp (in part)" in gom.attrs["warnings"]
+
+
 @pytest.mark.parametrize("seed, depth", [(81, 3), (100, 10)])
 def test_rounding_puts_no_bound_beyond_the_value(seed, depth):
     """The bounds of mReP were 1e-16 above it (the lower one) and below it (the upper one)."""
