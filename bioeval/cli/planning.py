@@ -237,7 +237,9 @@ def _evaluated(
     if name == "open_set":
         evaluate = partial(open_set, max_rank=1)
     if (rule := _rule(options)) is None:
-        raise click.UsageError("give --far X, --threshold T or --alarms-per-day K, the operating point in use")
+        raise click.UsageError(
+            "give --far X, --threshold T or --alarms-per-day K, the operating point in use"
+        )
     threshold, words = rule.values[0] if rule.values else 0.0, ""
     if rule.name != "fixed":
         targets = {"far_targets": rule.values} if rule.name == "far" else {}

@@ -12,7 +12,15 @@ import xarray as xr
 
 from bioeval.base.arguments import require_number
 from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task, cut, escaped, require_choice
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    ProtocolError,
+    chosen_task,
+    cut,
+    escaped,
+    require_choice,
+)
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.variables import OPEN_SET, ends, picked

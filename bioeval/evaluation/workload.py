@@ -504,10 +504,9 @@ def blocks(found: Found) -> Iterator[Block]:
         + ("not on the list" if on_list else "impostors")
     )
     if "alarms_per_day" in attrs:
-        yield Sentence(
-            f"{attrs['alarms_per_day']:g} false alarms a day are expected at a "
-            f"{'FPIR' if on_list and not size else 'FAR'} of {100 * rounded_down(attrs['far']):.4g} %"
-        )
+        rate = "FPIR" if on_list and not size else "FAR"
+        rate = f"{rate} of {100 * rounded_down(attrs['far']):.4g} %"
+        yield Sentence(f"{attrs['alarms_per_day']:g} false alarms a day are expected at a {rate}")
     yield Sentence(f"Operating point: {attrs['operating_point']}")
     if text := excluded(attrs):
         yield Sentence(f"Excluded: {text}")

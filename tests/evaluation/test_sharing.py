@@ -337,7 +337,9 @@ def test_shared_queries_merge(card, least, tmp_path):
     with pytest.raises(be.MergeError, match="would count twice"):
         parts[0].merge(parts[0])
     if not least and "rank" in merged.dims:
-        other = be.tally(scores.select(probes=rows[1::2]), card).share(max_rank=3, salt="s", min_count=0)
+        other = be.tally(scores.select(probes=rows[1::2]), card).share(
+            max_rank=3, salt="s", min_count=0
+        )
         with pytest.raises(be.MergeError, match="folded at different ranks"):
             parts[0].merge(other)
 
@@ -352,7 +354,8 @@ def test_gom_is_shared_at_some_thresholds():
         whole.share([0.105], min_count=0)
     lines = " ".join(whole.share([0.1], min_count=0).disclosed())
     assert "counts of queries by hundredths of" in lines and "at 1 threshold" in lines
-    alone = be.tally(queries(1).select(probes=np.arange(12)), "gom-market1501").share(min_count=0).dataset()
+    alone = be.tally(queries(1).select(probes=np.arange(12)), "gom-market1501")
+    alone = alone.share(min_count=0).dataset()
     assert alone.open_queries == 0 and np.isnan(alone.mfr).all()  # all are in the gallery
     other = be.tally(queries(1), "gom-market1501", thresholds=[0.1, 0.2])
     with pytest.raises(be.MergeError):
@@ -406,3 +409,13 @@ def test_the_commands_of_shared_queries(tmp_path, capsys, monkeypatch):
         assert "counts of queries by hundredths" in capsys.readouterr().out.replace("\n    ", " ")
         assert main(["merge", "t.tally"]) == 0
         assert said in capsys.readouterr().out
+
+
+def test_no_count_is_from_one_to_four_by_default():
+    def counts(shared):
+        tally = shared.parts["verification/single"].tally
+        return np.concatenate([x.ravel() for x in tally.tables().values()])
+
+    for options, some in (({}, False), ({"min_count": 0}, True)):
+        found = counts(counted().share(GRID, **options))
+        assert ((found > 0) & (found < 5)).any() == some

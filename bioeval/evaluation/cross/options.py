@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.arguments import require_array
-from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task, require_choice, subject
+from bioeval.base.errors import (
+    Argument,
+    DataError,
+    ProtocolError,
+    chosen_task,
+    require_choice,
+    subject,
+)
 from bioeval.base.random import RandomState
 from bioeval.evaluation.assured import check_assurance
 from bioeval.partition import ClaimSampler, Experiment

@@ -12,7 +12,7 @@ import xarray as xr
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.engine import Client
-from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task, require_choice
+from bioeval.base.errors import Argument, DataError, ProtocolError, chosen_task
 from bioeval.base.progress import stage
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name

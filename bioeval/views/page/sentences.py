@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import counted
+from bioeval.results.words import threshold_to_install
 from bioeval.tallies.points import per_cent
 from bioeval.views.page import words
 from bioeval.views.page.parts import LivePart, LiveState, PageItem, systems_of
@@ -167,8 +168,10 @@ def _of_counts(live: LivePart, count: str, attempts: str, row: int) -> list[Any]
 def _opened(state: LiveState, chosen_on: str) -> Sentence:
     """Return the sentence on the threshold at which the page opens."""
     chosen = state.chosen
-    assert chosen is not None
-    said: Sentence = ["The threshold that this page opens with, ", _score(chosen.threshold), ", "]
+    assert chosen is not None and state.leader is not None
+    part = state.leader.part
+    opened = _score(chosen.threshold, part)
+    said: Sentence = ["The threshold that this page opens with, ", opened, ", "]
     if not np.isfinite(chosen.exact):
         return [*said, "is one in the middle of the scores; no operating point is known."]
     rule = chosen.rule or "that of the equal error rate"
@@ -180,7 +183,7 @@ def _opened(state: LiveState, chosen_on: str) -> Sentence:
     if chosen.exact == chosen.threshold:
         return [*said, f"is {rule}, chosen {where}"]
     said += ["is the nearest threshold of these results that is not looser than "]
-    return [*said, _score(chosen.exact), f", {rule}, chosen {where}"]
+    return [*said, _score(chosen.exact, part), f", {rule}, chosen {where}"]
 
 
 def _why(state: LiveState) -> str:
@@ -191,8 +194,10 @@ def _why(state: LiveState) -> str:
     return f" FAR {per_cent(chosen.target)} is {chosen.why}."
 
 
-def _score(value: float) -> Text:
-    return Text(words.score(value), digits=words.digits(value))
+def _score(value: float, part: PageItem) -> Text:
+    """Return a threshold, rounded to the stricter side: whoever copies it accepts no more."""
+    text = threshold_to_install(value, part.kind) if np.isfinite(value) else words.score(value)
+    return Text(text, digits=words.digits(value))
 
 
 _DIVIDED = {"repeat": "division", "fold": "fold"}
@@ -502,7 +507,7 @@ def _others(part: PageItem) -> Iterator[Sentence]:
             order = np.argsort(rates.values, kind="stable")
             best, worst = (rates.isel(group=int(order[i])) for i in (0, -1))
             yield [
-                "At the threshold ", _score(float(ds["threshold"])),
+                "At the threshold ", _score(float(ds["threshold"]), part),
                 ", the same for all groups, genuine attempts are rejected in "
                 f"{words.percent(float(best))} (group {best['group'].item()}) to "
                 f"{words.percent(float(worst))} (group {worst['group'].item()}).",
@@ -513,7 +518,7 @@ def _others(part: PageItem) -> Iterator[Sentence]:
         elif ds.sizes["threshold"] == 1:
             yield [
                 "By a model, not measured: at the threshold ",
-                _score(float(ds["threshold"].values[0])), ", at most ",
+                _score(float(ds["threshold"].values[0]), part), ", at most ",
                 f"{words.percent(float(ds['far_high'].values[0]), 3)} of impostor attempts are "
                 "accepted.",
             ]  # fmt: skip
@@ -522,7 +527,7 @@ def _others(part: PageItem) -> Iterator[Sentence]:
         if share.notnull().any():
             most = share.isel(subject=int(np.nanargmax(share.values)))
             yield [
-                "At the threshold ", _score(float(ds["threshold"])),
+                "At the threshold ", _score(float(ds["threshold"]), part),
                 f", subject {most['subject'].item()} makes {words.percent(float(most))} of all "
                 "false rejects, the most of all subjects.",
             ]  # fmt: skip

@@ -12,6 +12,8 @@ from report_text import Answer, Elements
 
 import bioeval as be
 from bioeval.views.page import words
+from bioeval.views.page.parts import PageItem
+from bioeval.views.page.sentences import _score
 
 TARGET = 0.01
 
@@ -247,3 +249,12 @@ def test_what_to_expect_of_new_people_is_that_of_the_study(tmp_path):
     tree = tree.assign({"threshold_study": xr.DataTree(study)})
     text = be.report({"one": tree}, tmp_path / "page.html").read_text(encoding="utf-8")
     assert "On new people" in check_sentences(text, {"one": scores}, {"one": tree})
+
+
+def test_a_threshold_in_a_sentence_is_rounded_to_the_stricter_side():
+    for kind, value, text in (
+        ("distance", 3.9479866700763275, "3.94798"),
+        ("similarity", 3.9479812, "3.94799"),
+    ):
+        part = PageItem("a", "verification/single", xr.Dataset(attrs={"kind": kind}))
+        assert _score(value, part).text == text
