@@ -60,8 +60,8 @@ bioeval example
 bioeval example faces --system eigenfaces --out faces-1991.npz
 # Compare the same faces by a deep network
 bioeval example faces --system deep --out faces-2017.npz
-# Compare the people that eigenfaces were fitted on
-bioeval example faces --system eigenfaces --people seen --out seen.npz
+# Compare the people of the training of fisherfaces
+bioeval example faces --system fisherfaces --people seen --out seen.npz
 
 # Check a matrix of scores
 bioeval check scores.npz

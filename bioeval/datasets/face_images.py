@@ -155,7 +155,7 @@ def faces(
     if system in _FITTED_SYSTEMS and people == "all":
         raise DataError(
             f"people is 'all', but {system} are fitted on people 1 to {FITTED}: expected "
-            "'unseen', or 'seen' to see by how much the figures of these people are too good"
+            "'unseen', or 'seen' for people 1 to 20 alone"
         )
     return Scores.from_embeddings(
         _templates(system, components)[rows],

@@ -330,7 +330,7 @@ def _variables(
 
 
 def far_of_alarms(alarms: Any, people: int, share: float, size: int | None) -> float:
-    """Return the FAR (of a search without `size`: FPIR) at which so many alarms are expected."""
+    """Return the FAR (of a search without `size`: FPIR) at which this number of alarms is expected."""
     alarms = require_number("alarms_per_day", alarms, above=0.0)
     most = people * share
     if alarms > most:
@@ -504,9 +504,9 @@ def blocks(found: Found) -> Iterator[Block]:
         + ("not on the list" if on_list else "impostors")
     )
     if "alarms_per_day" in attrs:
-        rate = "FPIR" if on_list and not size else "FAR"
-        rate = f"{rate} of {100 * rounded_down(attrs['far']):.4g} %"
-        yield Sentence(f"{attrs['alarms_per_day']:g} false alarms a day are expected at a {rate}")
+        name_of_rate = "FPIR" if on_list and not size else "FAR"
+        far = f"{name_of_rate} of {100 * rounded_down(attrs['far']):.4g} %"
+        yield Sentence(f"{attrs['alarms_per_day']:g} false alarms a day are expected at a {far}")
     yield Sentence(f"Operating point: {attrs['operating_point']}")
     if text := excluded(attrs):
         yield Sentence(f"Excluded: {text}")
