@@ -231,10 +231,10 @@ def task_document(dataset: xr.Dataset) -> dict[str, Any]:
     for dim in dataset.dims:
         if dim not in (*_CURVES, "far_target"):
             document[f"{dim}s"] = rows_of(columns_over(dataset, str(dim)))
-    ends = ("", "_count", "_low", "_high")
+    ends = ("", "_count", "_low", "_high", "_at_least", "_at_most")
     curves = ("cms", "cmc", *(scalar.name for scalar in RANKED_LISTS))
     names = [f"{curve}{end}" for curve in curves for end in ends]
-    if "cms" in dataset or "cmc" in dataset:
+    if {"cms", "cmc", "cmc_at_least"} & set(dataset):
         shown = [name for name in names if name in dataset]
         document["ranks"] = [
             {"rank": rank, **{name: dataset[name].sel(rank=rank).item() for name in shown}}

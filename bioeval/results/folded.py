@@ -318,6 +318,14 @@ def _rows(mean: QueryMean) -> list[np.ndarray]:
     return found
 
 
+def _between_ranks(tally: FoldedQueries) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return all ranks up to the last one counted at, with the bounds of the CMC at each."""
+    ranks = np.arange(1, tally.ranks[-1] + 1) if len(tally.ranks) else tally.ranks
+    known = rate(np.append(0, tally.first.cumsum()[:-1]), tally.queries)
+    before = np.searchsorted(tally.ranks, ranks, side="right")
+    return ranks, known[before], known[np.searchsorted(tally.ranks, ranks) + 1]
+
+
 def folded_queries(tally: FoldedQueries) -> xr.Dataset:
     """Return CMC at the ranks, and bounds of the means over queries."""
     bounds = tally.mean_bounds()
@@ -329,8 +337,8 @@ def folded_queries(tally: FoldedQueries) -> xr.Dataset:
     coordinates: dict[str, np.ndarray] = {}
     variables: Variables = {}
     if means:
-        coordinates["rank"] = tally.ranks
-        variables["cmc"] = ("rank",), rate(tally.first.cumsum()[:-1], tally.queries)
+        coordinates["rank"], *cmc = _between_ranks(tally)
+        given["cmc"] = ("rank",), *cmc
         variables["not_in_gallery"] = tally.open_queries
     else:
         coordinates["threshold"] = tally.thresholds

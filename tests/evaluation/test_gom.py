@@ -444,6 +444,25 @@ def test_the_command_with_queries_of_another_data_set(files, capsys):
     assert main(["gom", "b.npz", "--open-queries", "a.npz"]) == 0  # of the same gallery
 
 
+def test_the_command_leaves_the_camera_of_an_open_query_out(tmp_path, monkeypatch, capsys):
+    """By [gom] removed = "same-camera": of 4 templates within the threshold, 2 are of camera 1."""
+    monkeypatch.chdir(tmp_path)
+    gallery, cameras = ["a", "a", "b", "b"], {"camera": [1, 2, 1, 2]}
+    values = [[1.0, 2.0, 8.0, 9.0]]
+    be.save(be.Scores(values, ["a"], gallery, probe_meta={"camera": [3]},
+                      gallery_meta=cameras), "s.npz")  # fmt: skip
+    strangers = be.Scores(
+        [[3.0, 3.0, 3.0, 3.0], [3.0, 9.0, 9.0, 3.0]], ["a", "x"], gallery,
+        probe_meta={"camera": [1, 2]}, gallery_meta=cameras,
+    )  # fmt: skip
+    be.save(strangers, "o.npz")
+    args = ["gom", "s.npz", "--open-queries", "o.npz", "--protocol", "cuhk03", "--budget", "4"]
+    assert main([*args, "--normalize", "0,10", "--thresholds", "0.1,0.5", "--json"]) == 0
+    system = json.loads(capsys.readouterr().out)["systems"]["s"]
+    # At 0.5 the first retrieves both of camera 2, the second one of camera 1: (2/4 + 1/4) / 2.
+    assert system["mfr_area"] == pytest.approx((0 + 3 / 8) / 2 * 0.4)
+
+
 def test_run_by_the_card(files, capsys):
     assert main(["run", "a.npz", "--protocol", CARD, "--json"]) == 0
     task = json.loads(capsys.readouterr().out)["tasks"]["gom"]

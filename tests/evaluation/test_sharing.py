@@ -11,6 +11,9 @@ from hypothesis import given, settings, strategies as st
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.cli.run_outputs import task_document
+from bioeval.results.folded import folded_queries
+from bioeval.views.tables.sections import section
 
 GRID = np.linspace(1, 6, 21)
 SAVED = Path(__file__).parent / "saved"
@@ -286,9 +289,9 @@ def assert_within(found, whole) -> float:
     assert names
     for name in names:
         low, high = found[f"{name}_at_least"].values, found[f"{name}_at_most"].values
-        exact = whole[name].sel(threshold=found.threshold) if low.ndim else whole[name]
+        exact = whole[name].sel({dim: found[dim] for dim in found[f"{name}_at_least"].dims})
         assert (low <= exact.values + 1e-12).all() and (exact.values <= high + 1e-12).all(), name
-        width = max(width, float((high - low).max()))
+        width = max(width, float((high - low).max(initial=0.0)))
     for name in ("queries", "skipped", "open_queries"):
         assert name not in found or found[name] == whole[name]
     return width
@@ -313,7 +316,10 @@ def test_shared_means_over_queries_are_bounded(card, seed, least):
     else:
         assert width <= 0.01 + 1e-12
     if "rank" in found.dims:
-        np.testing.assert_array_equal(found.cmc, exact.cmc.sel(rank=found["rank"]))
+        known = np.isin(found["rank"], tally.ranks)
+        at = exact.cmc.sel(rank=found["rank"]).values
+        if "cmc" in found:
+            np.testing.assert_array_equal(found.cmc.values[known], at[known])
         assert not least or not ((tally.first > 0) & (tally.first < least)).any()
 
 
@@ -342,6 +348,25 @@ def test_shared_queries_merge(card, least, tmp_path):
         )
         with pytest.raises(be.MergeError, match="folded at different ranks"):
             parts[0].merge(other)
+
+
+def test_the_cmc_between_the_ranks_of_all_sites_is_bounded():
+    """Ranks 1 and 2 were left out at some site: CMC(1) and CMC(2) lie between 0 and CMC(3)."""
+    tally = be.tally(queries(1), "market1501").share(max_rank=5)
+    node, part = next(iter(tally.parts.items()))
+    folded = part.tally.at_ranks(np.array([3, 5]))
+    found = folded_queries(folded)
+    whole = tally.dataset().cmc.values
+    assert found["rank"].values.tolist() == [1, 2, 3, 4, 5] and whole[2] < whole[4]
+    np.testing.assert_array_equal(found.cmc, [np.nan, np.nan, whole[2], np.nan, whole[4]])
+    np.testing.assert_array_equal(found.cmc_at_least, [0, 0, whole[2], whole[2], whole[4]])
+    np.testing.assert_array_equal(found.cmc_at_most, [whole[2]] * 3 + [whole[4]] * 2)
+    rows = {row.measure: row.value for row in section(found).rows}
+    assert rows["Rank 1, at least"] == 0 and rows["Rank 1, at most"] == whole[2]
+    assert rows["Rank 5"] == whole[4]
+    assert task_document(found)["ranks"][0]["cmc_at_most"] == whole[2]
+    (line,) = be.plot.cmc(found).lines_.values()
+    assert line.get_xdata().tolist() == [3, 5]
 
 
 def test_gom_is_shared_at_some_thresholds():

@@ -78,7 +78,7 @@ class CmcDisplay(CurvesDisplay):
         log = last > look.LINEAR_RANKS if log is None else log
         lowest, clouds = 1.0, set()
         for curve in self.defined:
-            shown = curve.x <= last
+            shown = (curve.x <= last) & ~np.isnan(curve.y)
             x, y = curve.x[shown], curve.y[shown]
             if "cms_by_gallery" in curve.system.dataset:
                 galleries = (

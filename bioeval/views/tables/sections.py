@@ -109,8 +109,7 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
         ("rank_k_mean_ap", f"mAP, lists cut at rank {cut or 0:.0f}"),
     ):
         yield from _mean(dataset, name, measure, over, why, decimals=decimals)
-    for rank, value, ends in _at_ranks(dataset, "cmc"):
-        yield Row(f"Rank {rank:,}", value, over, decimals=decimals, ends=ends)
+    yield from _cmc_rows(dataset, over, decimals=decimals)
     yield from _mean(dataset, "mean_inp", "mINP", over, why, decimals=decimals)
     if dataset.attrs.get("rules"):  # folded: CMC and bounds alone
         return
@@ -136,6 +135,19 @@ def _mean(
             yield Row(f"{label}, {end}", value, over, **shown)
     if (value := value_of(dataset, name)) is not None:
         yield Row(label, value, over, undefined=why, ends=_ends(dataset, name), **shown)
+
+
+def _cmc_rows(dataset: xr.Dataset, over: SampleSize, **shown: Any) -> Iterator[Row]:
+    """Return the rows of the CMC, or of its bounds, at the ranks that are shown."""
+    bounded = dict(_bounds_at_ranks(dataset, "cmc"))
+    exact = "cmc" if "cmc" in dataset else "cmc_at_least"
+    for rank, value, ends in _at_ranks(dataset, exact):
+        label = f"Rank {rank:,}"
+        if limits := bounded.get(rank):
+            for end, limit in zip(("at least", "at most"), limits, strict=True):
+                yield Row(f"{label}, {end}", limit, over, **shown)
+        else:
+            yield Row(label, value, over, ends=ends, **shown)
 
 
 def _of_queries(
@@ -168,8 +180,7 @@ def gom_rows(dataset: xr.Dataset) -> Iterator[Row]:
         yield from _mean(
             dataset, scalar.name, scalar.label, over, undefined, unit=unit, decimals=digits
         )
-    for rank, value, ends in _at_ranks(dataset, "cmc") if "cmc" in dataset else ():
-        yield Row(f"Rank {rank:,}", value, ranked, decimals=decimals, undefined=why, ends=ends)
+    yield from _cmc_rows(dataset, ranked, decimals=decimals, undefined=why)
 
 
 def precision_of_queries(dataset: xr.Dataset) -> xr.DataArray:
@@ -293,6 +304,17 @@ def _at_ranks(dataset: xr.Dataset, name: str) -> Iterator[tuple[int, Any, Any]]:
     """Return each rank that is shown, with the value there and its interval."""
     for rank in report_ranks(dataset):
         yield rank, *_bounded(dataset, name, rank=dataset["rank"].values.tolist().index(rank))
+
+
+def _bounds_at_ranks(dataset: xr.Dataset, name: str) -> Iterator[tuple[int, tuple[Any, Any]]]:
+    """Return each rank that is shown and has no exact value, with the bounds there."""
+    if f"{name}_at_least" not in dataset:
+        return
+    exact = [x for _, x, _ in _at_ranks(dataset, name)] if name in dataset else []
+    low, high = (_at_ranks(dataset, f"{name}_at_{end}") for end in ("least", "most"))
+    for i, ((rank, least, _), (_, most, _)) in enumerate(zip(low, high, strict=True)):
+        if not exact or math.isnan(exact[i]):
+            yield rank, (least, most)
 
 
 def _targets(dataset: xr.Dataset, name: str) -> Iterator[tuple[float, float, float | None]]:
