@@ -338,6 +338,7 @@ class Scores(LabelledMatrix):
             values, genuine, kind=self.kind, nan=self.nan, subjects=who, folds=folds, name=self.name
         )
         pairs.origin, pairs.reading = self.origin, self.reading
+        pairs.distractor_ids, pairs.junk_ids = self.distractor_ids, self.junk_ids
         pairs.pair_ids = np.column_stack([self.probe_ids[i], self.gallery_ids[j]])
         return pairs
 

@@ -165,6 +165,16 @@ def test_galleries_of_an_experiment_and_of_summaries():
     assert curves.impostor_attempts.item() == 20 * (9 + 30)
 
 
+def test_pairs_with_a_distractor_are_in_the_part_of_the_other():
+    scores = queries_and_gallery(distractor_ids=[0, -1])
+    rows, columns = np.nonzero(np.ones(scores.shape, dtype=bool))
+    pairs = scores.at_pairs(rows, columns)
+    ds = be.cross_evaluate(pairs, SubjectKFold(5))
+    assert ds.genuine_attempts.values.tolist() == [[4 * 2 * 3] * 5]
+    assert ds.impostor_attempts.values.tolist() == [[4 * 2 * (3 * 3 + 66)] * 5]
+    assert ds.attrs["subjects_in_both_parts"] == 0
+
+
 def test_folds_as_numbers_never_test_distractors():
     scores = square(distractor_ids=[0])
     codes = fold_codes(SubjectKFold(5), scores)

@@ -365,7 +365,8 @@ class ReducedGalleries:
 class PairSides:
     """Listed pairs as `n` samples to divide: the pairs, or with `by_subject` their subjects.
 
-    A pair is in a part with both its subjects. `labels` are the subjects; None for pairs.
+    A pair is in a part with both its subjects, one with a distractor or junk in that of the other
+    subject. `labels` are the subjects; None for pairs.
     """
 
     def __init__(self, scores: PairScores, by_subject: bool):
@@ -373,20 +374,26 @@ class PairSides:
         self.n, self.labels = scores.shape[0], None
         if by_subject:
             codes = codes_of_pairs(scores)
-            self.labels, self.n = codes.values, len(codes.values)
-            self._ends = np.stack([codes.probe, codes.gallery])
+            ids = (*scores.junk_ids, *scores.distractor_ids)
+            person = ~of_no_person(codes.values, ids)
+            self.labels, self.n = codes.values[person], int(person.sum())
+            number = np.where(person, np.cumsum(person) - 1, -1)
+            self._ends = number[np.stack([codes.probe, codes.gallery])]
 
     def pairs_in(self, samples: np.ndarray) -> np.ndarray:
         """Return the pairs of a part."""
-        return np.flatnonzero(self._inside(samples).all(axis=0)) if self.by_subject else samples
+        if not self.by_subject:
+            return samples
+        both = self._inside(samples) | (self._ends < 0)
+        return np.flatnonzero(both.all(axis=0) & (self._ends >= 0).any(axis=0))
 
     def crossing(self, samples: np.ndarray) -> int:
         """Return the number of pairs of a subject of a part and one outside it."""
         first, second = self._inside(samples)
-        return int(np.count_nonzero(first != second))
+        return int(np.count_nonzero((first != second) & (self._ends >= 0).all(axis=0)))
 
     def _inside(self, samples: np.ndarray) -> np.ndarray:
-        inside = np.zeros(self.n, dtype=bool)
+        inside = np.zeros(self.n + 1, dtype=bool)  # the last is that of no person, -1
         inside[samples] = True
         return inside[self._ends]
 
@@ -397,7 +404,8 @@ class PairSides:
     def _size_of(self, samples: np.ndarray) -> int:
         pairs = self.pairs_in(samples)
         if self.by_subject:
-            return len(np.unique(self._ends[:, pairs]))
+            ends = self._ends[:, pairs]
+            return len(np.unique(ends[ends >= 0]))
         if self.scores.pair_subjects is None:
             return len(pairs)
         return len(set(self.scores.pair_subjects[pairs].ravel().tolist()))
