@@ -330,7 +330,7 @@ def _variables(
 
 
 def far_of_alarms(alarms: Any, people: int, share: float, size: int | None) -> float:
-    """Return the FAR (of a search without `size`: FPIR) at which this number of alarms is expected."""
+    """Return the FAR (FPIR of a search without `size`) that makes this number of alarms a day."""
     alarms = require_number("alarms_per_day", alarms, above=0.0)
     most = people * share
     if alarms > most:
