@@ -40,7 +40,7 @@ def show(results: Any) -> None:
     >>> import bioeval as be
     >>> scores = be.Scores([[0.1, 0.7], [0.9, 0.3]], ["ann", "bob"], ["ann", "bob"])
     >>> be.show(be.check_data(scores))  # doctest: +ELLIPSIS
-    probe-against-gallery...
+    Scores probe-against-gallery...
     """
     from bioeval.views.tables.registry import table_of
 
