@@ -158,9 +158,9 @@ def workload(
     impostor_share : float
         Proportion of them who are impostors, or who are not on the watch list.
     alarms_per_day : float, optional
-        False alarms a day that are acceptable. The operating point has the FAR at which so many are
-        expected: of a result its loosest threshold with a FAR of at most that; of rates by name, in
-        place of ``far`` or ``fpir``.
+        False alarms a day that are acceptable. The operating point has the FAR at which this
+        number is expected: of a result, its loosest threshold with a FAR of at most that; of rates
+        by name, in place of ``far`` or ``fpir``.
     gallery_size : int, optional
         Turns rates of verification into those of a watch list of so many people, by ``FPIR = 1 -
         (1 - FAR)^gallery_size``, comparisons taken as independent, and ``FNIR = FRR``. FPIR that is
@@ -330,7 +330,7 @@ def _variables(
 
 
 def far_of_alarms(alarms: Any, people: int, share: float, size: int | None) -> float:
-    """Return the FAR (of a search without `size`: FPIR) at which so many alarms are expected."""
+    """Return the FAR (without `size`, of searches: FPIR) at which the alarms are expected."""
     alarms = require_number("alarms_per_day", alarms, above=0.0)
     most = people * share
     if alarms > most:
@@ -504,9 +504,10 @@ def blocks(found: Found) -> Iterator[Block]:
         + ("not on the list" if on_list else "impostors")
     )
     if "alarms_per_day" in attrs:
-        rate = "FPIR" if on_list and not size else "FAR"
-        rate = f"{rate} of {100 * rounded_down(attrs['far']):.4g} %"
-        yield Sentence(f"{attrs['alarms_per_day']:g} false alarms a day are expected at a {rate}")
+        what = "FPIR" if on_list and not size else "FAR"
+        allowed = f"{what} of {100 * rounded_down(attrs['far']):.4g} %"
+        alarms = f"{attrs['alarms_per_day']:g} false alarms a day"
+        yield Sentence(f"{alarms} are expected at a {allowed}")
     yield Sentence(f"Operating point: {attrs['operating_point']}")
     if text := excluded(attrs):
         yield Sentence(f"Excluded: {text}")
