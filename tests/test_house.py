@@ -59,7 +59,7 @@ def all_nodes() -> list[tuple[Path, ast.AST]]:
 def test_modules_lines_and_tokens():
     figure("modules", len(MODULES), 335)
     figure("lines", sum(map(lines, MODULES)), 100_800)
-    figure("tokens of code", sum(map(tokens, MODULES)), 692_000)
+    figure("tokens of code", sum(map(tokens, MODULES)), 693_500)
 
 
 @pytest.mark.parametrize(("call", "bound"), [("verification", 12_000), ("evaluate", 17_000)])
