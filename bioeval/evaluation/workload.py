@@ -158,9 +158,9 @@ def workload(
     impostor_share : float
         Proportion of them who are impostors, or who are not on the watch list.
     alarms_per_day : float, optional
-        False alarms a day that are acceptable. The operating point has the FAR at which so many are
-        expected: of a result its loosest threshold with a FAR of at most that; of rates by name, in
-        place of ``far`` or ``fpir``.
+        False alarms a day that are acceptable. The operating point has the FAR at which this
+        number is expected: of a result, its loosest threshold with a FAR of at most that; of rates
+        by name, in place of ``far`` or ``fpir``.
     gallery_size : int, optional
         Turns rates of verification into those of a watch list of so many people, by ``FPIR = 1 -
         (1 - FAR)^gallery_size``, comparisons taken as independent, and ``FNIR = FRR``. FPIR that is
