@@ -180,7 +180,6 @@ def test_retrieval(protocol):
     same(union, be.tally(scores, protocol))
 
 
-@pytest.mark.slow
 def test_kept_scores_give_operating_points():
     scores = be.simulate(12, 4, random_state=3)
     where = np.arange(scores.shape[1]) % 3

@@ -267,7 +267,6 @@ def test_streamed_embeddings_are_kept():
         check(found.dataset(node), refined.dataset(node))
 
 
-@pytest.mark.slow
 def test_pairs_and_rare_targets(monkeypatch):
     """A target that the whole supports, and no part."""
     monkeypatch.setattr("bioeval.tallies.points.RARE_TARGETS", (2e-4,))
