@@ -1,6 +1,7 @@
 """Draw the pictures of the README and of the pages beside this folder.
 
-``python docs/images/make.py [FOLDER]``; without a Chromium, ``report.png`` stays as it is.
+``python docs/images/make.py [FOLDER [NAME...]]`` draws all, or those of these names; without a
+Chromium, ``report.png`` stays as it is.
 """
 
 from __future__ import annotations
@@ -249,11 +250,13 @@ PICTURES = (
 )  # fmt: skip
 
 
-def main(folder: Path = Path(__file__).parent) -> None:
-    """Draw all pictures into a folder."""
+def main(folder: str | Path = Path(__file__).parent, *names: str) -> None:
+    """Draw all pictures, or those of these names, into a folder."""
     for draw in PICTURES:
-        draw(folder / f"{draw.__name__.replace('_', '-')}.png")
+        name = draw.__name__.replace("_", "-")
+        if not names or name in names:
+            draw(Path(folder, f"{name}.png"))
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:2]))
+    main(*sys.argv[1:])
