@@ -16,6 +16,8 @@ from bioeval.partition.base import SplitInput, Splitter, place_in_subject, requi
 
 TOO_FEW = ("raise", "enrol", "probe", "drop")
 
+_MORE_TEMPLATES = "enrol fewer templates, or make a part that has more of each subject"
+
 
 class GalleryProbe(NamedTuple):
     """Ascending, disjoint index arrays.
@@ -188,7 +190,8 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             if not role.any():
                 raise DataError(
                     f"{who}: no {name} left: all subjects that could be enrolled "
-                    f"have too few templates, and too_few is {self.too_few!r}"
+                    f"have too few templates, with {Argument('too_few', self.too_few)}; "
+                    f"{_MORE_TEMPLATES}"
                 )
         return GalleryProbe(np.flatnonzero(gallery), np.flatnonzero(probe))
 
@@ -242,10 +245,12 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
             least = 1 if self.n_gallery is None else wanted[one]
             need = f"{least} to enrol by metadata and another to probe"
             found = f"{candidates[one]} and {who.counts[one] - candidates[one]}"
+        *some, last = (str(Argument("too_few", x)) for x in TOO_FEW if x != "raise")
+        remedy = f"Choose their treatment: {', '.join(some)} or {last}"
         raise DataError(
             f"{samples.who}: {len(few)} of {len(who)} subjects have too few templates "
-            f"({who.show(few)}): each needs {need}, the first one has {found}. Choose their "
-            f"treatment: {Argument('too_few', 'enrol')}, 'probe' or 'drop'"
+            f"({who.show(few)}): each needs {need}, the first one has {found}. {remedy}"
+            f"{'' if len(few) < len(who) else f'. Better: {_MORE_TEMPLATES}'}"
         )
 
 

@@ -7,6 +7,7 @@ numbers, and divided by integer arithmetic: the result is the same on every plat
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
 import numbers
 import operator
@@ -102,7 +103,51 @@ def into_parts(order: np.ndarray, strata: np.ndarray | None, sizes: list[int]) -
             taken = (at + 1) * size // len(left) > at * size // len(left)
         part[left[taken]] = number
         left = left[~taken]
+    if strata is not None and len(sizes) > 1:
+        _even_out(part, order, strata)
     return part
+
+
+def _even_out(part: np.ndarray, order: np.ndarray, strata: np.ndarray) -> None:
+    """Exchange units until each part, and what is in none, has its number of each stratum.
+
+    Parts that are drawn one after another are each within one unit of what was left, and so may be
+    two from the whole.
+    """
+    place = part + 1
+    table = np.zeros((strata.max() + 1, place.max() + 1), dtype=np.int64)
+    np.add.at(table, (strata, place), 1)
+    exact = table.sum(axis=1)[:, None] * table.sum(axis=0)
+    low, high = exact // len(part), -(-exact // len(part))
+    while wrong := np.argwhere((table > high) | (table < low)).tolist():
+        stratum, at = wrong[0]
+        # A unit of this stratum moves, and others move back along a chain of parts.
+        may = (table > low).astype(np.int64).T @ (table < high) > 0
+        if table[stratum, at] > high[stratum, at]:
+            steps = [(at, x) for x in np.flatnonzero(table[stratum] < high[stratum]).tolist()]
+        else:
+            steps = [(x, at) for x in np.flatnonzero(table[stratum] > low[stratum]).tolist()]
+        chains = [(a, *back) for a, b in steps if (back := _chain(may, b, a))]
+        first, *others = itertools.pairwise(min(chains, key=len))
+        moves = [(stratum, *first)]
+        for a, b in others:
+            able = (table[:, a] > low[:, a]) & (table[:, b] < high[:, b])
+            moves.append((int(np.argmax(able)), a, b))
+        for one, a, b in moves:
+            unit = order[np.argmax((strata[order] == one) & (part[order] == a - 1))]
+            part[unit] = b - 1
+            table[one, [a, b]] += (-1, 1)
+
+
+def _chain(may: np.ndarray, start: int, end: int) -> list[int]:
+    """Return the shortest chain of steps that may be taken; empty without one."""
+    chains = [[start]]
+    for chain in chains:
+        if chain[-1] == end:
+            return chain
+        known = {x for other in chains for x in other}
+        chains += [[*chain, x] for x in np.flatnonzero(may[chain[-1]]).tolist() if x not in known]
+    return []
 
 
 def as_size(who: str, name: str, size: Any) -> int | float:

@@ -267,6 +267,32 @@ def test_random_parts(labels, data, seed):
                 assert np.floor(share) <= mine <= np.ceil(share)
 
 
+@given(st.lists(st.sampled_from("aaaabbbccd"), min_size=12, max_size=60), st.data(), seeds)
+def test_each_part_has_its_share_of_each_stratum_within_one_sample(values, data, seed):
+    n = len(values)
+    validation, test = data.draw(st.integers(1, n // 3)), data.draw(st.integers(1, n // 3))
+    train = data.draw(st.none() | st.integers(1, n - validation - test))
+    splitter = bp.TrainValidationTest(
+        validation, test, train_size=train, unit="sample", stratify="light", random_state=seed
+    )
+    parts = next(splitter.split(y=np.arange(n), meta={"light": values}))
+    assert [len(x) for x in parts] == [train or n - validation - test, validation, test]
+    assert len(set(np.concatenate(parts).tolist())) == sum(map(len, parts))
+    for part in parts:
+        for value, whole in Counter(values).items():
+            found = sum(values[i] == value for i in part)
+            assert abs(n * found - len(part) * whole) < n
+
+
+def test_a_training_part_that_drawing_in_turn_would_leave_two_samples_off():
+    light = ["a"] * 6 + ["b"] * 6 + ["c"] * 6
+    for seed in range(20):
+        splitter = bp.TrainValidationTest(4, 4, unit="sample", stratify="light", random_state=seed)
+        parts = next(splitter.split(y=np.arange(18), meta={"light": light}))
+        numbers = [sorted(Counter(light[i] for i in part).values()) for part in parts]
+        assert numbers == [[3, 3, 4], [1, 1, 2], [1, 1, 2]]
+
+
 @given(subjects(4), st.data(), seeds)
 def test_training_validation_test(labels, data, seed):
     unit = data.draw(st.sampled_from(("subject", "sample")))
