@@ -125,6 +125,7 @@ def read_table(path: str | Path, headerless: str | None = None) -> TextTable:
     if not lines:
         held = "has a header but no rows" if columns else "holds nothing but blank lines"
         raise DataError(f"{path}: {held}")
+    columns.pop("", None)
     return TextTable(path, columns, lines)
 
 
@@ -138,7 +139,7 @@ def _header(path: Path, line: int, cells: list[str], headerless: str | None) -> 
     if headerless is not None and len(cells) == 1 and cells[0].casefold() not in LABEL_COLUMNS:
         return [headerless]
     for number, name in enumerate(cells, 1):
-        if not name:
+        if not name and (number > 1 or len(cells) == 1):  # the first may be the index of pandas
             raise DataError(f"{path}: line {line}: column {number} has no name in the header")
         if name in cells[: number - 1]:
             raise DataError(f"{path}: line {line}: two columns are called {name!r}")

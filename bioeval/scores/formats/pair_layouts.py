@@ -134,7 +134,7 @@ def with_header(shape: Shape, options: ReadOptions) -> PairLayout | None:
     if not named and {options.scores_key, options.genuine_key}.isdisjoint(cells):
         return None
     for number, name in enumerate(cells, 1):
-        if not name:
+        if not name and number > 1:  # the first may be the index of pandas
             raise DataError(
                 f"{shape.path}: line {shape.skipped + 1}: column {number} has no name in the header"
             )

@@ -925,3 +925,18 @@ def test_an_array_named_where_a_csv_file_is_meant(tmp_path):
 def test_a_metric_by_its_other_name(word, meant):
     with pytest.raises(DataError, match=f"Did you mean '{meant}'"):
         be.Scores.from_embeddings(np.eye(2), [1, 2], metric=word)
+
+
+def test_tables_that_pandas_writes_with_its_index_are_read(tmp_path):
+    """The first column has no name there, and says nothing."""
+    d = np.arange(9.0).reshape(3, 3)
+    np.save(tmp_path / "m.npy", d)
+    (tmp_path / "l.csv").write_text(",subject\n0,a\n1,a\n2,b\n")
+    scores = be.load(tmp_path / "m.npy", labels=tmp_path / "l.csv")
+    assert scores.probe_labels.tolist() == ["a", "a", "b"] and not scores.probe_meta
+    (tmp_path / "p.csv").write_text(",genuine,score\n0,1,0.5\n1,0,0.75\n")
+    pairs = be.load(tmp_path / "p.csv", kind="distance")
+    assert pairs.values.tolist() == [0.5, 0.75] and pairs.genuine.tolist() == [True, False]
+    (tmp_path / "l.csv").write_text("subject,\na,0\na,1\nb,2\n")
+    with pytest.raises(DataError, match="line 1: column 2 has no name"):
+        be.load(tmp_path / "m.npy", labels=tmp_path / "l.csv")
