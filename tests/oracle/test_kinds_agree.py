@@ -24,7 +24,7 @@ def scores_of(kind: str) -> be.Scores:
     return be.Scores(
         np.round(5 - made.values, 3), made.probe_labels, kind=kind, probe_meta={
             "group": np.repeat(["a", "b"], 24), "camera": np.tile([1, 2], 24),
-            "month": np.tile([1.0, 2.0, 3.0, 4.0], 12), "quality": np.arange(48.0),
+            "seen_at": np.tile([1.0, 2.0, 3.0, 4.0], 12), "quality": np.arange(48.0),
         },
     )  # fmt: skip
 
@@ -52,7 +52,25 @@ CALLS: dict[str, Callable[[be.Scores], Any]] = {
     "check_claim": lambda s: be.check_claim(s, 1.0, far=0.1),
     "explain": lambda s: be.explain(s, 5).document(),
     "summaries": lambda s: be.summaries(s, be.partition.SubjectKFold(3)),
+    "over_time": lambda s: be.over_time(s, [1, 2, 3, 5], threshold="eer"),
+    "repeat": lambda s: be.repeat(s, be.partition.Experiment(repeats=3, random_state=0)),
 }
+
+#: Public calls that take no scores, take several systems, or have another meaning by kind.
+OTHERS = {
+    *("check", "check_data", "groups", "plan", "threshold"),  # other names of calls above
+    *("check_tracks", "datasets", "load", "parse_names", "partition", "plan_run", "plot", "pad"),
+    *("report", "save", "show", "simulate", "simulate_embeddings", "stats", "tracking", "top_k"),
+    *("gom_from_curves", "mean_over_galleries", "with_failures", "morphing", "vulnerability"),
+    *("ageing", "apply_convention", "best_mates", "conventions", "eer_scorer", "make_scorer"),
+    *("compare", "epc", "epsc", "fuse", "normalise", "calibration", "extrapolate_far"),
+    *("refine_tally", "sample_size", "step_by_step", "tally", "workload"),
+}
+
+
+def test_every_public_call_is_here_or_named_as_another():
+    names = {name for name in be.__all__ if name[0].islower()}
+    assert names == {*CALLS, *OTHERS}, names ^ {*CALLS, *OTHERS}
 
 
 def compared(found: Any) -> dict[str, Any]:
