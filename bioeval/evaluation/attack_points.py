@@ -34,7 +34,8 @@ from bioeval.stats.bootstrap import (
 )
 from bioeval.stats.limits import Limits, few_people, with_intervals
 from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
-from bioeval.stats.verification import error_columns
+from bioeval.stats.presentations import crossings, sampled_points
+from bioeval.stats.verification import error_columns, frr_columns
 from bioeval.tallies.attacks import AttackAttempts
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.counters import CellCounter, ImpostorBlock
@@ -47,7 +48,7 @@ from bioeval.tallies.point_search import (
     PointFinder,
     take_second_passes,
 )
-from bioeval.tallies.points import FAR_TARGETS, VerificationPoints
+from bioeval.tallies.points import FAR_TARGETS, EqualError, VerificationPoints
 from bioeval.tallies.second_pass import Pilot, PointsWanted, SecondPass
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import Rule
@@ -201,10 +202,7 @@ class ClassCounts:
     @property
     def attack_eer(self) -> float:
         """The EER of genuine against attack attempts; NaN where a class has none."""
-        tally = self.found.tally
-        missed = tally.missed[0], int(self.attacks.missed.sum())
-        attempts = Attempts.listed(tally.genuine, self.attacks.pooled, *missed)
-        return attempts.equal_error().eer if attempts.defined else math.nan
+        return attack_error(self.found, self.attacks).eer
 
     @property
     def min_a_dcf(self) -> float:
@@ -218,6 +216,13 @@ class ClassCounts:
         iapar = self.attacks.at_most(self.cheap).sum(axis=1) / attacks
         cost = tar * frr + non * far + spf * iapar
         return float(min(tar, cost.min(initial=np.inf)) / min(tar, non + spf))
+
+
+def attack_error(found: CountedBonaFide, attacks: AttackAttempts) -> EqualError:
+    """Return the crossing of FRR and the pooled IAPAR; NaN where a class has no attempt."""
+    missed = found.tally.missed[0], int(attacks.missed.sum())
+    attempts = Attempts.listed(found.tally.genuine, attacks.pooled, *missed)
+    return attempts.equal_error() if attempts.defined else EqualError()
 
 
 def find_points(
@@ -328,7 +333,7 @@ def with_attack_intervals(
         8 * len(at) * weights.shape[1] * (6 + 3 * len(attacks.names)), "intervals",
         "expected fewer thresholds or replicates",
     )  # fmt: skip
-    far, frr, (_, who) = error_columns(people, at, weights)
+    far, frr, (genuine, who) = error_columns(people, at, weights)
     accepted = _accepted(parts, attacks, people, weights, at, options)
     of_species = ratio(accepted[:-1], accepted[-1])
     rates = {
@@ -362,6 +367,17 @@ def with_attack_intervals(
                 shape = known.reshape(known.shape + (1,) * (low.ndim - 1))
                 ends = (np.where(shape, x[place], np.nan) for x in (low, high))
                 shown[f"{of}{point}"] = tuple(ends)  # type: ignore[assignment]
+    if not math.isnan(itself := float(dataset["attack_eer"])):
+        every = np.unique(np.concatenate([genuine, attacks.pooled]))
+        curve = sampled_points(
+            every[np.isfinite(every)], attack_error(found, attacks).eer_threshold
+        )
+        accepted = _accepted(parts, attacks, people, weights, curve, options).sum(axis=1)
+        iapar = ratio(accepted[:-1], accepted[-1])
+        error = crossings(iapar, frr_columns(genuine, who, curve, weights), itself)
+        few = min(trials["frr"], trials["iapar_pooled"])
+        low, high = rate_limits(error, few, options)
+        shown["attack_eer"] = np.asarray(low), np.asarray(high)
     known_names = {
         f"{name}_{side}": Name(f"{end} end of the interval of {name}")
         for name in shown

@@ -28,7 +28,9 @@ from bioeval.results.words import percent, rate_with_limits, thresholds_in_one_p
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_columns import numbered_columns
+from bioeval.stats.bootstrap import QuadraticForms
 from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.tallies.by_subject import SubjectAttempts, knows_people
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import (
@@ -38,6 +40,7 @@ from bioeval.tallies.thresholds import (
     require_values,
     to_user,
 )
+from bioeval.tallies.verification_job import VerificationJob
 
 _FEW = 10  # contributors; fewer are warned of
 
@@ -108,7 +111,8 @@ def morphing(
     thresholds, far_targets
         As for :func:`bioeval.verification`.
     interval : {"subject-bootstrap", "subject-bootstrap-logit"}, optional
-        Resamples people; a morph weighs the product of its contributors' weights.
+        Resamples people; a morph weighs the product of its contributors' weights, and a genuine
+        attempt of `bona_fide` its subject's. RMMR, a sum of two rates, has percentiles.
     confidence, replicates, random_state
         As for :func:`bioeval.verification`.
     progress : callable, optional
@@ -169,6 +173,8 @@ def morphing(
     ]
     made: Variables = {"morphs": len(people)}
     for variable, (dims, value) in each[0].items():
+        if not all(variable in x for x in each):
+            continue  # limits, of which a system lacks the people
         if single:
             made[variable] = dims, value
         else:
@@ -382,9 +388,29 @@ def _rates(
             "threshold_at_far": (("far_target",), ds["threshold_at_far"].values),
             "rmmr_at_far": (("far_target",), found["mmpmr_at_far"][1] + ds["frr_at_far"].values),
         }
+    if bona_fide is not None and ds is not None and options is not None and knows_people(bona_fide):
+        from bioeval.stats.presentations import relative_morph_limits
+
+        genuine, at = _genuine(bona_fide), np.concatenate(places[:2])
+        frr = np.concatenate([ds["frr"].values, ds["frr_at_far"].values])
+        for name, values in (("rmmr", every), ("rmmr_prod", product)):
+            shown = values[: len(at)].astype(np.float64)
+            limits = relative_morph_limits(shown, people, genuine, at, frr, options)
+            for end, x in zip(("low", "high"), limits, strict=True):
+                found[f"{name}_{end}"] = ("threshold",), x[: len(grid)]
+                if name == "rmmr":
+                    found[f"rmmr_at_far_{end}"] = ("far_target",), x[len(grid) :]
     if used is not None:
         found["threshold_used"] = (), to_user(used, kind)
     return found
+
+
+def _genuine(bona_fide: Scores) -> tuple[np.ndarray, list[str]]:
+    """Return the distances of the genuine attempts, and the subject of each as text."""
+    attempts = SubjectAttempts(VerificationJob(BlockReader(bona_fide)))
+    nothing = QuadraticForms(np.ones((attempts.people, 1), dtype=np.float32), 1)
+    distances, who = attempts.sweep(np.empty(0), nothing)
+    return distances, [str(attempts.names[i]) for i in who.tolist()]
 
 
 def _potential(found: Sequence[_Morphs], at: Sequence[float]) -> np.ndarray:
@@ -427,7 +453,10 @@ NAMES = {
     "mmpmr_at_threshold": Name("mmpmr at the threshold used"),
     "map": Name("morphing attack potential", iso="MAP"),
 }
-for _rate in ("mmpmr", "mmpmr_prod", "mmpmr_at_far", "mmpmr_at_threshold"):
+for _rate in (
+    *("mmpmr", "mmpmr_prod", "mmpmr_at_far", "mmpmr_at_threshold"),
+    *("rmmr", "rmmr_prod", "rmmr_at_far"),
+):
     for _side, _word in (("low", "lower"), ("high", "upper")):
         NAMES[f"{_rate}_{_side}"] = Name(f"{_word} confidence limit of {_rate}")
 
@@ -459,7 +488,7 @@ def blocks(found: Found) -> Iterator[Block]:
             at = float(one["threshold_at_far"][i])
             rates = [
                 rate_with_limits(one, "mmpmr_at_far", i),
-                percent(float(one["rmmr_at_far"][i])),
+                rate_with_limits(one, "rmmr_at_far", i),
             ]
             rows.append([label, f"FAR at most {100 * target:g} %", at, *rates])
             label = ""

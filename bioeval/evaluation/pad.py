@@ -41,6 +41,8 @@ APCER_TARGETS = (0.1, 0.05, 0.01)
 
 NON_RESPONSE = ("exclude", "reject")
 
+_NO_LIMITS = (np.array([math.nan]), np.array([math.nan]))
+
 #: Methods of intervals; all resample subjects, instruments, or both.
 INTERVALS = ("subject-bootstrap", "subject-bootstrap-logit")
 
@@ -96,7 +98,8 @@ def pad(
     instrument, subjects : array_like, shape (n,), optional
         The object presented, for attacks, and the person, which intervals resample.
     interval : {"subject-bootstrap", "subject-bootstrap-logit"}, optional
-        Adds ``_low`` and ``_high`` of each rate; needs `subjects` or `instrument`.
+        Adds ``_low`` and ``_high`` of each rate and of ``d_eer``; needs `subjects` or
+        `instrument`.
     confidence, replicates, random_state
         As for :func:`bioeval.verification`.
     name : str
@@ -172,7 +175,10 @@ def pad(
         from bioeval.stats.presentations import presentation_limits
 
         places = np.concatenate([inside, at_target, [math.nan if at is None else at]])
-        for rate, limits in presentation_limits(data, units, options, places).items():
+        found_limits = presentation_limits(data, units, options, places)
+        for side, ends in zip(("low", "high"), found_limits.pop("d_eer", _NO_LIMITS), strict=True):
+            made[f"d_eer_{side}"] = float(ends[0])
+        for rate, limits in found_limits.items():
             for side, every in zip(("low", "high"), limits, strict=True):
                 made[f"{rate}_{side}"] = made[rate][0], every[: len(inside)][order]
                 if rate == "bpcer":
@@ -369,7 +375,8 @@ for _rate in ("apcer_of_species", "apcer", "apcer_pooled", "bpcer"):
     NAMES[f"{_rate}_at_threshold"] = replace(
         NAMES[_rate], long_name=f"{NAMES[_rate].long_name}, at the threshold used"
     )
-for _rate in [x for x in NAMES if x.startswith(("apcer", "bpcer")) and x != "apcer_target"]:
+_CHOSEN = ("apcer_target", "d_eer_threshold")
+for _rate in [x for x in NAMES if x.startswith(("apcer", "bpcer", "d_eer")) and x not in _CHOSEN]:
     for _side, _word in (("low", "lower"), ("high", "upper")):
         NAMES[f"{_rate}_{_side}"] = Name(f"{_word} confidence limit of {_rate}")
 
@@ -426,7 +433,7 @@ def blocks(found: Found) -> Iterator[Block]:
     yield Sentence()
     yield Title("Operating points, chosen on these data")
     points: list[list[Any]] = []
-    points.append(["D-EER", float(ds["d_eer_threshold"]), percent(float(ds["d_eer"]))])
+    points.append(["D-EER", float(ds["d_eer_threshold"]), rate_with_limits(ds, "d_eer")])
     for i, target in enumerate(ds["apcer_target"].values.tolist()):
         label = f"BPCER with APCER at most {per_cent(target)}{_named(target)}"
         at = float(ds["threshold_at_apcer"][i])

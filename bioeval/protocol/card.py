@@ -271,9 +271,9 @@ class Attacks(Section):
 
     doc = (
         "Attack presentations, judged at the thresholds of the folds. Bona fide templates are "
-        "divided, and thresholds chosen on them; an attack goes with its target."
+        "divided, and thresholds chosen on them; an attack goes with its target, of a list of "
+        "pairs with its fold."
     )
-    layouts = SEARCHABLE
 
     species: str = card_field(
         "the metadata column of the attack instrument species; empty or bona fide elsewhere"

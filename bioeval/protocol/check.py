@@ -144,6 +144,13 @@ def read_card(text: str, where: str, path: str | None = None) -> Protocol:
             )
     if "attacks" in data and "claims" in data:
         problems.add(("attacks",), "[attacks] does not go with [claims]")
+    of_pairs = "attacks" in data and layout == "pairs" and "partition" in values
+    if of_pairs and values["partition"].get("by") != "given-folds":
+        problems.add(
+            ("attacks",),
+            '[attacks] of pairs needs [partition] by = "given-folds": each attack is '
+            "tested in its own fold",
+        )
     attempts = values.get("verification", {}).get("attempts")
     if "claims" in data and attempts is not None:
         problems.add_unused("verification", "attempts", attempts, "beside [claims]")

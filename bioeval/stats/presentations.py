@@ -16,11 +16,13 @@ from bioeval.stats.bootstrap import (
     sample_of,
     weight_columns,
 )
-from bioeval.stats.options import IntervalOptions
+from bioeval.stats.limits import by_subject
+from bioeval.stats.options import BOOTSTRAPS, IntervalOptions
+from bioeval.stats.verification import equal_error
 from bioeval.tallies.attacks import Presentations
 
-# Thresholds whose replicates are computed at once.
-_AT_ONCE = 256
+# Thresholds whose replicates are computed at once, and of a curve about the most.
+_AT_ONCE, _POINTS = 256, 1000
 
 
 def presentation_limits(
@@ -29,7 +31,10 @@ def presentation_limits(
     options: IntervalOptions,
     places: np.ndarray,
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return the confidence limits of the rates at distances, by a bootstrap of units."""
+    """Return the confidence limits of the rates at distances, and of ``d_eer``.
+
+    By a bootstrap of units; the crossing is found anew in each replicate.
+    """
     if not units:
         raise DataError(
             f"{Argument('interval', options.method)} resamples people or objects; give "
@@ -46,10 +51,37 @@ def presentation_limits(
             few = trials[-1] if rate == "bpcer" else trials[:-1].min()
             few = trials[:-1] if rate == "apcer_of_species" else few
             found.setdefault(rate, []).append(rate_limits(values, few, options))
+    if not np.isnan(data.d_eer.eer):
+        curve = sampled_points(data.points.threshold[1:], data.d_eer.eer_threshold)
+        accepted = np.stack([x.accepted(curve) for x in weighed])
+        rates = data.rates_of(accepted, number)
+        error = crossings(rates["apcer"], rates["bpcer"], data.d_eer.eer)
+        low, high = rate_limits(error, trials.min(), options)
+        found["d_eer"] = [(np.atleast_1d(low), np.atleast_1d(high))]
     return {
         rate: (np.concatenate([x for x, _ in parts]), np.concatenate([x for _, x in parts]))
         for rate, parts in found.items()
     }
+
+
+def sampled_points(every: np.ndarray, crossing: float) -> np.ndarray:
+    """Return at most about 1,000 increasing thresholds, all of those around a crossing."""
+    if len(every) <= _POINTS:
+        return every
+    spread = np.linspace(0, len(every) - 1, _POINTS // 2).astype(np.int64)
+    near = np.searchsorted(every, crossing) + np.arange(-_POINTS // 4, _POINTS // 4)
+    return every[np.union1d(spread, np.clip(near, 0, len(every) - 1))]
+
+
+def crossings(falling: np.ndarray, rising: np.ndarray, itself: float) -> np.ndarray:
+    """Return the equal error rate of each column of two rates, the first column the data.
+
+    What thresholds between the points change there moves every replicate, as it does the data.
+    """
+    found = equal_error(falling, rising)
+    found = np.clip(found + (itself - found[0]), 0.0, 1.0)
+    found[0] = itself
+    return found
 
 
 @dataclass(frozen=True)
@@ -106,6 +138,38 @@ def _drawn(units: int, options: IntervalOptions, key: int) -> np.ndarray:
     seed = options.seed
     own = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
     return weight_columns(units, replace(options, seed=own)).astype(np.float64)
+
+
+def relative_morph_limits(
+    values: np.ndarray,
+    people: list[list[str]],
+    genuine: tuple[np.ndarray, list[str]],
+    at: np.ndarray,
+    frr: np.ndarray,
+    options: IntervalOptions,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the limits of means over morphs plus FRR, by a bootstrap of all people.
+
+    A person has one weight, as contributor and as subject of `genuine` attempts: their distances
+    and the subject of each. `frr` is the rate at the distances `at` as it was counted.
+    """
+    distances, who = genuine
+    place = {x: i for i, x in enumerate(sorted({*who, *(x for morph in people for x in morph)}))}
+    drawn = weight_columns(len(place), options).astype(np.float64)
+    weights = np.stack([drawn[[place[x] for x in morph]].prod(axis=0) for morph in people])
+    reached, order = np.unique(at, return_inverse=True)  # NaN last, which rejects all
+    subject = np.array([place[x] for x in who], dtype=np.int64)
+    counts = by_subject(distances, subject, reached[~np.isnan(reached)], len(place))
+    accepted = np.cumsum(counts @ drawn, axis=0)
+    whole = accepted[-1]
+    none = np.zeros((int(np.isnan(reached).sum()), drawn.shape[1]))
+    rejected = ratio(whole - np.concatenate([accepted[:-1], none])[order.reshape(-1)], whole[None])
+    rejected[:, 0] = frr
+    # The mean of both is a proportion; their sum has no logit.
+    half = (ratio(values @ weights, weights.sum(axis=0)[None]) + rejected) / 2
+    few = min(sample_of(len(place)) // 2, sample_of(len(set(who))))
+    low, high = rate_limits(half, few, replace(options, method=BOOTSTRAPS[0]))
+    return 2 * low, 2 * high
 
 
 def morph_limits(

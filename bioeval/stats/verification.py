@@ -138,7 +138,7 @@ def replicates(
     weights = weight_columns(attempts.people, options)
     far, frr, (values, people) = error_columns(attempts, thresholds, weights)
     found = Replicates(
-        thresholds, far, _frr_columns(values, people, grid, weights),
+        thresholds, far, frr_columns(values, people, grid, weights),
         sample_of(len(np.unique(people))), attempts.disjoint_pairs, attempts.people,
     )  # fmt: skip
     chosen = {"eer": equal_error(far, frr), "frr_at_far": np.empty((0, far.shape[1]))}
@@ -183,10 +183,10 @@ def error_columns(
     genuine = attempts.sweep(thresholds, forms)
     accepted = np.cumsum(forms.totals, axis=0)
     far = ratio(accepted[:-1], accepted[-1])
-    return far, _frr_columns(*genuine, thresholds, weights), genuine
+    return far, frr_columns(*genuine, thresholds, weights), genuine
 
 
-def _frr_columns(
+def frr_columns(
     values: np.ndarray, people: np.ndarray, thresholds: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
     """Return FRR at each threshold, by column."""

@@ -11,6 +11,8 @@ from hypothesis import given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
+from bioeval.stats.bootstrap import weight_columns
+from bioeval.stats.options import IntervalOptions
 
 POOL = [0.0, 0.5, 1.0, 2.0, 3.0, math.inf, math.nan]
 
@@ -133,6 +135,40 @@ def test_intervals_are_of_people():
     assert ((ds.mmpmr_low <= ds.mmpmr) & (ds.mmpmr <= ds.mmpmr_high)).all()
     assert float(ds.mmpmr_at_threshold_low) < float(ds.mmpmr_at_threshold_high)
     assert ds.identical(be.morphing(scores, people, threshold=0.4, **how))
+
+
+@pytest.mark.parametrize("kind", ["distance", "similarity"])
+def test_limits_of_rmmr_weigh_a_person_once(kind):
+    """Contributors of morphs and subjects of bona fide attempts are the same people."""
+    rng = np.random.default_rng(4)
+    sign = 1 if kind == "distance" else -1
+    values = rng.random((24, 12))
+    scores = be.Scores(sign * values, np.arange(24) % 8, [f"m{j}" for j in range(12)], kind=kind)
+    people = [(j % 8, (j + 3) % 8) for j in range(12)]
+    genuine = rng.random((9, 9))
+    who = np.arange(9)  # one who contributed to no morph
+    bona = be.Scores(sign * genuine, who, who, kind=kind)
+    grid = [0.1, 0.3] if kind == "distance" else [-0.3, -0.1]
+    how = {"interval": "subject-bootstrap", "replicates": 100, "thresholds": grid}
+    ds = be.morphing(scores, people, bona_fide=bona, far_targets=[0.1], **how)
+    weights = weight_columns(9, IntervalOptions.parse("subject-bootstrap", 0.95, 100, 0))
+    for at, found in zip([0.1, 0.3], (0, 1)[:: int(sign)], strict=True):
+        every = np.array([
+            all((values[np.arange(24) % 8 == x, j] <= at).any() for x in people[j])
+            for j in range(12)
+        ])  # fmt: skip
+        sums = []
+        for w in weights.T.astype(float):
+            of_morph = np.array([w[a] * w[b] for a, b in people])
+            rejected = (w * (np.diag(genuine) > at)).sum() / w.sum()
+            if of_morph.sum():  # at least one morph is drawn
+                sums.append((of_morph * every).sum() / of_morph.sum() + rejected)
+        assert float(ds.rmmr[found]) == pytest.approx(sums[0])
+        low, high = np.quantile(sums[1:], [0.025, 0.975])
+        ends = float(ds.rmmr_low[found]), float(ds.rmmr_high[found])
+        np.testing.assert_allclose(ends, [low, high])
+    assert float(ds.rmmr_at_far_low[0]) <= float(ds.rmmr_at_far[0]) <= float(ds.rmmr_at_far_high[0])
+    assert (ds.rmmr_prod_low <= ds.rmmr_prod).all()
 
 
 @pytest.mark.parametrize(

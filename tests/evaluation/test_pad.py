@@ -199,6 +199,26 @@ def test_subjects_move_together_as_a_plain_bootstrap_has_it():
     low, high = np.quantile(drawn[1:], [0.025, 0.975])
     np.testing.assert_allclose(float(ds.apcer_at_threshold_low), low)
     np.testing.assert_allclose(float(ds.apcer_at_threshold_high), high)
+    bona = attack == ""
+    errors = [
+        slow.weighted_eer(-values[bona], w[bona], -values[~bona], w[~bona]) for w in weights.T
+    ]
+    assert float(ds.d_eer) == pytest.approx(errors[0])
+    low, high = np.quantile(errors[1:], [0.025, 0.975])
+    np.testing.assert_allclose([float(ds.d_eer_low), float(ds.d_eer_high)], [low, high])
+
+
+def test_the_limits_of_d_eer_of_many_scores_are_those_of_all_points():
+    """Of 6,000 distinct scores a thousand are looked at; a shift keeps what is between them."""
+    rng = np.random.default_rng(6)
+    people, attack = np.arange(6000) % 60, np.where(np.arange(6000) < 3000, "", "mask")
+    values = rng.normal(size=6000) + 2 * (attack == "") + rng.normal(size=60)[people] / 2
+    how = {"subjects": people, "interval": "subject-bootstrap", "replicates": 100, "thresholds": 5}
+    ds = be.pad(values, attack, **how)
+    coarse = be.pad(values.round(2), attack, **how)  # fewer than a thousand: every point
+    for name in ("d_eer", "d_eer_low", "d_eer_high"):
+        assert float(ds[name]) == pytest.approx(float(coarse[name]), abs=0.002)
+    assert float(ds.d_eer_low) < float(ds.d_eer) < float(ds.d_eer_high)
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ from bioeval.evaluation.cross.folds import (
     attempts_by_subject,
     evaluate_by_parts,
     evaluate_fitted,
+    require_attack_folds,
     require_attacks,
     verify,
 )
@@ -256,7 +257,7 @@ def cross_evaluate(
         require_attacks(options)
         if estimator is not None:
             raise ProtocolError(f"{Argument('attack')} is for scores, not with estimator=")
-        attacks = attacked_scores(_as_scores(data, y, meta), attack)
+        attacks, splitter = attacked_scores(_as_scores(data, y, meta), attack, splitter)
         data, options = attacks.bona_fide, replace(options, attacks=attacks)
     resampling = None
     if interval in BOOTSTRAPS:
@@ -310,6 +311,8 @@ def evaluate_tasks(
     for options in tasks:
         check_task(scores, options)
         _check_choice(splitter, options)
+        if options.attacks is not None and are_pairs(scores):
+            require_attack_folds(options.attacks, splitter)
     plan, sides = plan_of_scores(scores, splitter)
     reader = BlockReader(scores)
     tasks = [x if x.task == "verification" else x.with_role(splitter, scores) for x in tasks]
@@ -585,7 +588,7 @@ def evaluate_folds(
     attacks = None
     if card.attacks is not None:
         given = scores if attacked is None else compared_scores(attacked, card)
-        attacks = attacked_scores(given, card.attacks.species)
+        attacks, _ = attacked_scores(given, card.attacks.species, None)
         scores = attacks.bona_fide
     if card.verification is not None:
         for templates in card.verification.templates:

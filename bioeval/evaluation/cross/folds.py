@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bioeval.base.arguments import require_callable
-from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError
+from bioeval.base.errors import Argument, BioevalWarning, DataError, ProtocolError, counted
 from bioeval.base.progress import report, reporter, stage
 from bioeval.evaluation.assured import Assured, assured_threshold
 from bioeval.evaluation.calibration import LOG_ODDS
@@ -29,7 +29,7 @@ from bioeval.evaluation.cross.splits import (
 )
 from bioeval.evaluation.fusion import require_systems
 from bioeval.evaluation.ticker import ticker
-from bioeval.partition import ClaimSampler
+from bioeval.partition import ClaimSampler, PredefinedPairFolds
 from bioeval.partition.base import LabelCodes
 from bioeval.results.dataset import rate
 from bioeval.scores.attacks import AttackedScores, parted
@@ -58,14 +58,43 @@ from bioeval.tallies.threshold_search import Attempts
 from bioeval.tallies.verification_job import VerificationJob
 
 
-def attacked_scores(scores: Scores, column: str) -> AttackedScores:
-    """Return bona fide presentations and attacks of a matrix, to be divided by the former."""
-    if are_pairs(scores):
+def attacked_scores(scores: Scores, column: str, splitter: Any) -> tuple[AttackedScores, Any]:
+    """Return bona fide presentations and attacks, and what divides the former.
+
+    Of a list of pairs whose given folds are those of all pairs, the folds of the bona fide ones.
+    """
+    found = parted(scores, None, column)
+    if are_pairs(scores) and isinstance(splitter, PredefinedPairFolds):
+        folds = as_labels(splitter.fold_of_pair, "fold_of_pair")
+        if len(folds) == scores.shape[0]:
+            found.attacks.pair_folds = folds[found.attack_rows]
+            folds = folds[found.bona_fide_rows]
+        found.bona_fide.pair_folds = folds
+        how = {"folds": splitter.folds, "disjoint_subjects": splitter.disjoint_subjects}
+        splitter = PredefinedPairFolds(folds, **how)
+    return found, splitter
+
+
+def require_attack_folds(parts: AttackedScores, splitter: Any) -> None:
+    """Raise unless the folds of a list of pairs are given, for its attacks as well."""
+    if not isinstance(splitter, PredefinedPairFolds):
         raise ProtocolError(
-            f"{Argument('attack')} in folds needs a matrix with a target for each attack; "
-            "bioeval.vulnerability evaluates a list of pairs"
+            f"{Argument('attack')} in folds of a list of pairs needs the fold of each attack; give "
+            'PredefinedPairFolds (in a card [partition] by = "given-folds"), or a matrix with a '
+            "target for each attack"
         )
-    return parted(scores, None, column)
+    folds = parts.attacks.pair_folds
+    if folds is None:
+        raise DataError(
+            f"the folds are given for {counted(len(parts.bona_fide_rows), 'bona fide pairs')} "
+            f"alone, without the {counted(len(parts.attack_rows), 'attacks')}; give the fold of "
+            "every pair"
+        )
+    if unknown := {*folds.tolist()} - {*parts.bona_fide.pair_folds.tolist(), -1}:
+        raise DataError(
+            f"attacks are in the fold {min(unknown, key=str)!r}, which has no bona fide pair; "
+            "expected a fold that is tested"
+        )
 
 
 def require_attacks(options: FoldOptions) -> None:
@@ -91,13 +120,11 @@ def add_attacks(
 ) -> None:
     """Add the attacks on enrolled people of each test part, against its gallery alone."""
     parts = options.attacks
-    assert parts is not None and isinstance(sides, SplitSides)
-    target, enrolled = parts.attacks.codes.probe, parts.attacks.codes.gallery
+    assert parts is not None
     names = np.unique(parts.species)
     how = {"templates": options.templates, "fusion": options.fusion}
     for place, fold in found.items():
-        columns = sides.places(*plan.split(*place).sides[1])[1]
-        rows = np.flatnonzero(np.isin(target, enrolled[columns]))
+        rows, columns = _tested_attacks(parts, plan.split(*place), sides)
         ia, number = (np.zeros(len(names), dtype=np.int64) for _ in range(2))
         if len(rows):
             view = parts.attacks.select(probes=rows, gallery=columns)
@@ -116,6 +143,19 @@ def add_attacks(
         frr = rate(np.array(fold.counts["fr"]), fold.counts["genuine_attempts"])
         points = {"iapar_max": largest, "riapar": largest + float(frr)}
         fold.points |= {**points, "iapar_of_species": of_species}
+
+
+def _tested_attacks(
+    parts: AttackedScores, split: Split, sides: SplitSides | PairSides
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the attacks of a test part, and its gallery; pairs have none."""
+    if isinstance(sides, PairSides):
+        tested = {*parts.bona_fide.pair_folds[split.test].tolist()}
+        within = [fold in tested for fold in parts.attacks.pair_folds.tolist()]
+        return np.flatnonzero(within), None
+    columns = sides.places(*split.sides[1])[1]
+    target, enrolled = parts.attacks.codes.probe, parts.attacks.codes.gallery
+    return np.flatnonzero(np.isin(target, enrolled[columns])), columns
 
 
 # Partitions that share a look, times the pairs of folds of each.

@@ -102,8 +102,69 @@ def test_what_attacks_in_folds_need():
     with pytest.raises(ProtocolError, match="no limits of attack rates in folds"):
         be.cross_evaluate(scores, SPLITTER, attack="attack", interval="subject-bootstrap")
     pairs = be.Scores.from_pairs([1.0, 2.0], [True, False])
-    with pytest.raises(ProtocolError, match="needs a matrix"):
+    with pytest.raises(DataError, match="'attack', but the probe metadata"):
         be.cross_evaluate(pairs, SPLITTER, attack="attack")
+
+
+def listed_attacks(folds=None):
+    """Twenty pairs of each of three folds: genuine, impostors, and attacks of two species."""
+    rng = np.random.default_rng(2)
+    fold, kind = np.repeat(["x", "y", "z"], 20), np.tile(np.arange(20), 3)
+    attack = np.where(kind < 12, "", np.where(kind < 16, "print", "mask"))
+    values = rng.normal(size=60) + np.where(kind < 6, 0, np.where(kind < 12, 3, 1.5))
+    scores = be.Scores.from_pairs(values, kind < 6, folds=folds)
+    scores.attack = attack
+    return scores, fold, attack
+
+
+def assert_attacks_of_folds(ds, scores, fold, attack):
+    """Each attack is judged at the threshold of the fold that it is listed in."""
+    for k, name in enumerate("xyz"):
+        here, t = fold == name, float(ds.threshold[0, k])
+        rates = {}
+        for species in ("print", "mask"):
+            own = here & (attack == species)
+            rates[species] = (np.asarray(scores.values)[own] <= t).sum() / own.sum()
+            assert ds.iapar_of_species.sel(species=species)[0, k] == rates[species]
+        assert ds.iapar_max[0, k] == max(rates.values())
+        assert ds.attack_attempts[0, k] == 8
+        bona = (fold != name) & (attack == "")
+        alone = be.Scores.from_pairs(np.asarray(scores.values)[bona], scores.genuine[bona])
+        assert t == float(be.verification(alone).eer_threshold)
+
+
+def test_attacks_in_the_given_folds_of_a_list_of_pairs(tmp_path):
+    scores, fold, attack = listed_attacks()
+    splitter = be.partition.PredefinedPairFolds(fold)
+    ds = be.cross_evaluate(scores, splitter, threshold="eer", attack="attack")
+    assert_attacks_of_folds(ds, scores, fold, attack)
+    scores, *_ = listed_attacks(fold)  # folds in the list, those of bona fide pairs to the splitter
+    bona = be.partition.PredefinedPairFolds(fold[attack == ""])
+    again = be.cross_evaluate(scores, bona, threshold="eer", attack="attack")
+    assert again.iapar_max.equals(ds.iapar_max)
+    text = (CARDS / "lfw-view2.toml").read_text().replace('name = "lfw-view2"', 'name = "a"')
+    (tmp_path / "a.toml").write_text(f'{text}\n[attacks]\nspecies = "attack"\n')
+    found = be.evaluate(scores, load(tmp_path / "a.toml"))["folds/verification/single"]
+    assert found.attack_attempts.values.tolist() == [[8, 8, 8]]
+
+
+def test_a_card_of_pairs_with_attacks_takes_given_folds(tmp_path):
+    text = (CARDS / "course-kfold-pairs.toml").read_text().replace("course-kfold-pairs", "b")
+    (tmp_path / "b.toml").write_text(f'{text}\n[attacks]\nspecies = "attack"\n')
+    with pytest.raises(CardError, match=r'needs \[partition\] by = "given-folds"'):
+        load(tmp_path / "b.toml")
+
+
+def test_attacks_of_a_list_without_their_folds():
+    scores, fold, attack = listed_attacks()
+    bona = be.partition.PredefinedPairFolds(fold[attack == ""])
+    with pytest.raises(DataError, match="for 36 bona fide pairs alone, without the 24 attacks"):
+        be.cross_evaluate(scores, bona, attack="attack")
+    with pytest.raises(ProtocolError, match="needs the fold of each attack"):
+        be.cross_evaluate(scores, be.partition.SampleKFold(3), attack="attack")
+    other = np.where(attack == "mask", "w", fold)
+    with pytest.raises(DataError, match="in the fold 'w', which has no bona fide pair"):
+        be.cross_evaluate(scores, be.partition.PredefinedPairFolds(other), attack="attack")
 
 
 def test_an_instrument_is_not_compared_with_its_source_in_any_fold():
