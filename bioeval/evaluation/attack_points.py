@@ -347,7 +347,7 @@ def with_attack_intervals(
     rates["riapar_of_species"] = of_species + frr[:, None]
     target = parts.attacks.codes.probe[attacks.rows]
     targets = [len(np.unique(target[attacks.species == s])) for s in range(len(attacks.names))]
-    trials = {
+    trials: dict[str, Any] = {
         "far": people.disjoint_pairs,
         "frr": sample_of(len(np.unique(who))),
         "iapar_of_species": np.array([sample_of(number) for number in targets]),

@@ -64,14 +64,17 @@ def attacked_scores(scores: Scores, column: str, splitter: Any) -> tuple[Attacke
     Of a list of pairs whose given folds are those of all pairs, the folds of the bona fide ones.
     """
     found = parted(scores, None, column)
+    bona_fide: Any = found.bona_fide  # of a list of pairs they are PairScores
+    attacks: Any = found.attacks
     if are_pairs(scores) and isinstance(splitter, PredefinedPairFolds):
         folds = as_labels(splitter.fold_of_pair, "fold_of_pair")
         if len(folds) == scores.shape[0]:
-            found.attacks.pair_folds = folds[found.attack_rows]
+            attacks.pair_folds = folds[found.attack_rows]
             folds = folds[found.bona_fide_rows]
-        found.bona_fide.pair_folds = folds
-        how = {"folds": splitter.folds, "disjoint_subjects": splitter.disjoint_subjects}
-        splitter = PredefinedPairFolds(folds, **how)
+        bona_fide.pair_folds = folds
+        splitter = PredefinedPairFolds(
+            folds, folds=splitter.folds, disjoint_subjects=splitter.disjoint_subjects
+        )
     return found, splitter
 
 
@@ -83,16 +86,18 @@ def require_attack_folds(parts: AttackedScores, splitter: Any) -> None:
             'PredefinedPairFolds (in a card [partition] by = "given-folds"), or a matrix with a '
             "target for each attack"
         )
-    folds = parts.attacks.pair_folds
+    attacks: Any = parts.attacks
+    bona_fide: Any = parts.bona_fide
+    folds = attacks.pair_folds
     if folds is None:
         raise DataError(
             f"the folds are given for {counted(len(parts.bona_fide_rows), 'bona fide pairs')} "
             f"alone, without the {counted(len(parts.attack_rows), 'attacks')}; give the fold of "
             "every pair"
         )
-    if unknown := {*folds.tolist()} - {*parts.bona_fide.pair_folds.tolist(), -1}:
+    if unknown := {*folds.tolist()} - {*bona_fide.pair_folds.tolist(), -1}:
         raise DataError(
-            f"attacks are in the fold {min(unknown, key=str)!r}, which has no bona fide pair; "
+            f"attacks are in the fold {min(unknown, key=str)!r}, but no bona fide pair is; "
             "expected a fold that is tested"
         )
 
@@ -150,8 +155,10 @@ def _tested_attacks(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the attacks of a test part, and its gallery; pairs have none."""
     if isinstance(sides, PairSides):
-        tested = {*parts.bona_fide.pair_folds[split.test].tolist()}
-        within = [fold in tested for fold in parts.attacks.pair_folds.tolist()]
+        bona_fide: Any = parts.bona_fide
+        attacks: Any = parts.attacks
+        tested = {*bona_fide.pair_folds[split.test].tolist()}
+        within = [fold in tested for fold in attacks.pair_folds.tolist()]
         return np.flatnonzero(within), None
     columns = sides.places(*split.sides[1])[1]
     target, enrolled = parts.attacks.codes.probe, parts.attacks.codes.gallery
