@@ -92,6 +92,7 @@ CASES = {
     "merge": Case("merge t.tally", 2000, 2, "probes"),
     "protocols": Case("protocols", 1, 1, "none: no data"),
     "convert": Case("convert s.npz out.csv", 400),
+    "example": Case("example faces --system deep --out faces.npz --force", 1, 1, "none: no data"),
     "simulate": Case(
         "simulate --out made.npz --subjects {subjects}",
         1000,

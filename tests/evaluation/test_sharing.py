@@ -352,7 +352,7 @@ def test_shared_queries_merge(card, least, tmp_path):
 
 def test_the_cmc_between_the_ranks_of_all_sites_is_bounded():
     """Ranks 1 and 2 were left out at some site: CMC(1) and CMC(2) lie between 0 and CMC(3)."""
-    tally = be.tally(queries(1), "market1501").share(max_rank=5)
+    tally = be.tally(queries(1), "market1501").share(max_rank=5, min_count=0)
     node, part = next(iter(tally.parts.items()))
     folded = part.tally.at_ranks(np.array([3, 5]))
     found = folded_queries(folded)

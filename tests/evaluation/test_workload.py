@@ -174,7 +174,7 @@ def test_the_command_line(tmp_path, capsys):
     assert "watch list of 50" in capsys.readouterr().out
     for wrong, message in (
         (use, "give DATA or --rates"),
-        ([str(file), *use], "give --far X or --threshold T"),
+        ([str(file), *use], "give --far X, --threshold T or --alarms-per-day K"),
         ([*rates, "--people", "0", "--impostors", "0"], "--people is 0"),
         (["--rates", "far", *use], "expected rates by name"),
         ([str(results), *use, "--far", "0.5"], "the nearest is far=0.1; evaluate with"),

@@ -942,7 +942,7 @@ def test_a_file_appears_whole_or_not_at_all(tree, tmp_path, monkeypatch):
     path.write_bytes(b"before")
 
     def fails(self, file, **_):
-        file.write_bytes(b"half")
+        file.write(b"half")
         raise OSError("disk full")
 
     display = plot.roc(tree)

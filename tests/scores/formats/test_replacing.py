@@ -39,7 +39,7 @@ def contents() -> dict[str, bytes]:
 
 
 @pytest.fixture
-def replace_steps(monkeypatch):
+def replace_steps():
     """Call a function before each renaming, with its number."""
     real = os.replace
 
@@ -51,10 +51,10 @@ def replace_steps(monkeypatch):
             real(*names)
 
         # Not for libraries, such as zarr.
-        monkeypatch.setattr(files, "os", SimpleNamespace(**{**vars(os), "replace": replace}))
+        patch.setattr(files, "os", SimpleNamespace(**{**vars(os), "replace": replace}))
 
-    yield install
-    monkeypatch.undo()
+    with pytest.MonkeyPatch.context() as patch:
+        yield install
 
 
 def test_no_step_shows_a_matrix_with_the_labels_of_another(replace_steps):
@@ -134,18 +134,18 @@ def test_writers_take_turns(name, replace_steps):
     assert set(os.listdir()) == names
 
 
-def test_a_reader_notices_another_writer(monkeypatch):
+def test_a_reader_notices_another_writer():
     be.save(of_writer(1), "x.npy")
 
     def meanwhile(*args, **options):
-        monkeypatch.undo()
+        patch.undo()
         be.save(of_writer(2), "x.npy")
         return label_files.read_side(*args, **options)
 
-    monkeypatch.setattr(npy, "read_side", meanwhile)
-    with pytest.raises(be.DataError, match="x.npy: was replaced while it was read; read it again"):
-        be.load("x.npy")
-    monkeypatch.undo()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(npy, "read_side", meanwhile)
+        with pytest.raises(be.DataError, match="x.npy: was replaced while it was read; read it"):
+            be.load("x.npy")
     assert writer_of("x.npy") == 2
 
 
