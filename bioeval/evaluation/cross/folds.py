@@ -92,8 +92,8 @@ def require_attack_folds(parts: AttackedScores, splitter: Any) -> None:
         )
     if unknown := {*folds.tolist()} - {*parts.bona_fide.pair_folds.tolist(), -1}:
         raise DataError(
-            f"attacks are in the fold {min(unknown, key=str)!r}, which has no bona fide pair; "
-            "expected a fold that is tested"
+            f"attacks are in the fold {min(unknown, key=str)!r} without a bona fide pair; expected "
+            "a fold that is tested"
         )
 
 

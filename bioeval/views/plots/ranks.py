@@ -91,7 +91,8 @@ class CmcDisplay(CurvesDisplay):
             lowest = min(lowest, float(y[0] if curve.low is None else curve.low[0]))
             # Each of a few ranks is marked; of a long curve only the corners are drawn.
             few = len(x) <= look.FEW_POINTS
-            self._line(curve, *((x, y) if few else thinned(x, y, log)), style, few)
+            px, py = (x, y) if few else thinned(x, y, log)
+            self._line(curve, px, py, style, few)
             self._band(curve, shown)
         look.rank_axis(ax, "x", last, log)
         ax.set_ylim(*look.rate_limits(lowest if self.lines_ else 0.0))

@@ -162,7 +162,7 @@ def test_attacks_of_a_list_without_their_folds():
     with pytest.raises(ProtocolError, match="needs the fold of each attack"):
         be.cross_evaluate(scores, be.partition.SampleKFold(3), attack="attack")
     other = np.where(attack == "mask", "w", fold)
-    with pytest.raises(DataError, match="in the fold 'w', which has no bona fide pair"):
+    with pytest.raises(DataError, match="in the fold 'w' without a bona fide pair"):
         be.cross_evaluate(scores, be.partition.PredefinedPairFolds(other), attack="attack")
 
 
