@@ -617,7 +617,7 @@ def _gaps(found: DataScan) -> tuple[np.ndarray, float]:
 def _symmetry(scores: Scores, found: DataScan) -> Finding:
     """Return the finding about whether both directions of a pair have one score."""
     gap, scale = _gaps(found)
-    both_ways = found.compared.all(axis=0)
+    both_ways = np.array(found.compared.all(axis=0))
     both_ways[np.arange(len(gap)), found.lines] = False
     number, of = int((gap > 0).sum()), int(both_ways.sum())
     if not of:

@@ -333,8 +333,8 @@ def folded_queries(tally: FoldedQueries) -> xr.Dataset:
     coordinates: dict[str, np.ndarray] = {}
     variables: Variables = {}
     if means:
-        coordinates["rank"], *cmc = _between_ranks(tally)
-        given["cmc"] = ("rank",), *cmc
+        coordinates["rank"], least, most = _between_ranks(tally)
+        given["cmc"] = ("rank",), least, most
         variables["not_in_gallery"] = tally.open_queries
     else:
         coordinates["threshold"] = tally.thresholds

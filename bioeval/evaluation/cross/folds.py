@@ -64,14 +64,17 @@ def attacked_scores(scores: Scores, column: str, splitter: Any) -> tuple[Attacke
     Of a list of pairs whose given folds are those of all pairs, the folds of the bona fide ones.
     """
     found = parted(scores, None, column)
-    if are_pairs(scores) and isinstance(splitter, PredefinedPairFolds):
+    bona_fide, attacks = found.bona_fide, found.attacks
+    if isinstance(splitter, PredefinedPairFolds) and isinstance(bona_fide, PairScores):
+        assert isinstance(attacks, PairScores)
         folds = as_labels(splitter.fold_of_pair, "fold_of_pair")
         if len(folds) == scores.shape[0]:
-            found.attacks.pair_folds = folds[found.attack_rows]
+            attacks.pair_folds = folds[found.attack_rows]
             folds = folds[found.bona_fide_rows]
-        found.bona_fide.pair_folds = folds
-        how = {"folds": splitter.folds, "disjoint_subjects": splitter.disjoint_subjects}
-        splitter = PredefinedPairFolds(folds, **how)
+        bona_fide.pair_folds = folds
+        splitter = PredefinedPairFolds(
+            folds, folds=splitter.folds, disjoint_subjects=splitter.disjoint_subjects
+        )
     return found, splitter
 
 
@@ -83,14 +86,16 @@ def require_attack_folds(parts: AttackedScores, splitter: Any) -> None:
             'PredefinedPairFolds (in a card [partition] by = "given-folds"), or a matrix with a '
             "target for each attack"
         )
-    folds = parts.attacks.pair_folds
-    if folds is None:
+    bona_fide, attacks = parts.bona_fide, parts.attacks
+    assert isinstance(bona_fide, PairScores) and isinstance(attacks, PairScores)
+    folds = attacks.pair_folds
+    if folds is None or bona_fide.pair_folds is None:
         raise DataError(
             f"the folds are given for {counted(len(parts.bona_fide_rows), 'bona fide pairs')} "
             f"alone, without the {counted(len(parts.attack_rows), 'attacks')}; give the fold of "
             "every pair"
         )
-    if unknown := {*folds.tolist()} - {*parts.bona_fide.pair_folds.tolist(), -1}:
+    if unknown := {*folds.tolist()} - {*bona_fide.pair_folds.tolist(), -1}:
         raise DataError(
             f"attacks are in the fold {min(unknown, key=str)!r} without a bona fide pair; expected "
             "a fold that is tested"
@@ -150,8 +155,9 @@ def _tested_attacks(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the attacks of a test part, and its gallery; pairs have none."""
     if isinstance(sides, PairSides):
-        tested = {*parts.bona_fide.pair_folds[split.test].tolist()}
-        within = [fold in tested for fold in parts.attacks.pair_folds.tolist()]
+        folds = [x.pair_folds for x in (parts.bona_fide, parts.attacks)]  # type: ignore[attr-defined]
+        tested = {*folds[0][split.test].tolist()}
+        within = [fold in tested for fold in folds[1].tolist()]
         return np.flatnonzero(within), None
     columns = sides.places(*split.sides[1])[1]
     target, enrolled = parts.attacks.codes.probe, parts.attacks.codes.gallery
