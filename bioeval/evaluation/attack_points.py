@@ -375,7 +375,7 @@ def with_attack_intervals(
         accepted = _accepted(parts, attacks, people, weights, curve, options).sum(axis=1)
         iapar = ratio(accepted[:-1], accepted[-1])
         error = crossings(iapar, frr_columns(genuine, who, curve, weights), itself)
-        few = min(trials["frr"], trials["iapar_pooled"])
+        few = sample_of(min(len(np.unique(who)), len(np.unique(target))))
         low, high = rate_limits(error, few, options)
         shown["attack_eer"] = np.asarray(low), np.asarray(high)
     known_names = {
