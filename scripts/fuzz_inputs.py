@@ -518,7 +518,7 @@ _TEXT: tuple[Callable[[random.Random, bytes], bytes], ...] = (
 #: A command that works, for each command, to which odd options are added.
 WORKING = {
     "explain": ["s.npz", "--probe", "2"],
-    "example": ["faces", "--system", "deep", "--out", "new", "--force"],
+    "example": ["faces", "--system", "deep", "--out", "new.npz", "--force"],
     "threshold": ["s.npz", "--folds", "3", "--repeats", "2"],
     "compare": ["s.npz", "s.npz", "--replicates", "100"],
     "report": ["s.npz", "--out", "new", "--interval", "none", "--folds", "0"],
