@@ -127,8 +127,9 @@ def _even_out(part: np.ndarray, order: np.ndarray, strata: np.ndarray) -> None:
             steps = [(at, x) for x in np.flatnonzero(table[stratum] < high[stratum]).tolist()]
         else:
             steps = [(x, at) for x in np.flatnonzero(table[stratum] > low[stratum]).tolist()]
-        chains = [[a, *back] for a, b in steps if (back := _chain(may, b, a))]
-        first, *others = itertools.pairwise(min(chains, key=lambda chain: len(chain)))
+        chains: list[list[int]] = [[a, *back] for a, b in steps if (back := _chain(may, b, a))]
+        shortest = min(chains, key=len)
+        first, *others = itertools.pairwise(shortest)
         moves = [(stratum, *first)]
         for a, b in others:
             able = (table[:, a] > low[:, a]) & (table[:, b] < high[:, b])

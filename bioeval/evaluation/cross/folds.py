@@ -86,20 +86,23 @@ def require_attack_folds(parts: AttackedScores, splitter: Any) -> None:
             'PredefinedPairFolds (in a card [partition] by = "given-folds"), or a matrix with a '
             "target for each attack"
         )
-    bona_fide, attacks = parts.bona_fide, parts.attacks
-    assert isinstance(bona_fide, PairScores) and isinstance(attacks, PairScores)
-    folds = attacks.pair_folds
-    if folds is None or bona_fide.pair_folds is None:
+    of_bona_fide, folds = _pair_folds(parts)
+    if folds is None:
         raise DataError(
             f"the folds are given for {counted(len(parts.bona_fide_rows), 'bona fide pairs')} "
             f"alone, without the {counted(len(parts.attack_rows), 'attacks')}; give the fold of "
             "every pair"
         )
-    if unknown := {*folds.tolist()} - {*bona_fide.pair_folds.tolist(), -1}:
+    if unknown := {*folds.tolist()} - {*of_bona_fide.tolist(), -1}:
         raise DataError(
             f"attacks are in the fold {min(unknown, key=str)!r} without a bona fide pair; expected "
             "a fold that is tested"
         )
+
+
+def _pair_folds(parts: AttackedScores) -> tuple[Any, Any]:
+    """Return the folds of listed bona fide pairs, and those of attacks, None where unknown."""
+    return getattr(parts.bona_fide, "pair_folds", None), getattr(parts.attacks, "pair_folds", None)
 
 
 def require_attacks(options: FoldOptions) -> None:
@@ -155,9 +158,9 @@ def _tested_attacks(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the attacks of a test part, and its gallery; pairs have none."""
     if isinstance(sides, PairSides):
-        folds = [x.pair_folds for x in (parts.bona_fide, parts.attacks)]  # type: ignore[attr-defined]
-        tested = {*folds[0][split.test].tolist()}
-        within = [fold in tested for fold in folds[1].tolist()]
+        of_bona_fide, folds = _pair_folds(parts)
+        tested = {*of_bona_fide[split.test].tolist()}
+        within = [fold in tested for fold in folds.tolist()]
         return np.flatnonzero(within), None
     columns = sides.places(*split.sides[1])[1]
     target, enrolled = parts.attacks.codes.probe, parts.attacks.codes.gallery
