@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -71,8 +72,27 @@ def row() -> None:
     be.plot.save(be.explain(scores, "b1").plot(), HERE / "row.png")
 
 
+def benchmarks() -> None:
+    """Write benchmarks.png of benchmarks.md: recorded seconds by comparisons of each program."""
+    found = json.loads((HERE / "benchmarks.json").read_text(encoding="utf-8"))["beside"]
+    ax = look.axes_for(None, (6.4, 4.2))
+    names = dict.fromkeys(name for times in found.values() for name in times)
+    for i, name in enumerate(names):
+        points = [(int(n) * (int(n) - 1), t[name]) for n, t in found.items() if name in t]
+        ax.loglog(
+            *zip(*points, strict=True), color=look.colour(i), linestyle=look.dash(i),
+            marker="osD^"[i], linewidth=1.6, label=name,
+        )  # fmt: skip
+    look.labelled(ax, "Comparisons", "Processor time, seconds")
+    lines = ["EER of the same scores, one thread; bioeval: also the curve, FRR at FARs and AUC"]
+    look.titled(ax, "Seconds beside other programs", lines)
+    KeyBelow(ax)
+    be.plot.save(ax, HERE / "benchmarks.png", dpi=110)
+
+
 if __name__ == "__main__":
     errors()
     zoo()
     claims()
     row()
+    benchmarks()
