@@ -7,7 +7,7 @@ comparisons, pairs, frames or probes. Less than that ratio means that fixed cost
 
     scripts/growth                     a few minutes
     scripts/growth --only zoo --only check
-    scripts/growth --docs              put the table into docs/benchmarks.md
+    scripts/growth --docs              put the table into docs/contributing-benchmarks.md
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import numpy as np
 import bioeval as be
 from bioeval.cli import main
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "contributing-benchmarks.md"
 TEMPLATES = 4
 ROUNDS = 2
 

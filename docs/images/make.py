@@ -6,6 +6,7 @@ Chromium, ``report.png`` stays as it is.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -243,10 +244,30 @@ def row(path: Path) -> None:
     be.plot.save(be.explain(scores, "b1").plot(), path)
 
 
+def benchmarks(path: Path) -> None:
+    """Write benchmarks.png of benchmarks.md: recorded seconds by comparisons of each program."""
+    found = json.loads(Path(__file__).with_name("benchmarks.json").read_text(encoding="utf-8"))[
+        "beside"
+    ]
+    ax = look.axes_for(None, (6.4, 4.2))
+    names = dict.fromkeys(name for times in found.values() for name in times)
+    for i, name in enumerate(names):
+        points = [(int(n) * (int(n) - 1), t[name]) for n, t in found.items() if name in t]
+        ax.loglog(
+            *zip(*points, strict=True), color=look.colour(i), linestyle=look.dash(i),
+            marker="osD^"[i], linewidth=1.6, label=name,
+        )  # fmt: skip
+    look.labelled(ax, "Comparisons", "Processor time, seconds")
+    lines = ["EER of the same scores, one thread; bioeval: also the curve, FRR at FARs and AUC"]
+    look.titled(ax, "Seconds beside other programs", lines)
+    KeyBelow(ax)
+    be.plot.save(ax, path, dpi=110)
+
+
 #: Each picture is a file of this name.
 PICTURES = (
     who, faces_1991_2017, worst_pairs, det, errors, matrix, reid, report, claims, zoo, row,
-    one_or_all, eigenfaces,
+    one_or_all, eigenfaces, benchmarks,
 )  # fmt: skip
 
 

@@ -10,11 +10,12 @@ import click
 
 from bioeval.cli import main
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "contributing-benchmarks.md"
 
 HELP = """Measure speed and memory as ratios, each against a plain read of the same scores.
 
-What each row means is in docs/benchmarks.md. Other programs are measured where they are installed.
+What each row means is in docs/contributing-benchmarks.md. Other programs are measured where they
+are installed.
 
 \b
 Examples:
@@ -40,7 +41,7 @@ Examples:
 @click.option("--quick", is_flag=True, help="Smaller sizes and 3 rounds.")
 @click.option("--only", multiple=True, metavar="NAME", help="Run this part; may be repeated.")
 @click.option("--list", "listing", is_flag=True, help="List the parts and stop.")
-@click.option("--docs", is_flag=True, help="Write the table into docs/benchmarks.md.")
+@click.option("--docs", is_flag=True, help="Write the table into docs/contributing-benchmarks.md.")
 @click.option("--json", "out", metavar="FILE", help="Write JSON lines; - for standard output.")
 def command(
     size: int | None,

@@ -16,7 +16,7 @@ from benchmarks.rows import SECTIONS, WITHIN, Row, number
 from benchmarks.suite import Report
 from bioeval.base.errors import DataError
 
-#: Where the table is in docs/benchmarks.md.
+#: Where the table is in docs/contributing-benchmarks.md.
 TABLE_MARK = "<!-- table: written by `scripts/bench --docs` -->"
 END_MARK = "<!-- end of table -->"
 

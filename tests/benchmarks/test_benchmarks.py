@@ -11,7 +11,7 @@ from collections import namedtuple
 
 import numpy as np
 import pytest
-from benchmarks import memory, peers, start, suite
+from benchmarks import memory, peers, start, suite, users
 from benchmarks.__main__ import PAGE, command
 from benchmarks.matrices import Matrix, features
 from benchmarks.options import PARTS, QUICK, Options
@@ -51,6 +51,29 @@ def report() -> Report:
 
 def by_key(report: Report) -> dict[str, Row]:
     return {row.key: row for row in report.rows}
+
+
+def test_seconds_beside_other_programs_are_of_the_same_scores(monkeypatch):
+    said: list[str] = []
+    monkeypatch.setattr(peers, "imported", not_there)
+    found = users.beside(30, said.append)
+    assert set(found) == {"bioeval", "scikit-learn"} and min(found.values()) > 0
+    assert said == ["bob.measure: skipped: not installed", "PyEER: skipped: not installed"]
+
+
+def not_there(name: str) -> None:
+    raise peers.NotRun("skipped: not installed")
+
+
+def test_the_recorded_seconds_are_those_of_the_page():
+    found = json.loads(users.FOUND.read_text(encoding="utf-8"))
+    page = (users.FOUND.parents[1] / "benchmarks.md").read_text(encoding="utf-8")
+    for size, times in found["beside"].items():
+        assert (
+            f"| {int(size):,} | {int(size) * (int(size) - 1):,} | {times['bioeval']:.3f} |" in page
+        )
+    for size, one in found["growth"].items():
+        assert f"| {int(size):,} | {int(size) * (int(size) - 1):,} | {one['seconds']:.3g} |" in page
 
 
 @pytest.mark.slow

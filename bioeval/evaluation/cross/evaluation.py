@@ -311,9 +311,10 @@ def evaluate_tasks(
     for options in tasks:
         check_task(scores, options)
         _check_choice(splitter, options)
-        if options.attacks is not None and are_pairs(scores):
-            require_attack_folds(options.attacks, splitter)
     plan, sides = plan_of_scores(scores, splitter)
+    for options in tasks:
+        if options.attacks is not None and not isinstance(sides, SplitSides):
+            require_attack_folds(options.attacks, splitter)
     reader = BlockReader(scores)
     tasks = [x if x.task == "verification" else x.with_role(splitter, scores) for x in tasks]
     if plan.by_parts or any(options.claims is not None for options in tasks):
