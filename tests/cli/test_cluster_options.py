@@ -255,6 +255,10 @@ def test_what_cannot_be_distributed_is_said_in_options(file, capsys):
 
 @SLOW
 @pytest.mark.usefixtures("_worth_workers")
+# Where the machine is busy, distributed leaves a socket to the garbage collector.
+@pytest.mark.filterwarnings(
+    "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning"
+)
 @pytest.mark.parametrize("name", list(COMMANDS))
 def test_workers_say_what_one_process_says(file, capsys, name):
     optional_import("distributed")
