@@ -125,7 +125,8 @@ def read_table(path: str | Path, headerless: str | None = None) -> TextTable:
     if not lines:
         held = "has a header but no rows" if columns else "holds nothing but blank lines"
         raise DataError(f"{path}: {held}")
-    columns.pop("", None)
+    if len(columns) > 1:  # a single column without a header is called so, too
+        columns.pop("", None)
     return TextTable(path, columns, lines)
 
 
