@@ -21,7 +21,7 @@ from bioeval.scores.matrix import Scores
 
 PEOPLE, IMAGES, SIDE = 40, 10, 64
 
-#: People whom eigenfaces and fisherfaces are fitted on; they are evaluated on the others.
+#: Number of people in the training of eigenfaces and fisherfaces; the others are evaluated.
 FITTED = 20
 
 #: Each system, and what it is.
@@ -111,8 +111,8 @@ def faces(
         As for :meth:`bioeval.Scores.from_embeddings`.
     people : {"unseen", "seen", "all"}
         People who are compared: 21 to 40, 1 to 20, or all. Eigenfaces and fisherfaces are fitted
-        on people 1 to 20. A system must not be judged by the people whom it was fitted on:
-        ``"seen"`` shows by how much the figures of fisherfaces, which learn names, are too good.
+        on people 1 to 20. A system must not be judged by the people of its training: ``"seen"``
+        shows by how much the figures of fisherfaces, fitted to the labels, are too good.
     components : int
         Number of principal components of eigenfaces and fisherfaces.
 

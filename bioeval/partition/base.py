@@ -101,9 +101,9 @@ class SplitInput:
             raise DataError(f"{who}: there are no samples to divide")
         self._labels, self._source = (groups, "groups") if groups is not None else (y, "y")
         self._meta = meta
-        self.nobody = np.zeros(self.n, dtype=bool)
+        self.no_person = np.zeros(self.n, dtype=bool)
         if isinstance(X, Scores) and not are_pairs(X):
-            self.nobody = of_no_person(X.probe_labels, (*X.junk_ids, *X.distractor_ids))
+            self.no_person = of_no_person(X.probe_labels, (*X.junk_ids, *X.distractor_ids))
 
     def at(self, index: np.ndarray) -> SplitInput:
         """Return some of the samples, with their subjects and metadata."""
@@ -406,13 +406,15 @@ class Division(Parameters, ABC, Generic[Parts]):
             If these samples cannot be divided so.
         """
         samples = SplitInput(type(self).__name__, X, y, groups, meta)
-        splits = self._splits_of_people(samples) if samples.nobody.any() else self._splits(samples)
+        splits = (
+            self._splits_of_people(samples) if samples.no_person.any() else self._splits(samples)
+        )
         first = next(splits)  # so that errors come now, and not at the first use
         return itertools.chain([first], splits)
 
     def _splits_of_people(self, samples: SplitInput) -> Iterator[Parts]:
         """Yield splits of the templates of people, with the others in each part but the probes."""
-        people, others = (np.flatnonzero(samples.nobody == x) for x in (False, True))
+        people, others = (np.flatnonzero(samples.no_person == x) for x in (False, True))
         if not len(people):
             raise DataError(
                 f"{samples.who}: all {samples.n} templates are of distractors or junk; expected "

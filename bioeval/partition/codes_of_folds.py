@@ -83,11 +83,11 @@ def repeated_fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = No
     n = labels.shape[0] if isinstance(labels, Scores) else len(require_list("labels", labels))
     rows: list[np.ndarray] = []
     fold = 0
-    nobody = np.empty(0, dtype=np.int64)
+    no_person = np.empty(0, dtype=np.int64)
     if isinstance(splitter, Splitter) and isinstance(labels, Scores):
-        nobody = np.flatnonzero(SplitInput(name, labels, None, None, meta).nobody)
+        no_person = np.flatnonzero(SplitInput(name, labels, None, None, meta).no_person)
     for train, part in _splits(splitter, labels, meta):
-        test = np.setdiff1d(part, nobody) if len(nobody) else part
+        test = np.setdiff1d(part, no_person) if len(no_person) else part
         trained = np.zeros(n, dtype=bool)
         trained[train] = True
         if len(train) + len(test) != n or trained[test].any():

@@ -312,10 +312,11 @@ def test_no_file_takes_the_number_of_a_closed_stream(tmp_path):
 
 @pytest.mark.parametrize("ended", [False, True], ids=["runs on", "ends at once"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(143)], ids=["ctrl-c", "term"])
-def test_an_interruption_in_a_finaliser_ends_the_run(capsys, error, ended):
+def test_an_interruption_in_a_finaliser_ends_the_run(capsys, request, error, ended):
     """Python reports what a finaliser raises, and goes on."""
     # A shell starts what is in the background with Ctrl-C ignored.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
 
     class Owner:
         def __del__(self) -> None:
@@ -337,7 +338,6 @@ def test_an_interruption_in_a_finaliser_ends_the_run(capsys, error, ended):
         assert main([], command=command) == 130
         assert capsys.readouterr().err.strip() == "bioeval: interrupted"
     assert bool(went_on) == ended
-    signal.signal(signal.SIGINT, before)
 
 
 def test_another_error_in_a_finaliser_is_reported_as_before(monkeypatch):

@@ -31,7 +31,7 @@ from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
 from bioeval.tallies.by_subject import codes_of_pairs, require_pair_subjects
 
-# An identity with so many times the median number of gallery templates may be all distractors.
+# An identity with this multiple of the median number of gallery templates may be all distractors.
 MANY = 5
 
 
