@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ LOCKS = {
     "base": "requirements.lock",
     "dev": "requirements-dev.lock",
     "full": "requirements-full.lock",
+    "lowest": "requirements-lowest.lock",
 }
 INSTALLER = """#!/usr/bin/env bash
 last=${!#}
@@ -46,10 +47,11 @@ class Checkout:
     """A small checkout with an installer of its own; a `call` returns what was installed."""
 
     folder: Path
+    name: str = ".venv"
 
     @property
     def venv(self) -> Path:
-        return self.folder / ".venv"
+        return self.folder / self.name
 
     def call(self, needs: str, code: int = 0, **variables: str) -> list[str]:
         calls = self.folder / "calls"
@@ -103,6 +105,15 @@ def test_a_larger_need_adds_to_the_environment(checkout):
     assert checkout.call("base", BIOEVAL_NEEDS="full") == [LOCKS["full"]]
     assert checkout.call("dev") == []
     assert (checkout.venv / "kept").exists()
+
+
+@pytest.mark.slow
+def test_the_lowest_versions_have_an_environment_of_their_own(checkout):
+    checkout.call("dev")
+    apart = replace(checkout, name=".venv-lowest")
+    assert apart.call("lowest") == ["venv", LOCKS["lowest"], "bioeval"]
+    assert apart.call("lowest") == []
+    assert checkout.call("dev") == []
 
 
 @pytest.mark.slow

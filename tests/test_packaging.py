@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import site
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 pytestmark = pytest.mark.slow
 
+LOWEST_EXTRAS = ("formats", "distributed", "remote", "build", "test")
 NOT_THE_PROJECT = shutil.ignore_patterns(
     ".git", ".venv*", "venv", "dist", "build", "*cache*", ".hypothesis", "*.egg-info", "_build"
 )
@@ -142,7 +147,31 @@ def test_sdist_contents(sdist, cards):
     assert cards_in(names) == cards
     assert {"bioeval/py.typed", "pyproject.toml", "LICENSE", "NOTICE", "README.md"} <= set(names)
     assert {"tests/conftest.py", "scripts/_environment"} <= set(names)
-    assert {"requirements.lock", "requirements-dev.lock", "requirements-full.lock"} <= set(names)
+    assert {
+        "requirements.lock",
+        "requirements-dev.lock",
+        "requirements-full.lock",
+        "requirements-lowest.lock",
+    } <= set(names)
+
+
+def test_the_lowest_versions_are_those_of_their_lock(root):
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lock = (root / "requirements-lowest.lock").read_text(encoding="utf-8")
+    pinned = dict(re.findall(r"^([a-z0-9-]+)==([^ ;]+)", lock, re.MULTILINE))
+    extras = project["optional-dependencies"]
+    named = [*project["dependencies"], *(r for e in LOWEST_EXTRAS for r in extras[e])]
+    lowest = {}
+    for text in named:
+        requirement = Requirement(text)
+        if requirement.name != "bioeval":
+            (bound,) = requirement.specifier
+            assert bound.operator == ">="
+            lowest[requirement.name] = Version(bound.version)
+    assert lowest
+    for name, version in lowest.items():
+        release = Version(pinned[name]).release
+        assert release[: len(version.release)] == version.release, name
 
 
 def test_the_sdist_makes_the_same_wheel(sdist, wheel, tmp_path):

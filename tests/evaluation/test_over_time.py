@@ -387,7 +387,7 @@ def dated(**options: Any) -> be.Scores:
 
     def dates(times: np.ndarray) -> np.ndarray:
         found = start + np.nan_to_num(times * year).astype(np.int64)
-        return np.where(np.isnan(times), np.datetime64("NaT"), found)
+        return np.where(np.isnan(times), np.datetime64("NaT", "D"), found)
 
     meta = ({k: dates(v) for k, v in x.items()} for x in (scores.probe_meta, scores.gallery_meta))
     probe, gallery = meta

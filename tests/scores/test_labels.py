@@ -123,7 +123,7 @@ def test_pandas_labels():
         np.array([1, np.nan, 1], dtype="float32"),
         ["a", float("nan"), "b"],
         ["a", np.float32("nan"), 1],
-        ["a", np.datetime64("NaT"), "b"],
+        ["a", np.datetime64("NaT", "us"), "b"],
         np.array(["2020-01-01", "NaT", "2020-01-01"], dtype="M8[D]"),
         np.array([1, complex("nan"), 1]),
         np.array(["a", None, "a"], dtype=object),
