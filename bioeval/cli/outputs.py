@@ -169,7 +169,10 @@ def write_results(
 ) -> None:
     """Write results, if any, as netCDF 4, and the table as text."""
     if results is not None:  # made in memory: HDF5 ends the process where a disk is full
-        (folder / name).write_bytes(results.to_netcdf(engine="h5netcdf"))
+        # Python 3.12.1 crashes on a view that is collected with what it shows, after a full disk:
+        # both are closed here, and `Path.write_bytes` would make another.
+        with results.to_netcdf(engine="h5netcdf") as made, open(folder / name, "wb") as file:
+            file.write(made)
     (folder / "table.txt").write_text(as_text(table, WIDTH), encoding="utf-8")
 
 

@@ -20,7 +20,7 @@ from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.formats.archive import Archive
+from bioeval.scores.formats.archive import Archive, ArchiveWriter
 from bioeval.scores.formats.files import existing_file, guarded, replacing
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.provenance import Provenance
@@ -45,8 +45,10 @@ def write_arrays(
 ) -> None:
     """Write plain arrays and one JSON header; the file appears whole or not at all."""
     text = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
-    with replacing(path) as part_path, open(part_path, "wb") as file:
-        np.savez(file, header=text, **arrays)
+    with replacing(path) as part_path, ArchiveWriter(part_path) as out:
+        out.add("header", text)
+        for name, array in arrays.items():
+            out.add(name, array)
 
 
 def read_arrays(

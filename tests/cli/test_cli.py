@@ -1137,7 +1137,8 @@ def test_choices_are_those_of_the_library():
     from bioeval.views.plots.save import FORMATS
     from bioeval.views.terms import TERMS
 
-    choices = {p.name: p.type.choices for p in command.params if hasattr(p.type, "choices")}
+    named = [p for p in command.params if hasattr(p.type, "choices")]
+    choices = {p.name: tuple(p.type.choices) for p in named}  # a list in click 8.1
     assert choices.pop("plot_formats") == FORMATS
     assert choices.pop("interval") == METHODS
     assert choices.pop("terms") == TERMS
