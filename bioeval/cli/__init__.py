@@ -84,7 +84,7 @@ def _outputs() -> Iterator[None]:
 @contextlib.contextmanager
 def _heard() -> Iterator[None]:
     """Raise an interruption once more that Python only reports, as it does in a finaliser."""
-    before, over = sys.unraisablehook, threading.Event()
+    before, over, told = sys.unraisablehook, threading.Event(), threading.Event()
     lost: list[BaseException] = []
     threads: list[threading.Thread] = []
 
@@ -96,9 +96,11 @@ def _heard() -> Iterator[None]:
         number = signal.SIGINT if isinstance(lost[-1], KeyboardInterrupt) else signal.SIGTERM
         threads.append(threading.Thread(target=again, args=(number,)))
         threads[-1].start()
+        told.set()
 
     def again(number: signal.Signals) -> None:
-        if not over.wait(0.01):  # by when the finaliser, and the hook, have ended
+        told.wait()  # in the hook, an interruption would be lost once more
+        if not over.wait(0.01):  # by when the finaliser has ended
             _thread.interrupt_main(number)
 
     sys.unraisablehook = hook
