@@ -19,7 +19,7 @@ from packaging.version import Version
 
 pytestmark = pytest.mark.slow
 
-LOWEST_EXTRAS = ("formats", "distributed", "remote", "build", "test")
+LOWEST_EXTRAS = ("formats", "distributed", "remote", "test")
 NOT_THE_PROJECT = shutil.ignore_patterns(
     ".git", ".venv*", "venv", "dist", "build", "*cache*", ".hypothesis", "*.egg-info", "_build"
 )
@@ -140,6 +140,19 @@ def test_wheel_contents(wheel, cards):
     outside = {name.partition("/")[0] for name in names if ".dist-info/" not in name}
     assert outside == {"bioeval"}  # neither tests nor scripts land in site-packages
     assert not [name for name in names if "__pycache__" in name]
+
+
+def test_the_page_on_an_index_has_no_relative_link(wheel, root):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [n for n in archive.namelist() if n.endswith("dist-info/METADATA")]
+        shown = archive.read(name).decode()
+    targets = re.findall(r"\]\(([^)]+)\)", shown)
+    assert len(targets) == len(re.findall(r"\]\(", (root / "README.md").read_text("utf-8"))) > 50
+    assert [t for t in targets if not t.startswith(("https://", "#"))] == []
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", shown)
+    assert pictures and all("/raw/v" in p for p in pictures)
+    for label in ("Homepage", "Documentation", "Source", "Changelog", "Issues"):
+        assert f"Project-URL: {label}, https://" in shown
 
 
 def test_sdist_contents(sdist, cards):
