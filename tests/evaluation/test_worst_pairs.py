@@ -62,7 +62,7 @@ def test_permuted_and_merged(seed, n, cut):
     np.testing.assert_array_equal(j[other.column], whole.column)
     np.testing.assert_array_equal(other.score, whole.score)
     for comparison, sign in (("impostor", 1), ("genuine", -1)):
-        parts = [be.worst_pairs(scores.select(k), n) for k in (range(cut), range(cut, 30))]
+        parts = [be.worst_pairs(scores.select(probes=k), n) for k in (range(cut), range(cut, 30))]
         found = np.concatenate([x.score[x.comparison == comparison] for x in parts])
         expected = whole.score[whole.comparison == comparison]
         np.testing.assert_array_equal(sign * np.sort(sign * found)[:n], expected)

@@ -70,7 +70,7 @@ def test_pairs_and_masks():
     expected = {"impostor_pairs": 3, "subjects": 4, "disjoint_pairs": 2}
     assert units(be.verification(pairs)) == expected
     assert units(be.evaluate(pairs, "pairs")["verification/single"]) == expected
-    halves = [be.tally(pairs.select(x), "pairs") for x in ([0, 1], [2, 3])]
+    halves = [be.tally(pairs.select(probes=x), "pairs") for x in ([0, 1], [2, 3])]
     merged = halves[0].merge(halves[1])
     assert units(merged.dataset()) == {}  # who is in both is not known
     assert units(be.refine_tally(merged, pairs).dataset()) == {"impostor_pairs": 3}
@@ -83,7 +83,7 @@ def test_pairs_and_masks():
 
 def test_merged_tallies_know_the_subjects_of_both(tmp_path):
     scores = be.simulate(12, 4, random_state=1)
-    parts = [scores.select(np.arange(48)[k::2]) for k in (0, 1)]
+    parts = [scores.select(probes=np.arange(48)[k::2]) for k in (0, 1)]
     merged = be.tally(parts[0]).merge(be.tally(parts[1]))
     merged.save(tmp_path / "merged.npz")
     for tally in (merged, be.Tally.load(tmp_path / "merged.npz"), be.refine_tally(merged, parts)):

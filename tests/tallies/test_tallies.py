@@ -473,8 +473,8 @@ def examples() -> dict[str, be.Tally]:
         "number": be.tally(simulated, thresholds=7),
         "rectangular": be.tally(scores),
         "pairs": be.tally(be.Scores.from_pairs([0.1, 0.2], [1, 0])),
-        "merged": be.tally(simulated.select(range(7))).merge(
-            be.tally(simulated.select(range(7, 15)))
+        "merged": be.tally(simulated.select(probes=range(7))).merge(
+            be.tally(simulated.select(probes=range(7, 15)))
         ),
         "refined": be.refine_tally(be.tally(scores), scores),
         "empty class": be.tally(be.Scores(np.zeros((2, 2)), ["a", "b"])),
