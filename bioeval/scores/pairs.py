@@ -171,6 +171,7 @@ class PairScores(Scores):
         return view
 
     def sides_of_one(self, index: Any) -> tuple[Any, Any]:
+        """Return what a single index chooses: pairs."""
         return index, None
 
     def taking(self, rows: np.ndarray) -> Self:

@@ -180,6 +180,7 @@ class TopKScores(Scores):
         )
 
     def sides_of_one(self, index: Any) -> tuple[Any, Any]:
+        """Return what a single index chooses: queries."""
         return index, None
 
     def excluding(self, *columns: str) -> NoReturn:
