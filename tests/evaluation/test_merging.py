@@ -11,6 +11,7 @@ import pytest
 from naive_overlap import keyed, mixed
 
 import bioeval as be
+from bioeval.evaluation.tally import refine_tally
 
 SAVED = Path(__file__).parent / "saved"
 LAYOUTS = ("all-against-all", "probe-against-gallery")
@@ -232,6 +233,6 @@ def test_a_tally_of_layout_1_does_not_merge():
 
 def test_a_refined_tally_goes_on_knowing_its_probes():
     scores = population()
-    refined = be.refine_tally(be.tally(scores), scores)
+    refined = refine_tally(be.tally(scores), scores)
     with pytest.raises(be.MergeError, match="would count twice"):
         refined.merge(be.tally(scores))
