@@ -135,13 +135,9 @@ OTHERS = {
 }  # fmt: skip
 
 
-#: Calls that are not at the top level, with a table nevertheless.
+#: Calls of modules, not at the top level.
 FOR_FEW = {
-    "gom_from_curves",
-    "mean_over_galleries",
-    "refine_tally",
-    "step_by_step",
-    "with_failures",
+    *("gom_from_curves", "mean_over_galleries", "refine_tally", "step_by_step", "with_failures"),
 }
 
 
