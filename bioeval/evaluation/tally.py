@@ -102,7 +102,7 @@ def tally(
     Tally
         Merges with the tally of other probes, is saved and loaded, and gives the results: all
         counts and rates, and the operating points of open set. Those of verification are reported
-        as bounds, until :func:`refine_tally` looks at the scores again, unless `points` are
+        as bounds, until ``refine_tally`` looks at the scores again, unless `points` are
         wanted: of a merged tally they are then exact where all parts kept the scores that they
         need, which is checked, and bounds where not. d' needs all scores.
 

@@ -194,7 +194,7 @@ def worst_pairs(
     Returns
     -------
     WorstPairs
-        An :class:`xarray.Dataset`, of which ``to_dataframe()`` is the table of the pairs.
+        An ``xarray.Dataset`` of which ``to_dataframe()`` is the table of the pairs.
         Over ``pair``, nearest impostors first, then the farthest genuine pairs: ``comparison``
         (``"impostor"``, ``"genuine"``), ``row column`` in the matrix, ``probe_label
         gallery_label score label_error``, and each metadata column as ``probe_meta_<name>`` and
