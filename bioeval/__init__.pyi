@@ -30,10 +30,9 @@ from bioeval.evaluation.data_check import check_data as check_data
 from bioeval.evaluation.error_discard import error_discard as error_discard
 from bioeval.evaluation.evaluate import evaluate as evaluate, summary as summary
 from bioeval.evaluation.expected_performance import epc as epc, epsc as epsc
-from bioeval.evaluation.explanation import explain as explain, step_by_step as step_by_step
+from bioeval.evaluation.explanation import explain as explain
 from bioeval.evaluation.extrapolated_far import extrapolate_far as extrapolate_far
 from bioeval.evaluation.fusion import Fusion as Fusion, fuse as fuse
-from bioeval.evaluation.gallery_parts import BestMates as BestMates, best_mates as best_mates
 from bioeval.evaluation.gallery_size import gallery_size as gallery_size
 from bioeval.evaluation.gallery_templates import gallery_templates as gallery_templates
 from bioeval.evaluation.groups import by_group as by_group
@@ -52,7 +51,7 @@ from bioeval.evaluation.rates_at import at as at
 from bioeval.evaluation.reid import apply_convention as apply_convention, gom as gom, reid as reid
 from bioeval.evaluation.sample_size import sample_size as sample_size
 from bioeval.evaluation.summaries import summaries as summaries
-from bioeval.evaluation.tally import refine_tally as refine_tally, tally as tally
+from bioeval.evaluation.tally import tally as tally
 from bioeval.evaluation.verification import verification as verification
 from bioeval.evaluation.vulnerability import vulnerability as vulnerability
 from bioeval.evaluation.workload import workload as workload
@@ -60,9 +59,6 @@ from bioeval.evaluation.worst_pairs import worst_pairs as worst_pairs
 from bioeval.evaluation.zoo import zoo as zoo
 from bioeval.mot import check_tracks as check_tracks, tracking as tracking
 from bioeval.protocol import Protocol as Protocol
-from bioeval.results.failures import with_failures as with_failures
-from bioeval.results.galleries import mean_over_galleries as mean_over_galleries
-from bioeval.results.reid import gom_from_curves as gom_from_curves
 from bioeval.results.top_k import top_k as top_k
 from bioeval.scores.formats import load as load, save as save
 from bioeval.scores.formats.image_names import parse_names as parse_names
@@ -76,7 +72,7 @@ from bioeval.scores.top_k import TopKScores as TopKScores
 from bioeval.views.page.write import report as report
 from bioeval.views.show import show as show
 
-# What has the name of its command, too.
+# Other names: those of the commands.
 check = check_data
 groups = by_group
 plan = plan_run

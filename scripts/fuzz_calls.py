@@ -113,13 +113,13 @@ def pools(given: dict[str, Any]) -> dict[str, list[Any]]:
     }  # fmt: skip
     found |= {
         "tracking.result": ["t.csv"], "report.path": ["page.html"], "zoo.scores": [square],
-        "mean_over_galleries.results": [{"a": result, "b": result}], "at.threshold": [1.0],
+        "at.threshold": [1.0],
         "save.path": ["out.npz", "roc.png"], "cross_evaluate.data": [square],
         "top_k.scores": [lists], "rank_agreement.measures": [{"a": [1, 3, 2, 4]}],
         "rank_agreement.ratings": [[1, 2, 4, 3]],
         "normalise.method": ["z", "t"], "by_group.scores": [square],
-        "refine_tally.scores": [square], "fuse.method": ["mean", "min"], "fuse.systems": [both],
-        "gom_from_curves.threshold": [[0.1, 0.5]], "error_discard.threshold": [1.0],
+        "fuse.method": ["mean", "min"], "fuse.systems": [both],
+        "error_discard.threshold": [1.0],
         "from_pairs.scores": [[0.1, 0.5]], "from_pairs.genuine": [[1, 0]],
         "PairScores.scores": [[0.1, 0.5]], "PairScores.genuine": [[1, 0]],
         "from_embeddings.probe": [x], "Scores.values": [np.asarray(square.values)],
@@ -193,7 +193,7 @@ def callables(given: dict[str, Any]) -> dict[str, Callable[..., Any]]:
                 found[prefix + name] = item
             elif inspect.isclass(item) and not issubclass(item, Exception | Warning):
                 stored = hasattr(item, "__dataclass_fields__") or issubclass(item, tuple)
-                if not (name.endswith("Display") or stored or name in ("Tally", "BestMates")):
+                if not (name.endswith("Display") or stored or name == "Tally"):
                     found[prefix + name] = item
                 for way, kind in inspect.getmembers_static(item):
                     made = isinstance(kind, staticmethod | classmethod) and way != "from_results"

@@ -29,8 +29,9 @@ def lazy_names(
     """Return ``__all__``, ``__getattr__`` and ``__dir__`` of a package.
 
     Its public names are those of its stub, ``__init__.pyi``, which type checkers read: the lines
-    ``from MODULE import NAME as NAME`` and ``OTHER_NAME = NAME``. `former` has the new name of one
-    that was renamed, or says what does the work of one that was removed.
+    ``from MODULE import NAME as NAME``, and in ``__dir__`` also ``OTHER_NAME = NAME``. `former` has
+    the new name of one that was renamed, the place of one that is in a module alone, or says what
+    does the work of one that was removed.
     """
     package, loader = spec.name, cast("FileLoader", spec.loader)
     stub = loader.get_data(f"{spec.origin}i").decode()
@@ -40,13 +41,14 @@ def lazy_names(
         for name in re.findall(r"(\w+) as ", names)
     }
     other_names = dict(_OTHER_NAME.findall(stub))
-    public = sorted([*home_of, *other_names])
+    names = sorted([*home_of, *other_names])
 
     def of_name(name: str) -> Any:
         if name in other_names:
             value = of_name(other_names[name])
         elif name not in home_of:
-            return of_name(_new_name(package, name, former, public))
+            module, _, new = _new_name(package, name, former, names).rpartition(".")
+            return getattr(importlib.import_module(module), new) if module else of_name(new)
         elif home_of[name] == package:
             return importlib.import_module(f"{package}.{name}")
         else:
@@ -54,7 +56,7 @@ def lazy_names(
         setattr(sys.modules[package], name, value)
         return value
 
-    return public, of_name, lambda: public
+    return sorted(home_of), of_name, lambda: names
 
 
 def _new_name(package: str, name: str, former: Mapping[str, str], public: list[str]) -> str:
@@ -72,9 +74,10 @@ def _new_name(package: str, name: str, former: Mapping[str, str], public: list[s
     found = former.get(name)
     if found is None:
         raise AttributeError(f"{package} has no {name!r}.{nearest_name(name, public)}")
-    if not found.isidentifier():
+    if not all(map(str.isidentifier, found.split("."))):
         raise RemovedNameError(f"{package}.{name} was removed; {found}")
-    text = f"{package}.{name} is now {package}.{found}; the former name will be removed"
+    new = found if "." in found else f"{package}.{found}"
+    text = f"{package}.{name} is now {new}; the former name will be removed"
     warnings.warn(text, FutureWarning, stacklevel=3)
     return found
 

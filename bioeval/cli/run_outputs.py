@@ -108,13 +108,15 @@ class Evaluation:
         return Group(*parts, *self._check_line())
 
     def _check_line(self) -> list[Any]:
-        """Return one line on the findings of the check of labels and metadata."""
+        """Return one line on the findings of the check, and doubtful labels themselves."""
         if self.check is None:
             return []
         named = ", ".join(x.check for x in self.check.of("error", "warning", "note"))
         of = f" ({named})" if named else ""
         said = f"Labels and metadata: {self.check.in_words()}{of}; run bioeval check for details"
-        return [Text(""), Text(said, "bold red" if self.check.misleads else "dim")]
+        doubtful = [x for x in self.check.of("warning") if x.check == "labels"]
+        spelled = [Text(f"Labels: {x.message} ({x.where}); {x.remedy}") for x in doubtful]
+        return [Text(""), *spelled, Text(said, "bold red" if self.check.misleads else "dim")]
 
     def shown_by_name(self) -> dict[str, xr.DataTree]:
         """Return the results that a page shows, by the name of the system."""

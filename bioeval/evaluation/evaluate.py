@@ -85,7 +85,7 @@ def evaluate(
         Of a card with folds, ``/folds/verification/single`` and so on, as
         :func:`bioeval.cross_evaluate` gives them; there are no curves then, and options about
         them are refused. Of a card with several galleries, under ``/<gallery>/...`` and
-        ``/mean/...``, as :func:`bioeval.mean_over_galleries` gives it.
+        ``/mean/...``, as ``mean_over_galleries`` of ``bioeval.results.galleries`` gives it.
 
     Raises
     ------

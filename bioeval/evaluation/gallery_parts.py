@@ -221,7 +221,7 @@ class BestMates:
         for what, mine, theirs in (
             ("protocols", self.protocol, other.protocol),
             ("layouts, kinds of score or policies", self.data, other.data),
-            ("keys (be.best_mates(..., key=...))", self.key, other.key),
+            ("keys (best_mates(..., key=...))", self.key, other.key),
             ("ways of ranking", sorted(self.lists), sorted(other.lists)),
         ):
             if mine != theirs:
@@ -237,7 +237,7 @@ class BestMates:
             raise MergeError(
                 f"{counted(len(shared), 'templates')} of the gallery are in both parts, by label, "
                 "metadata and position, and would count twice; if they are different templates, "
-                'name the site of each (be.best_mates(..., site="A"), bioeval best-mates --site A)'
+                'name the site of each (best_mates(..., site="A"), bioeval best-mates --site A)'
             )
         order = tuple(sorted({*self.sites, *other.sites}))
         lists = {
@@ -401,9 +401,10 @@ def best_mates(
     Even and odd columns are at two sites:
 
     >>> import numpy as np, bioeval as be
+    >>> from bioeval.evaluation.gallery_parts import best_mates
     >>> scores = be.simulate(20, 4, random_state=1)
     >>> parts = [scores.select(gallery=np.arange(i, 80, 2)) for i in (0, 1)]
-    >>> a, b = (be.best_mates(part, "course-all-vs-all") for part in parts)
+    >>> a, b = (best_mates(part, "course-all-vs-all") for part in parts)
     >>> mates = a.merge(b)
     >>> a, b = (be.tally(part, mates=mates) for part in parts)
     >>> union = a.merge(b, union_of_galleries=True)
@@ -455,7 +456,7 @@ def share_mates(
     """Let the jobs of a plan count around mates of all sites; return which part they count."""
     _require_addable(plan, card)
     if not isinstance(mates, BestMates):
-        raise DataError(f"mates is {type(mates).__name__}; expected what be.best_mates returns")
+        raise DataError(f"mates is {type(mates).__name__}; expected what best_mates returns")
     probes = CountedProbes.of(scores, key, rows=True)
     if mates.protocol != card.name:
         raise MergeError(

@@ -142,7 +142,7 @@ def _layout(scores: Scores, self_compared: bool | None) -> Finding:
     """Return the finding about the layout, single templates, and equal templates on both sides."""
     m, n = scores.shape
     _, sizes = np.unique(scores.codes.gallery, return_counts=True)
-    message = f"{scores.layout.replace('-', ' ')}, {m:,} x {n:,}"
+    message = f"{scores.layout_in_words.replace('-', ' ')}, {m:,} x {n:,}"
     if self_compared is not False and sizes.max() > 1 and same_labels(scores):
         known = ", and each probe is nearest to the template in its own place"
         return Finding(

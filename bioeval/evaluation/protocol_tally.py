@@ -249,7 +249,7 @@ class Tally:
         other : Tally
         union_of_galleries : bool
             Both are of the same probes, against two parts of a gallery, counted around the same
-            mates (:func:`best_mates`): return the tally of the probes against both parts.
+            mates (``best_mates``): return the tally of the probes against both parts.
         same_system : bool
             Both are of one system, though its names differ.
 

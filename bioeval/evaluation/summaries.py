@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
-from bioeval.base.errors import BioevalError, DataError, ProtocolError, counted
+from bioeval.base.errors import BioevalError, DataError, ProtocolError, counted, require_choice
 from bioeval.base.scalars import AVERAGED, MIN_COST, Scalar
 from bioeval.evaluation.counted_together import (
     PartitionScalars,
@@ -24,7 +25,7 @@ from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Note, Sentence, Table, Title
 from bioeval.results.words import threshold_text
-from bioeval.scores.arrays import as_index
+from bioeval.scores.arrays import as_index, named_sides
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.tallies.index_sets import (
@@ -32,6 +33,8 @@ from bioeval.tallies.index_sets import (
 )
 from bioeval.tallies.points import per_cent
 from bioeval.views.tasks import with_unit
+
+ORDERS = ("probes-first", "gallery-first")
 
 
 @leaves_out_attacks
@@ -42,6 +45,7 @@ def summaries(
     *,
     far_targets: Sequence[float] | None = None,
     auc: bool = True,
+    order: str = "probes-first",
 ) -> xr.DataTree:
     """Return the scalars of every task of a protocol, of many partitions of the same scores.
 
@@ -53,11 +57,13 @@ def summaries(
     scores : Scores
         A matrix with labels.
     partitions : splitter, or iterable
-        A splitter, as for :func:`repeat`: its galleries and probes, or its test parts. Or, for
-        each partition, a pair of index arrays, gallery first, or one array of int or bool that
-        selects both sides.
+        A splitter, as for :func:`repeat`: its galleries and probes, or its test parts. Or what
+        ``scores.select`` takes, for each partition: a pair of index arrays, probes first; a pair
+        that names its sides, as a splitter yields; or one index of both sides.
     protocol, far_targets, auc
         As for :func:`evaluate`; ``"auto"`` takes the course card for the layout of each partition.
+    order : {"probes-first", "gallery-first"}
+        Order of pairs that do not name their sides. It was ``"gallery-first"`` in former versions.
 
     Returns
     -------
@@ -73,7 +79,8 @@ def summaries(
         If there is no such card, or it is not valid.
     DataError
         If there is no partition; bad options. Of a partition, which the message names by its place
-        from 0: an index out of range, a gallery template twice, NaN under ``nan="raise"``.
+        from 0: an index out of range, one index for sides that are not the same templates, a
+        gallery template twice, NaN under ``nan="raise"``.
     ProtocolError
         For a list of pairs; or if a partition, which is named, cannot support the protocol.
 
@@ -89,17 +96,18 @@ def summaries(
     >>> tree = be.summaries(scores, galleries)
     >>> tree["closed_set"]["recognition_rate"].sizes
     Frozen({'partition': 20})
-    >>> halves = [range(60), range(60, 120)]
-    >>> be.summaries(scores, halves)["verification/single"]["genuine_attempts"].values
+    >>> parts = [range(60), {"probes": range(60), "gallery": range(120)}]
+    >>> be.summaries(scores, parts)["verification/single"]["genuine_attempts"].values
     array([180, 180])
     """
     options = EvaluationOptions.parse(far_targets=far_targets, auc=auc)
+    require_choice("order", order, ORDERS)
     require_scores(scores)
     if are_pairs(scores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     if not isinstance(protocol, str) or protocol not in ("auto", "course-kfold"):
         protocol = load(protocol)
-    sets = list(_index_sets(_with_ids_of(scores, protocol), partitions))
+    sets = _index_sets(_with_ids_of(scores, protocol), partitions, order)
     if not sets:
         raise DataError("there are no partitions; expected at least one")
     parts, cards = counted_together(scores, sets, protocol, options)
@@ -129,10 +137,36 @@ def _with_ids_of(scores: Scores, protocol: str | Protocol) -> Scores:
     return view
 
 
-def _index_sets(scores: Scores, partitions: Any) -> Iterator[IndexSet]:
-    """Yield the rows and the columns of each partition, checked."""
-    for place, (probes, gallery) in enumerate(_given(scores, partitions)):
+def _index_sets(scores: Scores, partitions: Any, order: str) -> list[IndexSet]:
+    """Return the rows and the columns of each partition, checked.
+
+    Pairs that do not fit with probes first, but all with the gallery first, are in the order of
+    former versions.
+    """
+    given = _given(scores, partitions)
+    if order == "gallery-first":
+        return _checked(scores, given, turned=True)
+    try:
+        return _checked(scores, given)
+    except BioevalError as error:
         try:
+            found = _checked(scores, given, turned=True)
+        except BioevalError:
+            raise error from None
+    text = (
+        'the partitions fit as pairs (gallery, probes); give (probes, gallery), or order="gallery-'
+        'first", without which such pairs will be refused two minor versions from now'
+    )
+    warnings.warn(text, FutureWarning, stacklevel=4)
+    return found
+
+
+def _checked(scores: Scores, given: Sequence[Any], turned: bool = False) -> list[IndexSet]:
+    """Return the rows and the columns of each partition; pairs may be `turned`, gallery first."""
+    found = []
+    for place, one in enumerate(given):
+        try:
+            probes, gallery = _sides(scores, one, turned)
             columns = as_index(gallery, scores.shape[1], "gallery")
             same = probes is gallery and scores.shape[0] == scores.shape[1]
             rows = columns if same else as_index(probes, scores.shape[0], "probes")
@@ -140,24 +174,31 @@ def _index_sets(scores: Scores, partitions: Any) -> Iterator[IndexSet]:
                 scores.select(gallery=columns)  # raises
         except BioevalError as error:
             raise error.preceded_by(f"partition {place}: ") from error
-        yield rows, columns
+        found.append((rows, columns))
+    return found
 
 
-def _given(scores: Scores, partitions: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield the probes and the gallery of each partition, as they are given."""
+def _sides(scores: Scores, one: Any, turned: bool) -> tuple[Any, Any]:
+    """Return the probes and the gallery of a partition."""
+    if named := named_sides(one):
+        return named
+    if isinstance(one, tuple | list) and len(one) == 2 and not any(map(np.isscalar, one)):
+        return (one[1], one[0]) if turned else (one[0], one[1])
+    return scores.sides_of_one(one)
+
+
+def _given(scores: Scores, partitions: Any) -> list[Any]:
+    """Return the partitions as they are given; those of a splitter name their sides."""
     if hasattr(partitions, "split") and not isinstance(partitions, str | bytes):
-        yield from _split(scores, partitions)
-        return
+        return [{"probes": p, "gallery": g} for p, g in _split(scores, partitions)]
     scalar = isinstance(partitions, np.ndarray) and not partitions.ndim
     listed = isinstance(partitions, Iterable) and not scalar
     if not listed or isinstance(partitions, str | bytes | Mapping):
         raise DataError(
             f"partitions is {type(partitions).__name__}; expected a splitter, or for each "
-            "partition a pair (gallery, probes) of index arrays or one index array"
+            "partition a pair (probes, gallery) of index arrays or one index array"
         )
-    for one in partitions:
-        pair = isinstance(one, tuple | list) and len(one) == 2 and not any(map(np.isscalar, one))
-        yield (one[1], one[0]) if pair else (one, one)
+    return list(partitions)
 
 
 def _split(scores: Scores, splitter: Any) -> Iterator[IndexSet]:

@@ -85,8 +85,8 @@ def tally(
         default the key is public.
     mates : BestMates, optional
         The nearest mates of the probes in all parts of a gallery, of which `scores` has one
-        (:func:`best_mates`, merged). Then `site` is where the part of the gallery is, and tallies
-        merge with ``union_of_galleries=True``.
+        (``bioeval.evaluation.gallery_parts.best_mates``, merged). Then `site` is where the part of
+        the gallery is, and tallies merge with ``union_of_galleries=True``.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
     client : distributed.Client, optional
@@ -102,7 +102,7 @@ def tally(
     Tally
         Merges with the tally of other probes, is saved and loaded, and gives the results: all
         counts and rates, and the operating points of open set. Those of verification are reported
-        as bounds, until :func:`refine_tally` looks at the scores again, unless `points` are
+        as bounds, until ``refine_tally`` looks at the scores again, unless `points` are
         wanted: of a merged tally they are then exact where all parts kept the scores that they
         need, which is checked, and bounds where not. d' needs all scores.
 
@@ -246,11 +246,12 @@ def refine_tally(
     Examples
     --------
     >>> import bioeval as be
+    >>> from bioeval.evaluation.tally import refine_tally
     >>> scores = be.simulate(20, 4, random_state=1)
     >>> counted = be.tally(scores)
     >>> "eer" in counted.dataset("verification/single")
     False
-    >>> "eer" in be.refine_tally(counted, scores).dataset("verification/single")
+    >>> "eer" in refine_tally(counted, scores).dataset("verification/single")
     True
     """
     parts = [scores] if isinstance(scores, Scores) else scores

@@ -149,7 +149,7 @@ def workload(
     Parameters
     ----------
     rates : xarray.Dataset or mapping of str to float, optional
-        A result of :func:`verification` (also :func:`with_failures`: its ISO rates are taken) or
+        A result of :func:`verification` (also ``with_failures``: its ISO rates are taken) or
         of :func:`open_set`; or rates by name: ``far`` and ``frr`` of verification, or ``fpir`` and
         ``fnir`` of a watch list, each also with ``_low`` and ``_high``, the ends of its interval.
         Needed without `alarms_per_day`.

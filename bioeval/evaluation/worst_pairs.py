@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from bioeval.base.arguments import require_integer
@@ -39,6 +41,31 @@ WORST_PAIRS = {
     "suspect_labels": Name("label of that template", ""),
     "nearest_labels": Name("label that it is nearest to", ""),
 }
+
+
+# The columns of a data frame that come first; metadata, such as the names of images, come last.
+_COLUMNS = ("score", "probe_label", "gallery_label", "label_error", "row", "column")
+
+
+class WorstPairs(xr.Dataset):
+    """The worst pairs, and the templates that are suspected of a wrong label."""
+
+    __slots__ = ()
+
+    def to_dataframe(self, dim_order: Sequence[Hashable] | None = None) -> pd.DataFrame:
+        """Return the pairs as a table: impostor and genuine apart, each with the worst first.
+
+        Its index is ``comparison`` and ``place``, from 1. Metadata, such as the names of images,
+        are the last columns; suspected templates are in the dataset alone.
+        """
+        pairs = self.drop_dims("suspect", errors="ignore")
+        found = super(WorstPairs, pairs).to_dataframe(dim_order)
+        if "comparison" not in found:
+            return found
+        place = found.groupby("comparison", sort=False).cumcount() + 1
+        found = found.set_index(["comparison", place.rename("place")])
+        first = [name for name in _COLUMNS if name in found]
+        return found[[*first, *(x for x in found if x not in first)]]
 
 
 class LeastCells:
@@ -147,7 +174,7 @@ def worst_pairs(
     templates: str = "single",
     fusion: str = "min",
     progress: Progress | None = None,
-) -> xr.Dataset:
+) -> WorstPairs:
     """Return the nearest impostor pairs and the farthest genuine pairs, with likely label errors.
 
     Parameters
@@ -166,7 +193,8 @@ def worst_pairs(
 
     Returns
     -------
-    xarray.Dataset
+    WorstPairs
+        An ``xarray.Dataset`` of which ``to_dataframe()`` is the table of the pairs.
         Over ``pair``, nearest impostors first, then the farthest genuine pairs: ``comparison``
         (``"impostor"``, ``"genuine"``), ``row column`` in the matrix, ``probe_label
         gallery_label score label_error``, and each metadata column as ``probe_meta_<name>`` and
@@ -209,6 +237,8 @@ def worst_pairs(
     (array([1, 0]), array([2, 1]), array([1., 6.]))
     >>> ds.label_error.values
     array([ True, False])
+    >>> ds.to_dataframe().score.to_dict()
+    {('impostor', 1): 1.0, ('genuine', 1): 6.0}
     """
     reader = BlockReader(scores)
     n = require_integer("n", n, low=1)
@@ -273,7 +303,8 @@ def worst_pairs(
     variables = {name: (("pair",), x) for name, x in values.items()}
     variables |= {name: (("suspect",), x) for name, x in of_suspects.items()}
     places = {"pair": np.arange(len(row)), "suspect": np.arange(len(rows))}
-    return build(variables, names, places, attrs)
+    found = build(variables, names, places, attrs)
+    return WorstPairs(found.data_vars, found.coords, found.attrs)
 
 
 def compared(scores: Scores, protocol: str | Protocol) -> Scores:

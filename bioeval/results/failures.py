@@ -20,7 +20,7 @@ _FAILURES = {
     "gfar": Name("generalised false accept rate: (1 - FTE) FAR_iso", iso="GFAR"),
 }
 
-#: Variables of :func:`bioeval.with_failures`.
+#: Variables of ``with_failures``.
 FAILURES = {
     f"{name}{ending}": Name(f"{what.long_name}{where}", what.units, what.iso)
     for name, what in _FAILURES.items()
@@ -88,7 +88,8 @@ def with_failures(
     --------
     >>> import bioeval as be
     >>> ds = be.verification(be.simulate(60, 4))
-    >>> more = be.with_failures(ds, fta=0.02, fte=0.01)
+    >>> from bioeval.results.failures import with_failures
+    >>> more = with_failures(ds, fta=0.02, fte=0.01)
     >>> print(f"{ds.frr_at_eer:.3f} {more.frr_iso_at_eer:.3f} {more.gfrr_at_eer:.3f}")
     0.039 0.058 0.068
     """

@@ -67,12 +67,13 @@ def mean_over_galleries(results: Mapping[str, xr.Dataset]) -> xr.Dataset:
     Examples
     --------
     >>> import numpy as np, bioeval as be
+    >>> from bioeval.results.galleries import mean_over_galleries
     >>> values, probes = np.array([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7]]), ["ann", "bob", "eve"]
     >>> results = {
     ...     name: be.open_set(be.Scores(values[:, [i]], probes, [name]), far_targets=[0.1])
     ...     for i, name in enumerate(["ann", "bob"])
     ... }
-    >>> be.mean_over_galleries(results).dir_at_far.values
+    >>> mean_over_galleries(results).dir_at_far.values
     array([[1.]])
     """
     if not isinstance(results, Mapping) or not all(

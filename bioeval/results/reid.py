@@ -536,7 +536,8 @@ def gom_from_curves(
     Examples
     --------
     >>> import bioeval as be
-    >>> found = be.gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
+    >>> from bioeval.results.reid import gom_from_curves
+    >>> found = gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
     >>> float(found.max_mrep), float(found.tau_max), float(found.mfr_area)
     (0.6, 0.5, 0.35)
     """

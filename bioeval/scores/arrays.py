@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,8 @@ def subjects_of_mask(mask: np.ndarray, square: bool) -> tuple[np.ndarray, np.nda
 
 
 def as_index(index: Any, length: int, what: str) -> np.ndarray:
-    """Return indices, or a boolean choice, as int64 indices from 0."""
+    """Return indices, a boolean choice or a slice as int64 indices from 0."""
+    index = np.arange(length)[index] if isinstance(index, slice) else index
     array = require_array(what, index)
     if array.dtype == bool:
         if array.shape != (length,):
@@ -159,6 +161,15 @@ def as_index(index: Any, length: int, what: str) -> np.ndarray:
         )
     array = array.astype(np.int64)
     return np.where(array < 0, array + length, array)
+
+
+def named_sides(pair: Any) -> tuple[Any, Any] | None:
+    """Return the probes and the gallery of a pair that names them, as that of a splitter."""
+    named = isinstance(pair, Mapping)
+    found = (pair.get(x) if named else getattr(pair, x, None) for x in ("probes", "probe"))
+    probes = next((x for x in found if x is not None), None)
+    gallery = pair.get("gallery") if named else getattr(pair, "gallery", None)
+    return None if probes is None or gallery is None else (probes, gallery)
 
 
 def read_block(

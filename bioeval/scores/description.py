@@ -28,7 +28,7 @@ def lines_of_matrix(scores: LabelledMatrix) -> Iterator[tuple[str, str]]:
     """Yield named lines about a matrix."""
     m, n = scores.shape
     yield "system", scores.name or ""
-    yield "layout", f"{scores.layout.replace('-', ' ')}, {m:,} x {n:,} templates"
+    yield "layout", f"{scores.layout_in_words.replace('-', ' ')}, {m:,} x {n:,} templates"
     if scores.labelled:
         sizes = np.unique(scores.codes.gallery, return_counts=True)[1]
         most = counted(sizes.max(), "templates")

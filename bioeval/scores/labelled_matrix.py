@@ -30,6 +30,7 @@ from bioeval.scores.arrays import (
     as_index,
     as_mask,
     as_values,
+    named_sides,
     read_block,
     rows_of,
     subjects_of_mask,
@@ -66,6 +67,10 @@ def _as_ids(given: Any) -> tuple[int, ...]:
     """Return identities of distractors; labels that are text may be these numbers, too."""
     listed = require_list("distractor_ids", given)
     return tuple(dict.fromkeys(require_integer("distractor_ids", x, low=-(2**62)) for x in listed))
+
+
+def _unless_all(index: Any) -> Any:
+    return None if isinstance(index, slice) and index == slice(None) else index
 
 
 class LabelledMatrix:
@@ -272,6 +277,15 @@ class LabelledMatrix:
         return "all-against-all" if inside else "probe-against-gallery"
 
     @property
+    def layout_in_words(self) -> str:
+        """The layout, with a word where the probes are some of the gallery's templates."""
+        if self.part_of:
+            return f"part of {self.part_of}"
+        square = self.layout == "all-against-all"
+        some = square and not np.array_equal(np.sort(self.probe_ids), np.sort(self.gallery_ids))
+        return "probes from the gallery" if some else self.layout
+
+    @property
     def subjects(self) -> np.ndarray:
         """The distinct labels of both sides."""
         present = np.union1d(self.codes.probe, self.codes.gallery)
@@ -287,7 +301,7 @@ class LabelledMatrix:
     def __repr__(self) -> str:
         m, n = self.shape
         who = f"{len(self.subjects)} subjects, " if self.labelled else ""
-        what = f"{self.layout}, {m} x {n} {self.dtype} {self.kind}"
+        what = f"{self.layout_in_words}, {m} x {n} {self.dtype} {self.kind}"
         without = f", exclude={', '.join(self.exclude)!r}" if self.exclude else ""
         return f"<Scores {what}, {who}nan={self.nan!r}{without}>"
 
@@ -389,12 +403,18 @@ class LabelledMatrix:
         view.part_of = layout
         return view
 
-    def select(self, probes: Any = None, gallery: Any = None) -> Self:
+    def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Self:
         """Take some probes and some gallery templates, without copying any score.
+
+        ``scores[index]`` is ``scores.select(index)``, ``scores[rows, columns]`` takes both sides.
 
         Parameters
         ----------
-        probes, gallery : array_like of int or bool, optional
+        *index : array_like of int or bool, or slice
+            One index takes the same templates on both sides of an all-against-all matrix; two are
+            probes and gallery, in this order. A pair that names its sides is taken by the names:
+            what a splitter yields, or a mapping.
+        probes, gallery : array_like of int or bool, or slice, optional
             Indices (or a boolean choice) of rows and of columns, in the order wanted. None
             keeps all.
 
@@ -407,34 +427,74 @@ class LabelledMatrix:
             probe-against-gallery otherwise, which decides the impostors of open-set
             identification.
 
+        Raises
+        ------
+        DataError
+            If an index does not fit, or one index is given where the sides are not the same
+            templates: name the side with ``probes=`` or ``gallery=``.
+
         Examples
         --------
         >>> import numpy as np, bioeval as be
         >>> scores = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"])
+        >>> scores.select([0, 1, 3]).shape
+        (3, 3)
         >>> scores.select(probes=[1, 3], gallery=[0, 1, 2]).shape
         (2, 3)
+        >>> scores.select(probes=[1, 3])
+        <Scores probes from the gallery, 2 x 4 float64 distance, 2 subjects, nan='raise'>
         """
+        probes, gallery = self._chosen(index, probes, gallery)
         view = copy(self)
         for found in ("fingerprint", "layout", "enrolment_times"):  # cached, of the whole
             view.__dict__.pop(found, None)
         view.codes = copy(self.codes)
         if probes is not None:
-            index = as_index(probes, self.shape[0], "probes")
-            view._rows = self.base_rows(index)
-            view.probe_ids = fixed(self.probe_ids[index])
-            view.probe_labels = fixed(self.probe_labels[index])
-            view.probe_meta = {k: fixed(v[index]) for k, v in self.probe_meta.items()}
-            view.codes.probe = self.codes.probe[index]
+            places = as_index(probes, self.shape[0], "probes")
+            view._rows = self.base_rows(places)
+            view.probe_ids = fixed(self.probe_ids[places])
+            view.probe_labels = fixed(self.probe_labels[places])
+            view.probe_meta = {k: fixed(v[places]) for k, v in self.probe_meta.items()}
+            view.codes.probe = self.codes.probe[places]
         if gallery is not None:
-            index = as_index(gallery, self.shape[1], "gallery")
-            if (np.diff(index) <= 0).any() and len(np.unique(index)) != len(index):
+            places = as_index(gallery, self.shape[1], "gallery")
+            if (np.diff(places) <= 0).any() and len(np.unique(places)) != len(places):
                 raise DataError("gallery selects a template more than once")
-            view._columns = self.base_columns(index)
-            view.gallery_ids = fixed(self.gallery_ids[index])
-            view.gallery_labels = fixed(self.gallery_labels[index])
-            view.gallery_meta = {k: fixed(v[index]) for k, v in self.gallery_meta.items()}
-            view.codes.gallery = self.codes.gallery[index]
+            view._columns = self.base_columns(places)
+            view.gallery_ids = fixed(self.gallery_ids[places])
+            view.gallery_labels = fixed(self.gallery_labels[places])
+            view.gallery_meta = {k: fixed(v[places]) for k, v in self.gallery_meta.items()}
+            view.codes.gallery = self.codes.gallery[places]
         return view
+
+    def __getitem__(self, index: Any) -> Self:
+        plain = isinstance(index, tuple) and named_sides(index) is None
+        return self.select(*index) if plain else self.select(index)
+
+    __iter__: None = None  # scores are no sequence of rows
+
+    def _chosen(self, index: tuple[Any, ...], probes: Any, gallery: Any) -> tuple[Any, Any]:
+        """Return the probes and the gallery that :meth:`select` is given; None for all."""
+        if index:
+            if len(index) > 2 or probes is not None or gallery is not None:
+                raise DataError(
+                    "select takes one index of both sides, two of probes and gallery, or the "
+                    "arguments probes= and gallery="
+                )
+            named = named_sides(index[0]) if len(index) == 1 else index
+            probes, gallery = named or self.sides_of_one(index[0])
+        return _unless_all(probes), _unless_all(gallery)
+
+    def sides_of_one(self, index: Any) -> tuple[Any, Any]:
+        """Return what a single index chooses on both sides."""
+        if index is not None and not np.array_equal(self.probe_ids, self.gallery_ids):
+            m, n = self.shape
+            raise DataError(
+                f"one index takes the same templates on both sides, but the {m:,} probes and the "
+                f"{n:,} gallery templates are not the same; give scores.select(probes=...) or "
+                "scores.select(gallery=...)"
+            )
+        return index, index
 
     def within(self, memory_limit: int | str | None) -> Self:
         """Return the same scores, evaluated within a memory limit.

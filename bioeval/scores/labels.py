@@ -77,9 +77,20 @@ def one_dimensional(labels: Any, what: str) -> np.ndarray:
             array = _narrow(array)
     if array.ndim != 1:
         raise DataError(f"{what} has shape {array.shape}; expected one dimension")
-    if array.dtype.kind not in "biufcSUOMm":
-        raise DataError(f"{what} has dtype {array.dtype}; expected hashable labels")
+    if array.dtype.kind not in "biufSUOMm" or any(map(_is_complex, _types(array))):
+        found = f"dtype {array.dtype}" if array.dtype.kind != "O" else "complex numbers"
+        raise DataError(
+            f"{what} has {found}; expected hashable labels, such as real numbers or text"
+        )
     return array
+
+
+def _types(array: np.ndarray) -> set[type]:
+    return set(map(type, array.tolist())) if array.dtype.kind == "O" else set()
+
+
+def _is_complex(kind: type) -> bool:
+    return issubclass(kind, complex | np.complexfloating)
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:
@@ -93,8 +104,8 @@ def _narrow(array: np.ndarray) -> np.ndarray:
 
 def missing_values(array: np.ndarray) -> np.ndarray:
     """Return for each label whether it is None or NaN."""
-    if array.dtype.kind in "fcMm":
-        return np.isnan(array) if array.dtype.kind in "fc" else np.isnat(array)
+    if array.dtype.kind in "fMm":
+        return np.isnan(array) if array.dtype.kind == "f" else np.isnat(array)
     if array.dtype.kind == "O":
         return np.array([x is None or _is_nan(x) for x in array], dtype=bool)
     return np.zeros(len(array), dtype=bool)
@@ -103,7 +114,7 @@ def missing_values(array: np.ndarray) -> np.ndarray:
 def _is_nan(value: Any) -> bool:
     if type(value).__name__ in ("NAType", "NaTType", "MaskedConstant"):  # of pandas, and np.ma
         return True
-    scalar = isinstance(value, (float, complex, np.generic))
+    scalar = isinstance(value, (float, np.generic))
     return scalar and bool(value != value)
 
 

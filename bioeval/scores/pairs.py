@@ -158,16 +158,21 @@ class PairScores(Scores):
         """Raise: pairs have no metadata."""
         raise ProtocolError("a pair list has no metadata to exclude by; leave the pairs out")
 
-    def select(self, probes: Any = None, gallery: Any = None) -> Self:
-        """Take some pairs (`probes` indexes them); pairs have no gallery."""
+    def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Self:
+        """Take some pairs: one index, or `probes`; pairs have no gallery."""
+        probes, gallery = self._chosen(index, probes, gallery)
         if gallery is not None:
             raise ProtocolError("a pair list has no gallery to select from; give probes= alone")
         if probes is None:
             return self
-        index = as_index(probes, len(self._base), "probes")
-        view = self.taking(index)
-        view.pair_ids = self.pair_ids[index]
+        places = as_index(probes, len(self._base), "probes")
+        view = self.taking(places)
+        view.pair_ids = self.pair_ids[places]
         return view
+
+    def sides_of_one(self, index: Any) -> tuple[Any, Any]:
+        """Return what a single index chooses: pairs."""
+        return index, None
 
     def taking(self, rows: np.ndarray) -> Self:
         """Return some pairs, by their places or by a boolean selection, without remarks."""

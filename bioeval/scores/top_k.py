@@ -160,23 +160,28 @@ class TopKScores(Scores):
     def _repr_html_(self) -> str:
         return panel(type(self).__name__, lines_of_lists(self))
 
-    def select(self, probes: Any = None, gallery: Any = None) -> Self:
+    def select(self, *index: Any, probes: Any = None, gallery: Any = None) -> Self:
         """Take some queries; part of the gallery would need entries that are not listed."""
+        probes, gallery = self._chosen(index, probes, gallery)
         if gallery is not None:
             self._refuse()
         if probes is None:
             return self
-        index = as_index(probes, len(self.indices), "probes")
+        rows = as_index(probes, len(self.indices), "probes")
         return type(self)(
-            self.indices[index],
-            self.probe_labels[index],
+            self.indices[rows],
+            self.probe_labels[rows],
             self.gallery_labels,
-            distances=None if self.distances is None else self.distances[index],
+            distances=None if self.distances is None else self.distances[rows],
             kind=self.kind,
-            probe_meta={k: v[index] for k, v in self.probe_meta.items()},
+            probe_meta={k: v[rows] for k, v in self.probe_meta.items()},
             gallery_meta=self.gallery_meta,
             name=self.name,
         )
+
+    def sides_of_one(self, index: Any) -> tuple[Any, Any]:
+        """Return what a single index chooses: queries."""
+        return index, None
 
     def excluding(self, *columns: str) -> NoReturn:
         """Raise: the argument ``removed`` of :func:`bioeval.top_k` takes its place."""

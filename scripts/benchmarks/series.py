@@ -116,9 +116,8 @@ def partition_rows(options: Options, tell: Tell) -> Iterator[Row]:
         "evaluate": lambda p, g: evaluate(scores.select(probes=p, gallery=g)),
         "summary": lambda p, g: summary(scores.select(probes=p, gallery=g)),
     }
-    pairs = [(gallery, probes) for probes, gallery in drawn]
     works: dict[str, Callable[[], object]] = {k: each(run) for k, run in calls.items()}
-    works["summaries"] = lambda: summaries(scores, pairs)
+    works["summaries"] = lambda: summaries(scores, drawn)
     names = {
         "tally": "a Tally",
         "datasets": "a Tally and its Datasets, of all tasks",

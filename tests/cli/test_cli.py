@@ -27,6 +27,7 @@ import bioeval as be
 from bioeval.base.errors import Argument
 from bioeval.cli import main
 from bioeval.cli.lazy_group import COMMANDS, HEADINGS, root
+from bioeval.results.failures import with_failures
 
 
 @pytest.fixture(autouse=True)
@@ -968,7 +969,7 @@ def test_each_option_bears_the_name_of_an_argument():
             be.cross_evaluate,
             be.study_threshold,
             be.verification,
-            be.with_failures,
+            with_failures,
         ],
         "compare": [be.load, be.compare],
         "threshold": [be.load, be.study_threshold, be.check_claim],

@@ -589,6 +589,20 @@ def test_the_command_says_by_its_exit_code_whether_a_result_would_mislead(file, 
     assert main(["check", file + "x"]) == 2
 
 
+def test_the_layout_of_probes_from_the_gallery_is_not_called_all_against_all():
+    part = be.Scores(1 - np.eye(4), list("aabb")).select(probes=[0, 2])
+    found = be.check_data(part, read_scores=False)["layout"]
+    assert found.message == "probes from the gallery, 2 x 4"
+
+
+def test_run_names_labels_that_differ_only_in_case(tmp_path, capsys):
+    be.save(be.Scores(1 - np.eye(4), ["Ann", "ann", "bob", "bob"]), tmp_path / "s.npz")
+    assert main(["run", str(tmp_path / "s.npz"), "--no-auc"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Labels: 1 label in several spellings, counted as different subjects ('Ann' and" in said
+    assert "'ann'); if they are the same people, write their labels alike" in said
+
+
 @pytest.mark.slow
 def test_run_says_in_a_line_what_the_labels_show(file, capsys):
     assert main(["run", file, "--far", "0.1", "--no-auc"]) == 0

@@ -272,7 +272,7 @@ def test_large_matrices_are_computed_in_blocks(monkeypatch):
     assert isinstance(rows.base, derived.DerivedRows)
     np.testing.assert_array_equal(rows.values, whole.values)
     index = np.array([3, 1, 30])
-    np.testing.assert_array_equal(rows.select(index).values, whole.values[index])
+    np.testing.assert_array_equal(rows.select(probes=index).values, whole.values[index])
     assert be.verification(rows).eer == be.verification(whole).eer
 
 

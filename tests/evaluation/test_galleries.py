@@ -11,6 +11,7 @@ import pytest
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.results.galleries import mean_over_galleries
 
 
 def two_galleries(seed: int = 0, sizes: tuple[int, int] = (12, 15)) -> be.Scores:
@@ -80,11 +81,11 @@ def test_results_of_separate_files_have_a_mean():
         )
         for g, k in (("G1", 50), ("G2", 20))
     }  # fmt: skip
-    mean = be.mean_over_galleries(each)
+    mean = mean_over_galleries(each)
     whole = be.evaluate(scores, "ijbc-1n")["mean/open_set"].to_dataset()
     np.testing.assert_array_equal(mean.dir_at_far, whole.dir_at_far.isel(rank=slice(20)))
     assert mean.attrs["galleries"] == "G1 G2" and "each at its own" in mean.attrs["warnings"]
-    assert be.mean_over_galleries(dict(reversed(each.items()))).dir_at_far.equals(mean.dir_at_far)
+    assert mean_over_galleries(dict(reversed(each.items()))).dir_at_far.equals(mean.dir_at_far)
     other = be.open_set(scores.select(gallery=own == "G2"), far_targets=[0.2])
     for results, words in (
         ({"G1": each["G1"]}, "results has 1 galler"),
@@ -92,7 +93,7 @@ def test_results_of_separate_files_have_a_mean():
         ({"G1": each["G1"], "G2": be.closed_set(scores, unmated="skip")}, "different tasks"),
     ):
         with pytest.raises(be.DataError, match=words):
-            be.mean_over_galleries(results)
+            mean_over_galleries(results)
 
 
 def test_the_page_on_galleries():

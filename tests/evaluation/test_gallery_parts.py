@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
+from bioeval.evaluation.gallery_parts import BestMates, best_mates
 from bioeval.protocol import load
 
 TIES = ("pessimistic", "optimistic", "stable", "expected")
@@ -52,7 +53,7 @@ def both_rounds(parts, protocol, *, mates_options=None, sites=None, **options) -
     sites = sites or [""] * len(parts)
     given = mates_options or {}
     found = [
-        be.best_mates(x, protocol, site=site, **given) for x, site in zip(parts, sites, strict=True)
+        best_mates(x, protocol, site=site, **given) for x, site in zip(parts, sites, strict=True)
     ]
     mates = reduce(lambda a, b: a.merge(b), found)
     tallies = [
@@ -205,7 +206,7 @@ def test_tasks_that_fuse_scores_of_several_sites_are_left_out():
 def test_parts_are_not_the_whole(tmp_path):
     scores = be.simulate(6, 3, random_state=1)
     parts = parts_of(scores, np.arange(18) % 3)
-    found = [be.best_mates(x) for x in parts]
+    found = [best_mates(x) for x in parts]
     mates = reduce(lambda a, b: a.merge(b), found)
     a, b, c = (be.tally(x, mates=mates) for x in parts)
     with pytest.raises(be.MergeError, match="1 of 3 parts of a gallery"):
@@ -232,9 +233,9 @@ def test_parts_are_not_the_whole(tmp_path):
     with pytest.raises(be.MergeError, match="6 templates of the gallery are in both parts"):
         two.merge(found[1])
     with pytest.raises(be.MergeError, match="different probes"):
-        found[0].merge(be.best_mates(parts[1].select(probes=range(17))))
+        found[0].merge(best_mates(parts[1].select(probes=range(17))))
     with pytest.raises(be.MergeError, match="different keys"):
-        found[0].merge(be.best_mates(parts[1], key="k"))
+        found[0].merge(best_mates(parts[1], key="k"))
     with pytest.raises(be.MergeError, match="found under protocol course-all-vs-all, not x"):
         be.tally(parts[0], replace(load("course-all-vs-all"), name="x"), mates=mates)
 
@@ -266,26 +267,26 @@ def test_what_does_not_add_up_is_refused(protocol):
     elif card.reid.cmc == "allshots" or card.reid.cmc == "first-match":
         card = replace(card, reid=replace(card.reid, cmc="identity-dedup"))
     with pytest.raises(be.ProtocolError, match="do not add up"):
-        be.best_mates(scores, card)
+        best_mates(scores, card)
 
 
 def test_mates_under_the_name_of_another_site_are_refused():
     """As in a file whose header was changed."""
     scores = be.simulate(5, 3, random_state=1).select(gallery=range(7))
-    renamed = replace(be.best_mates(scores, site="north"), sites=("south",))
+    renamed = replace(best_mates(scores, site="north"), sites=("south",))
     with pytest.raises(be.MergeError, match="do not know this part of the gallery"):
         be.tally(scores, mates=renamed, site="north")
 
 
 def test_mates_are_saved_and_say_what_they_disclose(tmp_path):
     scores = be.simulate(5, 3, random_state=1)
-    mates = be.best_mates(scores.select(gallery=range(7)), site="north", key="secret")
+    mates = best_mates(scores.select(gallery=range(7)), site="north", key="secret")
     path = tmp_path / "north.mates"
     mates.save(path)
-    again = be.BestMates.load(path)
+    again = BestMates.load(path)
     assert again.digest == mates.digest and again.sites == ("north",)
     assert "the score of its nearest mate" in again.disclosed()[0]
-    other = be.best_mates(scores.select(gallery=range(7, 15)), site="south", key="secret")
+    other = best_mates(scores.select(gallery=range(7, 15)), site="south", key="secret")
     assert again.merge(other).digest == other.merge(mates).digest
     for label in map(repr, scores.probe_labels.tolist()):
         assert label.encode() + b"\0" not in path.read_bytes()
@@ -305,7 +306,7 @@ def test_mates_are_saved_and_say_what_they_disclose(tmp_path):
 )
 def test_damaged_mates_are_refused(change, tmp_path):
     path = tmp_path / "x.mates"
-    be.best_mates(be.simulate(5, 3, random_state=1)).save(path)
+    best_mates(be.simulate(5, 3, random_state=1)).save(path)
     with path.open("rb") as file, np.load(file) as archive:
         arrays = dict(archive)
     for name, how in change.items():
@@ -317,7 +318,7 @@ def test_damaged_mates_are_refused(change, tmp_path):
     with path.open("wb") as file:
         np.savez(file, **arrays)
     with pytest.raises(be.DataError, match="damaged"):
-        be.BestMates.load(path)
+        BestMates.load(path)
 
 
 def test_mates_of_another_layout(tmp_path):
@@ -326,4 +327,4 @@ def test_mates_of_another_layout(tmp_path):
     with path.open("wb") as file:
         np.savez(file, header=header)
     with pytest.raises(be.DataError, match="layout 9; this version reads 1"):
-        be.BestMates.load(path)
+        BestMates.load(path)

@@ -14,6 +14,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.evaluation import protocol_tally as tallying
+from bioeval.evaluation.tally import refine_tally
 from bioeval.scores import blocks
 from bioeval.tallies import kept_points, sweep as sweeping
 
@@ -223,7 +224,7 @@ def test_forced_misses_have_bounds():
         bounded = check(ds, whole[node].to_dataset())
         assert bounded >= {"eer", "auc", "frr_at_far", "min_cost"}
         assert ds.eer_at_least <= ds.eer_at_most < ds.eer_at_least + 0.02
-        assert "d_prime" not in ds and "be.refine_tally" in ds.warnings
+        assert "d_prime" not in ds and "refine_tally" in ds.warnings
     summary = found.parts[SINGLE].scalars(SINGLE).plain(())
     assert summary["eer_at_least"] <= summary["eer_at_most"] and "eer" not in summary
 
@@ -251,7 +252,7 @@ def test_points_of_a_part_are_those_of_its_evaluation():
 @pytest.mark.slow
 def test_looking_again_finds_what_was_not_kept():
     parts = split(many(), 3, 2)
-    joined = be.refine_tally(merged([be.tally(x, points=1) for x in parts]), parts)
+    joined = refine_tally(merged([be.tally(x, points=1) for x in parts]), parts)
     check(joined.dataset(SINGLE), be.evaluate(many())[SINGLE].to_dataset())
     assert "eer" in joined.dataset(SINGLE)
 
@@ -262,7 +263,7 @@ def test_streamed_embeddings_are_kept():
     scores = be.Scores.from_embeddings(crowd.embeddings, crowd.labels, memory_limit=1)
     parts = split(scores, 1, 3)
     tallies = [be.tally(x, points=300) for x in parts]
-    found, refined = merged(tallies), be.refine_tally(merged(tallies), parts)
+    found, refined = merged(tallies), refine_tally(merged(tallies), parts)
     for node in NODES:
         check(found.dataset(node), refined.dataset(node))
 

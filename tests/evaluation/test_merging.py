@@ -11,6 +11,7 @@ import pytest
 from naive_overlap import keyed, mixed
 
 import bioeval as be
+from bioeval.evaluation.tally import refine_tally
 
 SAVED = Path(__file__).parent / "saved"
 LAYOUTS = ("all-against-all", "probe-against-gallery")
@@ -50,10 +51,10 @@ def test_the_same_scores_do_not_count_twice(layout):
 def test_overlapping_ranges_of_probes_are_refused(layout):
     scores = population(layout)
     m = scores.shape[0]
-    a, b = be.tally(scores.select(range(9))), be.tally(scores.select(range(6, m)))
+    a, b = be.tally(scores.select(probes=range(9))), be.tally(scores.select(probes=range(6, m)))
     with pytest.raises(be.MergeError, match=r"3 of the 9 probes \(numbers 6, 7, 8\)"):
         a.merge(b)
-    c = be.tally(scores.select(range(9, m)))
+    c = be.tally(scores.select(probes=range(9, m)))
     assert identical(a.merge(c), be.tally(scores))
     with pytest.raises(be.MergeError, match="would count twice"):
         a.merge(c).merge(b)
@@ -66,7 +67,8 @@ def test_a_selection_of_a_selection_is_the_same_probe():
     with pytest.raises(be.MergeError, match="2 of the 2 probes"):
         be.tally(nested).merge(be.tally(scores.select(probes=[1, 2, 3, 4])))
     assert identical(
-        be.tally(chosen.select([0, 1])).merge(be.tally(chosen.select([2, 3]))), be.tally(chosen)
+        be.tally(chosen.select(probes=[0, 1])).merge(be.tally(chosen.select(probes=[2, 3]))),
+        be.tally(chosen),
     )
 
 
@@ -92,7 +94,7 @@ def test_galleries_of_the_same_labels_differ_by_position_and_metadata():
         be.tally(halves[0]).merge(be.tally(halves[1]))
     seen = be.Scores(d, probes, gallery, gallery_meta={"camera": range(6)})
     with pytest.raises(be.MergeError, match="different galleries"):
-        be.tally(scores.select([0])).merge(be.tally(seen.select([1])))
+        be.tally(scores.select(probes=[0])).merge(be.tally(seen.select(probes=[1])))
 
 
 @pytest.mark.parametrize(
@@ -107,8 +109,8 @@ def test_other_labels_or_metadata_are_other_probes(other):
     """At least one probe of each differs in one respect from that at the same position."""
     given = {"probe_labels": [1, 2, 3], "probe_meta": {"camera": [7, 7, 7]}}
     d, gallery = np.arange(9.0).reshape(3, 3), [1, 2, 4]
-    a = be.tally(be.Scores(d, gallery_labels=gallery, **given).select([2]))
-    b = be.tally(be.Scores(d, gallery_labels=gallery, **(given | other)).select([2]))
+    a = be.tally(be.Scores(d, gallery_labels=gallery, **given).select(probes=[2]))
+    b = be.tally(be.Scores(d, gallery_labels=gallery, **(given | other)).select(probes=[2]))
     assert a.merge(b).dataset("verification/single").attrs["probes"] == 2
     with pytest.raises(be.MergeError, match="would count twice"):
         a.merge(be.tally(be.Scores(d, gallery_labels=gallery, **given)))
@@ -143,13 +145,15 @@ def test_pairs_are_known_by_their_cells_or_their_place():
     i, j = np.arange(20), np.arange(20)[::-1]
     pairs = scores.at_pairs(i, j)
     with pytest.raises(be.MergeError, match="5 of the 10 probes"):
-        be.tally(pairs.select(range(10))).merge(be.tally(scores.at_pairs(i[5:15], j[5:15])))
-    whole = be.tally(pairs.select(range(7))).merge(be.tally(pairs.select(range(7, 20))))
+        be.tally(pairs.select(probes=range(10))).merge(be.tally(scores.at_pairs(i[5:15], j[5:15])))
+    whole = be.tally(pairs.select(probes=range(7))).merge(
+        be.tally(pairs.select(probes=range(7, 20)))
+    )
     assert identical(whole, be.tally(pairs))
     people = [["a", "a"], ["a", "b"], ["a", "a"]]
     listed = be.Scores.from_pairs([0.1, 0.2, 0.3], [1, 0, 1], subjects=people)
     with pytest.raises(be.MergeError, match="1 of the 2 probes"):
-        be.tally(listed.select([0, 1])).merge(be.tally(listed.select([1, 2])))
+        be.tally(listed.select(probes=[0, 1])).merge(be.tally(listed.select(probes=[1, 2])))
 
 
 def test_masks_without_labels_and_streamed_embeddings_have_positions():
@@ -159,10 +163,10 @@ def test_masks_without_labels_and_streamed_embeddings_have_positions():
     streamed = be.Scores.from_embeddings(x, [1, 1, 2, 2, 3, 3], metric="l2", memory_limit=8)
     for scores in (be.Scores(d, mask=mask), streamed):
         rows = np.arange(scores.shape[0])
-        a, b = be.tally(scores.select(rows[:2])), be.tally(scores.select(rows[2:]))
+        a, b = be.tally(scores.select(probes=rows[:2])), be.tally(scores.select(probes=rows[2:]))
         assert identical(a.merge(b), be.tally(scores))
         with pytest.raises(be.MergeError, match="1 of the 2 probes"):
-            a.merge(be.tally(scores.select(rows[1:])))
+            a.merge(be.tally(scores.select(probes=rows[1:])))
 
 
 def test_sites_share_the_key():
@@ -229,6 +233,6 @@ def test_a_tally_of_layout_1_does_not_merge():
 
 def test_a_refined_tally_goes_on_knowing_its_probes():
     scores = population()
-    refined = be.refine_tally(be.tally(scores), scores)
+    refined = refine_tally(be.tally(scores), scores)
     with pytest.raises(be.MergeError, match="would count twice"):
         refined.merge(be.tally(scores))

@@ -12,6 +12,7 @@ import pytest
 
 import bioeval as be
 from bioeval.__main__ import main
+from bioeval.evaluation.gallery_parts import best_mates
 from bioeval.tallies import row_digests
 
 SAVED = Path(__file__).parent / "saved"
@@ -374,7 +375,7 @@ def test_files_keep_the_digests_and_shares_do_not(tmp_path):
 def test_galleries_in_parts_have_none():
     scores = population("all-against-all")
     parts = [scores.select(gallery=np.arange(i, 72, 2)) for i in (0, 1)]
-    mates = reduce(lambda a, b: a.merge(b), [be.best_mates(x) for x in parts])
+    mates = reduce(lambda a, b: a.merge(b), [best_mates(x) for x in parts])
     assert be.tally(parts[0], mates=mates).counted.scores is None
 
 

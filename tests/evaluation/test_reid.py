@@ -222,7 +222,10 @@ def test_parts_merge_into_the_whole(name, tmp_path):
     scores = population()
     rows = np.random.default_rng(1).permutation(40)
     whole = be.tally(scores.select(probes=rows), name)
-    a, b = be.tally(scores.select(rows[:13]), name), be.tally(scores.select(rows[13:]), name)
+    a, b = (
+        be.tally(scores.select(probes=rows[:13]), name),
+        be.tally(scores.select(probes=rows[13:]), name),
+    )
     merged = a.merge(b)
     assert merged.dataset("reid").equals(whole.dataset("reid"))
     whole.save(tmp_path / "whole.npz")
@@ -908,7 +911,7 @@ def test_a_tally_without_what_its_cmc_needs_is_refused(tmp_path, name, field):
 
 def test_tallies_of_different_conventions_do_not_merge():
     scores = population()
-    a, b = scores.select(np.arange(10)), scores.select(np.arange(10, 40))
+    a, b = scores.select(probes=np.arange(10)), scores.select(probes=np.arange(10, 40))
     with pytest.raises(be.MergeError, match="different protocols"):
         be.tally(a, "market1501").merge(be.tally(b, "veri776"))
     with pytest.raises(be.MergeError, match="different max_rank"):
@@ -1025,12 +1028,12 @@ def test_thresholds_of_retrieval():
 def test_tallies_with_retrieved_entries_merge(tmp_path):
     scores = population()
     taus = [-1.0, 0.0, 0.5]
-    a, b = (be.tally(scores.select(rows), "market1501", thresholds=taus)
+    a, b = (be.tally(scores.select(probes=rows), "market1501", thresholds=taus)
             for rows in (np.arange(13), np.arange(13, 40)))  # fmt: skip
     a.save(tmp_path / "a.npz")
     merged = be.Tally.load(tmp_path / "a.npz").merge(b).dataset()
     assert merged.equals(be.evaluate(scores, "market1501", thresholds=taus)["reid"].to_dataset())
-    other = be.tally(scores.select(np.arange(13, 40)), "market1501")
+    other = be.tally(scores.select(probes=np.arange(13, 40)), "market1501")
     with pytest.raises(be.MergeError, match="different thresholds"):
         a.merge(other)
 

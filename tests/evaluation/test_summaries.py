@@ -23,11 +23,11 @@ def equal(a: float, b: float) -> bool:
 
 
 def check(tree, scores, sets, protocol="auto", **options) -> None:
-    """Compare all numbers with those of each partition alone; `sets` are (gallery, probes)."""
+    """Compare all numbers with those of each partition alone; `sets` are (probes, gallery)."""
     nodes = {node.path.strip("/"): node.to_dataset() for node in tree.leaves}
     alone = [
         be.summary(scores.select(probes=probes, gallery=gallery), protocol, **options)
-        for gallery, probes in sets
+        for probes, gallery in sets
     ]
     assert set(nodes) == {node for found in alone for node in found}
     for node, dataset in nodes.items():
@@ -75,7 +75,7 @@ def drawn(scores: be.Scores, number: int = 12, seed: int = 0) -> list[tuple]:
     for k in range(number):
         some = random.permutation(n)[: random.integers(2, n)]
         cut = random.integers(1, len(some))
-        found.append([(some, some), (some[:cut], some[cut:]), (some, some[:cut])][k % 3])
+        found.append([(some, some), (some[cut:], some[:cut]), (some[:cut], some)][k % 3])
     return found
 
 
@@ -127,7 +127,7 @@ def test_probes_and_galleries_by_every_rule(square, ties, unit, impostors):
     )
     sets = drawn(scores, 12)
     if square:
-        sets = [x for x in sets if set(x[1]) <= set(x[0])]
+        sets = [x for x in sets if set(x[0]) <= set(x[1])]
     check(be.summaries(scores, sets, card), scores, sets, card)
 
 
@@ -160,7 +160,7 @@ def test_a_part_without_a_score():
     """Where every comparison failed there is no score to put in order."""
     values = np.array([[math.nan, 0, math.nan, math.nan]], dtype="float16")
     scores = be.Scores(values, [7], [7, 7, -3, -3], nan="reject")
-    sets = [([0, 2, 3], [0])]
+    sets = [([0], [0, 2, 3])]
     card = replace(OPEN["other"], closed_set=None)
     check(be.summaries(scores, sets, card), scores, sets, card)
 
@@ -203,7 +203,7 @@ def test_splitters(splitter):
         sets = [(test, test) for _, test in splitter.split(scores)]
     else:
         card = OPEN["other"]
-        sets = [(x.gallery, x.probe) for x in splitter.split(scores)]
+        sets = [(x.probe, x.gallery) for x in splitter.split(scores)]
     check(be.summaries(scores, splitter, card), scores, sets, card)
 
 
@@ -213,7 +213,7 @@ def test_a_selection_of_a_matrix_is_divided_by_its_own_rows_and_columns():
         probes=np.arange(40)[::-1], gallery=np.arange(4, 48)
     )
     random = np.random.default_rng(0)
-    sets = [(random.permutation(44)[:20], random.permutation(40)[:15]) for _ in range(6)]
+    sets = [(random.permutation(40)[:15], random.permutation(44)[:20]) for _ in range(6)]
     check(be.summaries(scores, sets, OPEN["other"]), scores, sets, OPEN["other"])
 
 
@@ -266,7 +266,7 @@ def test_re_identification(name):
     labels = random.integers(0, 8, 40)
     meta = {"camera": random.integers(0, 3, 40)}
     scores = be.Scores(random.random((40, 40)), labels, labels, probe_meta=meta, gallery_meta=meta)
-    sets = [(random.permutation(40)[:30], random.permutation(40)[:12]) for _ in range(3)]
+    sets = [(random.permutation(40)[:12], random.permutation(40)[:30]) for _ in range(3)]
     check(be.summaries(scores, sets, name), scores, sets, name)
 
 
@@ -280,7 +280,7 @@ def test_failures_name_their_partition():
     with pytest.raises(be.DataError, match=r"^partition 2: gallery selects a template more than"):
         be.summaries(scores, [good, good, [1, 1, 2]])
     with pytest.raises(be.DataError, match=r"^partition 1: probes is empty"):
-        be.summaries(scores, [good, (good, [])])
+        be.summaries(scores, [good, ([], good)])
     values = np.array(scores.values)
     values[3, 14] = np.nan
     failed = be.Scores(values, scores.probe_labels)
@@ -290,7 +290,36 @@ def test_failures_name_their_partition():
     card = cards.load("course-probe-vs-gallery")
     strict = replace(card, closed_set=replace(card.closed_set, unmated="raise"))
     with pytest.raises(be.ProtocolError, match=r"^partition 0: closed-set identification requires"):
-        be.summaries(scores, [(good, good + 1), (good[:6], good[:6])], strict)
+        be.summaries(scores, [(good + 1, good), (good[:6], good[:6])], strict)
+
+
+def test_pairs_are_probes_first_or_named():
+    """One order everywhere; what a splitter yields says which side is which."""
+    scores = scores_of()
+    galleries = be.partition.ProbeGallerySplit(1, n_repeats=2, too_few="enrol", random_state=0)
+    named = list(galleries.split(scores))
+    pairs = [(x.probe, x.gallery) for x in named]
+    check(be.summaries(scores, named, OPEN["other"]), scores, pairs, OPEN["other"])
+    turned = [(x.gallery, x.probe) for x in named]
+    found = be.summaries(scores, turned, OPEN["other"], order="gallery-first")
+    check(found, scores, pairs, OPEN["other"])
+    texts = [{"probes": p, "gallery": g} for p, g in pairs]
+    given = [*texts[:1], *pairs[1:]]
+    check(be.summaries(scores, given, OPEN["other"]), scores, pairs, OPEN["other"])
+    with pytest.raises(be.DataError, match="order is 'rows'"):
+        be.summaries(scores, pairs, order="rows")
+
+
+def test_pairs_of_former_versions_are_told_apart_where_they_fit_one_order_only():
+    scores = scores_of(square=False)[:12, :]
+    columns = np.arange(12, scores.shape[1])
+    pairs = [(np.arange(6), columns), (np.arange(3, 9), np.arange(6))]
+    with pytest.warns(FutureWarning, match=r"give \(probes, gallery\), or order=") as caught:
+        found = be.summaries(scores, [(g, p) for p, g in pairs], OPEN["other"])
+    assert caught[0].filename == __file__
+    check(found, scores, pairs, OPEN["other"])
+    with pytest.raises(be.DataError, match="^partition 0: gallery has 6 indices outside"):
+        be.summaries(scores, [(np.arange(6), columns + 6), (columns, np.arange(6))])
 
 
 def test_one_template_without_a_score():
@@ -324,11 +353,11 @@ def test_any_partitions_of_any_matrix(data):
     sets = []
     for _ in range(data.draw(st.integers(1, 4))):
         rows, columns = data.draw(strategies.selections(case))
-        sets.append((columns, columns if case.square and data.draw(st.booleans()) else rows))
-    square = {scores.select(probes=p, gallery=g).layout for g, p in sets} == {"all-against-all"}
+        sets.append((columns if case.square and data.draw(st.booleans()) else rows, columns))
+    square = {scores.select(probes=p, gallery=g).layout for p, g in sets} == {"all-against-all"}
     card = "auto" if square else replace(OPEN["other"], closed_set=None)
     try:
-        for g, p in sets:
+        for p, g in sets:
             be.summary(scores.select(probes=p, gallery=g), card)
     except be.BioevalError as error:
         with pytest.raises(type(error), match="^partition "):

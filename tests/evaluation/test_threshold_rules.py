@@ -11,6 +11,8 @@ import pytest
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.evaluation.explanation import step_by_step
+from bioeval.results.reid import gom_from_curves
 from bioeval.tallies.threshold_rules import parse_rule
 
 KINDS = ("distance", "similarity")
@@ -54,7 +56,7 @@ FUNCTIONS = {
     "explain": lambda s, t: be.explain(s, 0, threshold=t).threshold,
     "over_time": lambda s, t: be.over_time(s, 2, threshold=t, ranks=()).threshold,
     "sample_size": lambda s, t: be.sample_size(s, far=0.05, threshold=t, templates=4).threshold,
-    "step_by_step": lambda s, t: be.step_by_step(s, threshold=t).walks[0].threshold,
+    "step_by_step": lambda s, t: step_by_step(s, threshold=t).walks[0].threshold,
     "zoo": lambda s, t: be.zoo(s, threshold=t, permutations=9).threshold,
 }
 
@@ -192,7 +194,7 @@ def test_a_workload_is_at_a_point_of_its_result():
 @pytest.mark.parametrize("rule", ["eer", ("far", 0.1)])
 def test_curves_that_are_given_have_numbers_alone(rule):
     with pytest.raises(be.DataError, match="expected an increasing array of numbers"):
-        be.gom_from_curves(rule, mrep=[0, 1], mfr=[0, 1])
+        gom_from_curves(rule, mrep=[0, 1], mfr=[0, 1])
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from twins import floats, one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.arguments import number_in
 from bioeval.cli import main
+from bioeval.evaluation.explanation import step_by_step
 
 LABELS = [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
 FOLDS = [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]
@@ -199,7 +200,7 @@ def test_at_one_threshold(dtype, kind, step):
         assert [ds.open_set_fa, ds.dir_count] == [expected.fa[0], expected.di[0][0]], t
         tested = be.cross_evaluate(scores, folds, threshold=("fixed", t))[["fr", "fa"]]
         assert_errors(tested.sum(), of_folds(data, t), "folds")
-        counts = be.step_by_step(scores, threshold=t).totals[-1]
+        counts = step_by_step(scores, threshold=t).totals[-1]
         for templates, (fr, fa) in (("single", single), ("multi", multi)):
             found = {k.name: v for k, v in counts[f"verification/{templates}"].items()}
             assert ([found.get("fr", 0)], [found.get("fa", 0)]) == (fr, fa), t

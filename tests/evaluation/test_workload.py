@@ -13,6 +13,7 @@ import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.cli import main
 from bioeval.evaluation.workload import count_limits, rounded_down, values_of_rate
+from bioeval.results.failures import with_failures
 from bioeval.stats.binomial import clopper_pearson
 
 
@@ -111,7 +112,7 @@ def test_a_result_gives_its_rates():
     target = be.workload(ds, **USE, far_target=0.01)
     assert target.rate.values.tolist() == [0.01, float(ds.frr_at_far[1])]
     assert np.isnan(target.rate_high[0]) and target.rate_high[1] == ds.frr_at_far_high[1]
-    failing = be.workload(be.with_failures(ds, fta=0.1), **USE, threshold=4.0)
+    failing = be.workload(with_failures(ds, fta=0.1), **USE, threshold=4.0)
     assert float(failing.rate[1]) == pytest.approx(0.1 + 0.9 * float(ds.frr[1]))
     listed = be.open_set(scores, thresholds=[3.0])
     found = be.workload(listed, **USE)

@@ -62,7 +62,7 @@ def test_permuted_and_merged(seed, n, cut):
     np.testing.assert_array_equal(j[other.column], whole.column)
     np.testing.assert_array_equal(other.score, whole.score)
     for comparison, sign in (("impostor", 1), ("genuine", -1)):
-        parts = [be.worst_pairs(scores.select(k), n) for k in (range(cut), range(cut, 30))]
+        parts = [be.worst_pairs(scores.select(probes=k), n) for k in (range(cut), range(cut, 30))]
         found = np.concatenate([x.score[x.comparison == comparison] for x in parts])
         expected = whole.score[whole.comparison == comparison]
         np.testing.assert_array_equal(sign * np.sort(sign * found)[:n], expected)
@@ -124,9 +124,32 @@ def test_saved_and_read_again(tmp_path):
     assert ds["gallery_meta_camera_side"].dtype == object and ds.probe_meta_session.dtype == int
     ds.to_netcdf(tmp_path / "worst.nc", engine="h5netcdf")
     again = xr.load_dataset(tmp_path / "worst.nc", engine="h5netcdf")
-    xr.testing.assert_equal(again, ds)
+    assert again.equals(ds)
     assert ds.sizes == {"pair": 6, "suspect": 0}
-    assert len(ds.drop_dims("suspect").to_dataframe()) == 6
+    assert len(again.drop_dims("suspect").to_dataframe()) == 6
+
+
+def test_the_data_frame_is_a_table_of_the_pairs():
+    """Impostor and genuine pairs apart, each with the worst first, and metadata last."""
+    ds = be.worst_pairs(mislabelled(), 2)
+    frame = ds.to_dataframe()
+    apart = [(x, place) for x in ("impostor", "genuine") for place in (1, 2)]
+    assert frame.index.tolist() == apart and frame.index.names == ["comparison", "place"]
+    first = ["score", "probe_label", "gallery_label", "label_error", "row", "column"]
+    assert frame.columns.tolist()[:6] == first
+    assert all("_meta_" in name for name in frame.columns[6:]) and len(frame.columns) == 10
+    for name in frame:
+        assert frame[name].tolist() == ds[name].values.tolist()
+    assert ds.isel(pair=slice(1)).to_dataframe().index.tolist() == apart[:1]
+    assert ds[["score"]].to_dataframe().score.tolist() == ds.score.values.tolist()
+
+
+def test_suspected_templates_are_not_in_the_data_frame_of_the_pairs():
+    values = be.simulate(12, 6, within=0.2, random_state=1).values
+    labels = np.repeat(np.arange(12), 6)
+    labels[3] = 7  # wrong
+    ds = be.worst_pairs(be.Scores(values, labels), 3)
+    assert ds.sizes["suspect"] and len(ds.to_dataframe()) == 6
 
 
 def test_exclusions():

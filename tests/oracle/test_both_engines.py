@@ -146,7 +146,7 @@ def test_merged_parts_are_the_whole(subjects, layout):
     order = np.random.default_rng(3).permutation(len(case["d"]))
     whole = be.tally(scores, thresholds=THRESHOLDS, max_rank=5)
     parts = [
-        be.tally(scores.select(np.sort(rows)), thresholds=THRESHOLDS, max_rank=5)
+        be.tally(scores.select(probes=np.sort(rows)), thresholds=THRESHOLDS, max_rank=5)
         for rows in np.array_split(order, 3)
     ]
     merged = parts[0].merge(parts[1]).merge(parts[2])

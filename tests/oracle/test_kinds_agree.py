@@ -58,13 +58,11 @@ CALLS: dict[str, Callable[[be.Scores], Any]] = {
 
 #: Public calls that take no scores, take several systems, or have another meaning by kind.
 OTHERS = {
-    *("check", "check_data", "groups", "plan", "threshold"),  # other names of calls above
-    *("check_tracks", "datasets", "load", "parse_names", "partition", "plan_run", "plot", "pad"),
+    *("check_data", "check_tracks", "datasets", "load", "parse_names", "partition", "plan_run"),
     *("report", "save", "show", "simulate", "simulate_embeddings", "stats", "tracking", "top_k"),
-    *("gom_from_curves", "mean_over_galleries", "with_failures", "morphing", "vulnerability"),
-    *("ageing", "apply_convention", "best_mates", "conventions", "eer_scorer", "make_scorer"),
+    *("ageing", "apply_convention", "conventions", "eer_scorer", "make_scorer", "pad", "plot"),
     *("compare", "epc", "epsc", "fuse", "normalise", "calibration", "extrapolate_far"),
-    *("refine_tally", "sample_size", "step_by_step", "tally", "workload"),
+    *("morphing", "sample_size", "tally", "vulnerability", "workload"),
 }
 
 

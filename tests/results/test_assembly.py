@@ -11,6 +11,7 @@ import xarray as xr
 import bioeval as be
 from bioeval.results import dataset as assembly
 from bioeval.results.dataset import dataset_of, tree_of
+from bioeval.results.failures import with_failures
 
 
 def variable(*dims: str, values: object, **attrs: str) -> xr.Variable:
@@ -128,7 +129,7 @@ def test_an_xarray_with_other_private_names_is_used_by_public_ones(monkeypatch, 
 
 def test_a_change_of_results_with_failures_leaves_the_tree_as_it_was():
     tree = be.evaluate(be.simulate(12, 3, random_state=1))
-    more = be.with_failures(tree, fta=0.1)
+    more = with_failures(tree, fta=0.1)
     more["open_set"].attrs["task"] = "changed"
     more["open_set"]["dir"].attrs["units"] = "changed"
     assert tree["open_set"].attrs["task"] == "open-set identification"

@@ -51,8 +51,8 @@ def every_result() -> dict[str, xr.Dataset]:
         "closed expected": be.closed_set(infinite, ties="expected", rank_unit="subject"),
         "closed unenrolled": be.closed_set(unenrolled, unmated="skip"),
         "ranks": be.ranks(infinite),
-        "merged": be.tally(square.select(range(9)))
-        .merge(be.tally(square.select(range(9, 20))))
+        "merged": be.tally(square.select(probes=range(9)))
+        .merge(be.tally(square.select(probes=range(9, 20))))
         .dataset("verification/single"),
     }
 

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
+from bioeval.evaluation.tally import refine_tally
 
 UNITS = ("impostor_pairs", "subjects", "disjoint_pairs", "genuine_subjects", "impostor_subjects")
 
@@ -70,10 +71,10 @@ def test_pairs_and_masks():
     expected = {"impostor_pairs": 3, "subjects": 4, "disjoint_pairs": 2}
     assert units(be.verification(pairs)) == expected
     assert units(be.evaluate(pairs, "pairs")["verification/single"]) == expected
-    halves = [be.tally(pairs.select(x), "pairs") for x in ([0, 1], [2, 3])]
+    halves = [be.tally(pairs.select(probes=x), "pairs") for x in ([0, 1], [2, 3])]
     merged = halves[0].merge(halves[1])
     assert units(merged.dataset()) == {}  # who is in both is not known
-    assert units(be.refine_tally(merged, pairs).dataset()) == {"impostor_pairs": 3}
+    assert units(refine_tally(merged, pairs).dataset()) == {"impostor_pairs": 3}
     unnamed = be.Scores.from_pairs([1, 4, 5, 3], [1, 0, 0, 0])
     assert units(be.verification(unnamed)) == {"impostor_pairs": 3}
     mask = [[0, 2, 1], [2, 0, 1], [1, 1, 0]]
@@ -83,14 +84,14 @@ def test_pairs_and_masks():
 
 def test_merged_tallies_know_the_subjects_of_both(tmp_path):
     scores = be.simulate(12, 4, random_state=1)
-    parts = [scores.select(np.arange(48)[k::2]) for k in (0, 1)]
+    parts = [scores.select(probes=np.arange(48)[k::2]) for k in (0, 1)]
     merged = be.tally(parts[0]).merge(be.tally(parts[1]))
     merged.save(tmp_path / "merged.npz")
-    for tally in (merged, be.Tally.load(tmp_path / "merged.npz"), be.refine_tally(merged, parts)):
+    for tally in (merged, be.Tally.load(tmp_path / "merged.npz"), refine_tally(merged, parts)):
         # Whether a pair was counted in both parts is not known.
         assert units(tally.dataset("verification/single")) == {"subjects": 12, "disjoint_pairs": 6}
         assert tally.dataset("closed_set").subjects == 12
-    one = be.refine_tally(be.tally(scores), scores).dataset("verification/single")
+    one = refine_tally(be.tally(scores), scores).dataset("verification/single")
     assert one.impostor_pairs == 48 * 44 // 2
 
 

@@ -81,8 +81,8 @@ RESULTS: dict[str, tuple[Callable[[], xr.Dataset], Mapping[str, Name]]] = {
     ),
     "without a second pass": (
         lambda: (
-            be.tally(square().select(range(16)))
-            .merge(be.tally(square().select(range(16, 32))))
+            be.tally(square().select(probes=range(16)))
+            .merge(be.tally(square().select(probes=range(16, 32))))
             .dataset("verification/single")
         ),
         variables.VERIFICATION,

@@ -209,7 +209,9 @@ def test_each_compared_system_and_each_merged_part_says_so():
     failed, right = be.Scores(values, WHO, name="A"), be.Scores(distances(), WHO, name="B")
     compared = be.compare(right, failed, replicates=100)
     assert notes(compared) == ["A: column 7 holds one value in every comparison: 99"]
-    both = be.tally(failed.select(range(18))).merge(be.tally(failed.select(range(18, 36))))
+    both = be.tally(failed.select(probes=range(18))).merge(
+        be.tally(failed.select(probes=range(18, 36)))
+    )
     assert notes(both.dataset("closed_set")) == ["column 7 holds one value in every comparison: 99"]
 
 

@@ -789,6 +789,69 @@ def test_selections_that_select_nothing_sensible_are_refused(index, match, side)
         square_scores().select(**{side: index})
 
 
+def test_one_index_selects_both_sides_of_all_against_all():
+    """A training part is a matrix of its own, as of the scores of its templates alone."""
+    scores = square_scores()
+    some = [4, 0, 3]
+    alone = scores.select(probes=some, gallery=some)
+    mask = np.isin(np.arange(6), some)
+    for part in (scores.select(some), scores[some], scores[some, some], scores[some][:]):
+        assert np.array_equal(part.values, alone.values, equal_nan=True)
+        assert part.shape == (3, 3) and part.layout == "all-against-all"
+        assert part.probe_labels.tolist() == scores.probe_labels[some].tolist()
+        assert repr(part).startswith("<Scores all-against-all, 3 x 3 ")
+    assert scores[mask].probe_ids.tolist() == scores[mask].gallery_ids.tolist() == [0, 3, 4]
+    assert scores[1:4].probe_ids.tolist() == [1, 2, 3] and scores[some, :].shape == (3, 6)
+    assert scores.select(np.arange(6)).select([1]).gallery_ids.tolist() == [1]
+
+
+def test_one_index_where_the_sides_differ_names_both_keywords():
+    rows = square_scores().select(probes=[0, 1])
+    other = be.Scores(np.ones((2, 2)), ["a", "b"], ["a", "b"])
+    for scores in (rows, other):
+        with pytest.raises(be.DataError, match=r"select\(probes=\.\.\.\) or .*select\(gallery="):
+            scores.select([0])
+        with pytest.raises(be.DataError, match="probes and the . gallery templates are not the"):
+            scores[[0]]
+    for index, named in (([[0], [1], [2]], {}), ([[0]], {"gallery": [1]})):
+        with pytest.raises(be.DataError, match="select takes one index of both sides, two"):
+            rows.select(*index, **named)
+
+
+def test_the_repr_says_which_probes_are_compared_with_which_gallery():
+    scores = square_scores()
+    for part, words in (
+        (scores.select(probes=[0, 1]), "probes from the gallery, 2 x 6"),
+        (scores.select([0, 0, 1], [0, 1, 2]), "probes from the gallery, 3 x 3"),
+        (scores.select([2, 0, 1], [0, 1, 2]), "all-against-all, 3 x 3"),
+        (scores.select([0, 1], [2, 3]), "probe-against-gallery, 2 x 2"),
+        (scores.select(gallery=[0, 1]).as_part_of("all-against-all"), "part of all-against-all"),
+    ):
+        assert repr(part).startswith(f"<Scores {words}")
+    assert "probes from the gallery, 2 x 6 templates" in scores[[0, 1], :]._repr_html_()
+
+
+def test_pairs_that_name_their_sides_are_taken_by_name():
+    scores = be.simulate(6, 3, random_state=0)
+    found = next(be.partition.ProbeGallerySplit(1, random_state=0).split(scores))
+    for part in (scores.select(found), scores[found], scores[found._asdict()]):
+        assert part.probe_ids.tolist() == found.probe.tolist()
+        assert part.gallery_ids.tolist() == found.gallery.tolist()
+
+
+def test_scores_are_no_sequence():
+    with pytest.raises(TypeError, match="not iterable"):
+        list(square_scores())
+    assert np.asarray(square_scores()).shape == ()
+
+
+def test_an_index_of_pairs_and_of_lists_takes_pairs_and_queries():
+    pairs = be.Scores.from_pairs([0.1, 0.2, 0.3], [True, False, True])
+    assert pairs[[2, 0]].values.tolist() == pairs.select([2, 0]).values.tolist() == [0.3, 0.1]
+    lists = be.TopKScores([[2, 0], [1, 2]], ["ann", "bob"], ["ann", "bob", "ann"])
+    assert lists[1:].probe_labels.tolist() == ["bob"] and lists[1:].shape == (1, 3)
+
+
 # ------------------------------------------------------------------------------- pairs
 
 

@@ -107,7 +107,9 @@ def test_tallies_of_streamed_parts_merge():
     x, labels = features(90)
     scores = be.Scores.from_embeddings(np.round(x, 2), labels, metric="l1", memory_limit=1)
     rows = np.arange(90)
-    merged = be.tally(scores.select(rows[:37])).merge(be.tally(scores.select(rows[37:])))
+    merged = be.tally(scores.select(probes=rows[:37])).merge(
+        be.tally(scores.select(probes=rows[37:]))
+    )
     whole = be.tally(scores)
     for node in whole.parts:
         assert merged.dataset(node).equals(whole.dataset(node))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import bioeval as be
+from bioeval.results.reid import gom_from_curves
 
 
 def naive_kendall(x: list[float], y: list[float]) -> float:
@@ -98,7 +99,7 @@ def test_the_curves_of_the_paper(shared):
         names = [str(x) for x in curves["methods"]]
         tau = np.linspace(0, 1, 101)
         results = [
-            be.gom_from_curves(tau, mrep=a, mfr=b, mrp=c, mvp=d)
+            gom_from_curves(tau, mrep=a, mfr=b, mrp=c, mvp=d)
             for a, b, c, d in zip(*(curves[x] for x in ("mReP", "mFR", "mRP", "mVP")), strict=True)
         ]
     measures = {

@@ -169,7 +169,7 @@ def test_the_interval_of_the_eer_holds_the_rates_whose_frr_may_be_as_large():
 def test_intervals_are_for_this_gallery_where_it_has_other_people():
     scores = be.simulate(20, 3, random_state=1)
     some = np.flatnonzero(scores.probe_labels <= 10)
-    for given_ in (scores.select(some), scores.select(some, np.arange(0, 60, 2))):
+    for given_ in (scores.select(probes=some), scores.select(some, np.arange(0, 60, 2))):
         for task, options in ((be.open_set, {}), (be.closed_set, {"unmated": "skip"})):
             ds = task(given_, **BY_SUBJECT, replicates=100, **options)
             assert ds.attrs["interval_for"] == "this gallery" and ds.attrs["replicates"] == 100

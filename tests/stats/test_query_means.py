@@ -173,7 +173,7 @@ def scores():
 @pytest.mark.slow
 def test_queries_of_an_identity_are_one_unit(scores):
     """More copies of each person's queries say nothing more."""
-    copies = scores.select(np.repeat(np.arange(120), 3))
+    copies = scores.select(probes=np.repeat(np.arange(120), 3))
     one, many = (be.reid(x, interval="subject-bootstrap") for x in (scores, copies))
     for name in ("mean_ap", "mean_inp", "cmc"):
         for end in ("low", "high"):

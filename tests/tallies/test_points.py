@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 import bioeval as be
 from bioeval.base.scalars import RATES_OF, VERIFICATION_SCALARS
+from bioeval.evaluation.tally import refine_tally
 from bioeval.tallies import point_search as refinement
 
 RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
@@ -225,11 +226,11 @@ def test_a_tally_alone_gives_bounds_that_hold():
     assert bounds.auc_at_least <= whole.auc <= bounds.auc_at_most
     assert bounds.eer_at_most - bounds.eer_at_least < 0.01
     assert "second pass over the scores" in bounds.warnings
-    refined = be.refine_tally(merged, parts).dataset("verification/single")
+    refined = refine_tally(merged, parts).dataset("verification/single")
     for name in ("eer", "eer_threshold", "auc", "eer_hull", "zero_far", "zero_frr"):
         np.testing.assert_equal(float(refined[name]), float(whole[name]))
     with pytest.raises(be.MergeError, match="impostor attempts"):
-        be.refine_tally(merged, parts[:1])
+        refine_tally(merged, parts[:1])
 
 
 @pytest.mark.parametrize("targets", [[-0.1], [1.5], [np.nan], "x", [[0.1, 0.2]]])

@@ -20,6 +20,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import protocol
+from bioeval.evaluation.tally import refine_tally
 from bioeval.scores import blocks
 from bioeval.tallies import sweep as sweeping
 from bioeval.tallies.cells import cell_exponent
@@ -341,7 +342,7 @@ def test_a_merged_tally_is_refined_into_the_whole_evaluation(layout):
     else:
         scores = be.Scores(d, labels, None if layout == "square" else labels[::-1].copy())
     parts = split(scores, 1, 3)
-    joined = be.refine_tally(merged([be.tally(p) for p in parts], 2), parts)
+    joined = refine_tally(merged([be.tally(p) for p in parts], 2), parts)
     node = "verification/single"
     found, expected = joined.dataset(node), be.evaluate(scores)[node].to_dataset()
     for name in ("eer", "eer_threshold", "eer_hull", "auc", "zero_far", "zero_frr", "frr_at_far",
@@ -473,10 +474,10 @@ def examples() -> dict[str, be.Tally]:
         "number": be.tally(simulated, thresholds=7),
         "rectangular": be.tally(scores),
         "pairs": be.tally(be.Scores.from_pairs([0.1, 0.2], [1, 0])),
-        "merged": be.tally(simulated.select(range(7))).merge(
-            be.tally(simulated.select(range(7, 15)))
+        "merged": be.tally(simulated.select(probes=range(7))).merge(
+            be.tally(simulated.select(probes=range(7, 15)))
         ),
-        "refined": be.refine_tally(be.tally(scores), scores),
+        "refined": refine_tally(be.tally(scores), scores),
         "empty class": be.tally(be.Scores(np.zeros((2, 2)), ["a", "b"])),
     }
 

@@ -180,7 +180,7 @@ def test_a_notebook_shows_the_probe_and_its_templates():
 def test_the_row_plot_has_faces_beside_the_names():
     from matplotlib.offsetbox import AnnotationBbox
 
-    faces = be.datasets.faces("deep").select([0, 1, 2, 10, 11])
+    faces = be.datasets.faces("deep").select(probes=[0, 1, 2, 10, 11])
     display = be.plot.row_walk(be.explain(faces, 0))
     boxes = [x for ax in display.axes_ for x in ax.get_children() if isinstance(x, AnnotationBbox)]
     named = [line for shown in display.lists for line in shown.lines if line.number == 1]

@@ -19,6 +19,11 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli import main
+from bioeval.evaluation.explanation import step_by_step
+from bioeval.evaluation.tally import refine_tally
+from bioeval.results.failures import with_failures
+from bioeval.results.galleries import mean_over_galleries
+from bioeval.results.reid import gom_from_curves
 from bioeval.views.tables.html import as_html
 from bioeval.views.tables.layout import grid, indented, plain_table
 from bioeval.views.tables.registry import table_of
@@ -67,15 +72,15 @@ SHOWN = {
     "ranks": (lambda: be.ranks(square()), "nearest other"),
     "reid": (lambda: be.reid(street()), "mAP"),
     "gom": (lambda: be.gom(street()), "max mReP"),
-    "gom_from_curves": (lambda: be.gom_from_curves([0.1, 1], mrep=[0, 1], mfr=[0, 1]), "MREP"),
+    "gom_from_curves": (lambda: gom_from_curves([0.1, 1], mrep=[0, 1], mfr=[0, 1]), "MREP"),
     "top_k": (lambda: be.top_k(lists()), "mAP, lists cut at rank 5"),
     "mean_over_galleries": (
-        lambda: be.mean_over_galleries(dict.fromkeys("ab", be.closed_set(square()))), "CMS, rank 1",
+        lambda: mean_over_galleries(dict.fromkeys("ab", be.closed_set(square()))), "CMS, rank 1",
     ),
-    "with_failures": (lambda: be.with_failures(be.verification(square()), fta=0.1), "FTA 10 %"),
+    "with_failures": (lambda: with_failures(be.verification(square()), fta=0.1), "FTA 10 %"),
     "at": (lambda: be.at(square(), 4.0), "FAR"),
     "tally": (lambda: be.tally(square()), "Open-set identification"),
-    "refine_tally": (lambda: be.refine_tally(be.tally(square()), square()), "EER"),
+    "refine_tally": (lambda: refine_tally(be.tally(square()), square()), "EER"),
     "zoo": (lambda: be.zoo(square(), permutations=20), "goats, wolves and lambs"),
     "by_group": (lambda: be.by_group(square(), "sex"), "Verification by group"),
     "compare": (lambda: be.compare(square(), square(random_state=2), **FEW), "Comparison of two"),
@@ -118,16 +123,22 @@ SHOWN = {
     "check_data": (lambda: be.check_data(square()), "course-all-vs-all"),
     "check_tracks": (lambda: be.check_tracks(np.array(GROUND), np.array(GROUND)), "boxes"),
     "explain": (lambda: be.explain(square(), 0), "What this row adds"),
-    "step_by_step": (lambda: be.step_by_step(square().select(range(6), range(6))), "step by step"),
+    "step_by_step": (lambda: step_by_step(square().select(range(6), range(6))), "step by step"),
 }  # fmt: skip
 
-#: Public names in lower case that return no result: modules, other names of calls, and functions of
+#: Public names in lower case that return no result: modules, and functions of
 #: scores, files, numbers and parts of counting.
 OTHERS = {
-    *("datasets", "partition", "plot", "stats"), *("check", "groups", "plan", "threshold"),
-    *("apply_convention", "best_mates", "eer_scorer", "fuse", "load", "make_scorer", "normalise"),
+    *("datasets", "partition", "plot", "stats"),
+    *("apply_convention", "eer_scorer", "fuse", "load", "make_scorer", "normalise"),
     *("parse_names", "report", "save", "show", "simulate", "simulate_embeddings"),
 }  # fmt: skip
+
+
+#: Calls of modules, not at the top level.
+FOR_FEW = {
+    *("gom_from_curves", "mean_over_galleries", "refine_tally", "step_by_step", "with_failures"),
+}
 
 
 def attacked() -> be.Scores:
@@ -145,7 +156,7 @@ def wide(monkeypatch):
 
 def test_every_public_call_has_a_table_or_is_no_result():
     names = {name for name in be.__all__ if name[0].islower()}
-    assert names == {*SHOWN, *OTHERS}, names ^ {*SHOWN, *OTHERS}
+    assert names == {*SHOWN, *OTHERS} - FOR_FEW, names ^ {*SHOWN, *OTHERS}
 
 
 @pytest.mark.filterwarnings("ignore::bioeval.BioevalWarning")

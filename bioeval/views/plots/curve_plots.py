@@ -581,7 +581,7 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GomDisplay:
     Parameters
     ----------
     data : Dataset, DataTree, or mapping of str to either
-        A result of :func:`bioeval.gom`, :func:`bioeval.gom_from_curves`, or
+        A result of :func:`bioeval.gom`, ``bioeval.results.reid.gom_from_curves``, or
         :func:`bioeval.evaluate` under a card with ``[gom]``; or several by name.
     ax : matplotlib Axes, optional
         Whose place is divided into two; that of a new figure unless given.
@@ -604,8 +604,9 @@ def gom(data: Any, ax: Axes | Figure | None = None, **style: Any) -> GomDisplay:
     Examples
     --------
     >>> import bioeval as be
-    >>> a = be.gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
-    >>> b = be.gom_from_curves([0, 0.5, 1], mrep=[0, 0.7, 0.5], mfr=[0, 0.1, 1])
+    >>> from bioeval.results.reid import gom_from_curves
+    >>> a = gom_from_curves([0, 0.5, 1], mrep=[0, 0.6, 0.4], mfr=[0, 0.2, 1])
+    >>> b = gom_from_curves([0, 0.5, 1], mrep=[0, 0.7, 0.5], mfr=[0, 0.1, 1])
     >>> list(be.plot.gom({"old": a, "new": b}).curves)
     ['old', 'new']
     """

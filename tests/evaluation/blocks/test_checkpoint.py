@@ -16,6 +16,7 @@ import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.evaluation.blocks.checkpoint import read_part, write_part
 from bioeval.evaluation.blocks.engine import BlockEngine, LocalExecutor
+from bioeval.evaluation.gallery_parts import best_mates
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.parts import ConcatenatedRows, Extent, KeptRows, NarrowCells, RowRangeCounts
 from bioeval.tallies.sweep import SweepWork
@@ -288,7 +289,7 @@ def test_mates_of_another_gallery_are_refused(tmp_path):
     def mates(whole):
         parts = [whole.select(gallery=np.arange(i, 120, 2)) for i in (0, 1)]
         found = [
-            be.best_mates(x, "course-all-vs-all", site=s) for x, s in zip(parts, "ab", strict=True)
+            best_mates(x, "course-all-vs-all", site=s) for x, s in zip(parts, "ab", strict=True)
         ]
         return found[0].merge(found[1])
 
@@ -341,10 +342,10 @@ def test_a_gallery_in_parts_goes_on_in_both_rounds(tmp_path, monkeypatch):
     ranked = replace(card.closed_set, ties="stable")
     card = replace(card, verification=None, open_set=None, closed_set=ranked)
     parts = [scores.select(gallery=np.arange(i, 120, 2)) for i in (0, 1)]
-    mates = [be.best_mates(x, card, site=str(i)) for i, x in enumerate(parts)]
+    mates = [best_mates(x, card, site=str(i)) for i, x in enumerate(parts)]
     rows = counted_parts(monkeypatch)
     for _ in range(2):
-        found = be.best_mates(parts[0], card, site="0", checkpoint=tmp_path / "mates")
+        found = best_mates(parts[0], card, site="0", checkpoint=tmp_path / "mates")
         assert found.digest == mates[0].digest
     assert len(rows) > 1 and rows == sorted(set(rows))
     both = mates[0].merge(mates[1])

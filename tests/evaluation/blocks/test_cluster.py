@@ -18,6 +18,7 @@ from bioeval.cli import main
 from bioeval.cli.cluster_options import started_cluster
 from bioeval.evaluation.blocks.cluster import ClusterExecutor
 from bioeval.evaluation.blocks.engine import BlockEngine
+from bioeval.evaluation.gallery_parts import best_mates
 from bioeval.tallies.sweep import SweepWork
 from tests.optional import optional_import
 
@@ -214,7 +215,7 @@ def union(scores, protocol, place):
     odd = np.asarray(scores.gallery_labels) % 2
     parts = {x: scores.select(gallery=np.flatnonzero(odd == i)) for i, x in enumerate("ab")}
     mates = [
-        be.best_mates(part, protocol, site=site, **place(f"mates {site}"))
+        best_mates(part, protocol, site=site, **place(f"mates {site}"))
         for site, part in parts.items()
     ]
     both = mates[0].merge(mates[1])

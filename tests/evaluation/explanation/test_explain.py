@@ -14,6 +14,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.evaluation.explanation import step_by_step
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Claims
 from bioeval.results.explanation import Count
@@ -191,7 +192,7 @@ def test_cards_without_verification(card):
 
 def test_step_by_step_ends_in_the_rates_of_evaluate():
     scores = be.simulate(6, 3, random_state=3)
-    steps = be.step_by_step(scores)
+    steps = step_by_step(scores)
     t = steps.walks[0].threshold
     tree = be.evaluate(scores, thresholds=[t])
     for task, rates in steps.rates.items():
@@ -214,7 +215,7 @@ def test_what_a_prompt_and_a_notebook_show(scores):
         "<Explanation of Probe 0 (subject <a>), protocol course-all-vs-all; print shows it>"
     )
     assert "&lt;a&gt;" in found._repr_html_() and "<a>" not in found._repr_html_()
-    assert repr(be.step_by_step(scores)) == "<Steps of 5 probes; print shows them>"
+    assert repr(step_by_step(scores)) == "<Steps of 5 probes; print shows them>"
 
 
 def test_an_order_has_conditions():
@@ -224,7 +225,7 @@ def test_an_order_has_conditions():
     assert "GA | FR" in str(found)
     with pytest.raises(be.ProtocolError, match="only the order within each row"):
         be.explain(scores, 0, threshold=2)
-    assert list(be.step_by_step(scores).rates) == ["closed_set"]
+    assert list(step_by_step(scores).rates) == ["closed_set"]
 
 
 @pytest.mark.parametrize(
@@ -262,7 +263,7 @@ def test_what_has_no_rows():
     with pytest.raises(be.DataError, match=r"expected bioeval\.Scores"):
         be.explain(D, 0)
     with pytest.raises(be.DataError, match="too many to read"):
-        be.step_by_step(be.simulate(30, 4))
+        step_by_step(be.simulate(30, 4))
 
 
 # ------------------------------------------------------------------------------- the command
