@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-#: Kinds whose scores can be compared across rows; ``llr`` is a natural log-likelihood ratio.
-VALUED = ("distance", "similarity", "llr")
+from typing import Literal, get_args
 
-KINDS = (*VALUED, "order")
+PlainKind = Literal["distance", "similarity"]
+
+#: Kinds whose scores can be compared across rows; ``llr`` is a natural log-likelihood ratio.
+ValuedKind = Literal[PlainKind, "llr"]
+VALUED: tuple[ValuedKind, ...] = get_args(ValuedKind)
+
+Kind = Literal[ValuedKind, "order"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 #: Scores of each kind in words.
 PLURALS = {

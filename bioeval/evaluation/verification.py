@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import xarray as xr
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.engine import Client, refuse_engine
 from bioeval.base.random import RandomState
+from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.results.verification import verification_dataset
+from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
 from bioeval.tallies.point_search import ImpostorSweep, refine
 from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.verification_job import Templates, UnenrolledClaims, VerificationJob
+
+if TYPE_CHECKING:
+    from bioeval.tallies.drawn_galleries import EnrolledTemplates, Sampling
 
 
 @leaves_out_attacks
@@ -30,22 +35,22 @@ from bioeval.tallies.verification_job import VerificationJob
 def verification(
     scores: Scores,
     *,
-    templates: str = "single",
-    fusion: str = "min",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
     thresholds: Any = None,
     claims: Any = None,
-    unenrolled_claims: str = "raise",
+    unenrolled_claims: UnenrolledClaims = "raise",
     attempts: str | None = None,
     far_targets: Sequence[float] = FAR_TARGETS,
     costs: Sequence[tuple[float, float, float]] = COSTS,
     auc: bool = True,
-    gallery: str | int = "all",
-    sampling: str | int = "exact",
-    interval: str | None = None,
+    gallery: EnrolledTemplates = "all",
+    sampling: Sampling = "exact",
+    interval: IntervalMethod | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
-    band: str = BANDS[0],
+    band: Band = BANDS[0],
     progress: Progress | None = None,
     client: Client | None = None,
     checkpoint: str | os.PathLike[str] | None = None,

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from bioeval.base.errors import DataError, counted, require_choice
 from bioeval.evaluation.identification import closed_set
 from bioeval.evaluation.verification import verification
-from bioeval.scores.embeddings import known_metric
+from bioeval.scores.embeddings import Metric, known_metric
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.points import check_far_targets
+from bioeval.tallies.verification_job import TEMPLATES, Templates
+
+Measure = Literal["eer", "frr_at_far", "auc", "recognition_rate"]
 
 # Measures, and whether smaller is better.
-MEASURES = {"eer": True, "frr_at_far": True, "auc": False, "recognition_rate": False}
+MEASURES: dict[Measure, bool] = {
+    "eer": True,
+    "frr_at_far": True,
+    "auc": False,
+    "recognition_rate": False,
+}
 
 
 # Labels of the two classes of pairs; True and False are the numbers 1 and 0.
@@ -40,9 +48,9 @@ class Scorer:
     make_scorer('eer', metric='cosine')
     """
 
-    measure: str
-    metric: Any
-    templates: str
+    measure: Measure
+    metric: Metric
+    templates: Templates
     far_target: float
 
     def __sklearn_clone__(self) -> Scorer:
@@ -122,10 +130,10 @@ def _require_subjects(y: np.ndarray, classes: Sequence[Any]) -> None:
 
 
 def make_scorer(
-    measure: str = "eer",
+    measure: Measure = "eer",
     *,
-    metric: Any = "cosine",
-    templates: str = "single",
+    metric: Metric = "cosine",
+    templates: Templates = "single",
     far_target: float = 0.001,
 ) -> Scorer:
     """Return a scorer ``scorer(estimator, X, y)`` for ``cross_val_score`` and ``GridSearchCV``.
@@ -164,7 +172,7 @@ def make_scorer(
     ((4,), True)
     """
     require_choice("measure", measure, MEASURES)
-    require_choice("templates", templates, ("single", "multi"))
+    require_choice("templates", templates, TEMPLATES)
     known_metric(metric)
     check_far_targets([far_target])
     return Scorer(measure, metric, templates, float(far_target))

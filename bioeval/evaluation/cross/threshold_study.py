@@ -53,6 +53,7 @@ from bioeval.results.support import (
     kind_doubt,
     refuses_threshold,
 )
+from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.listed_templates import pattern_of_pairs
@@ -60,14 +61,16 @@ from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.bootstrap import SubjectMeans, weight_columns
 from bioeval.stats.folds import PooledRates
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
+from bioeval.stats.promise import AssuranceRule
 from bioeval.tallies.by_subject import knows_people
-from bioeval.tallies.identification_job import IdentificationJob, rank_weights
+from bioeval.tallies.identification_job import IdentificationJob, RankUnit, rank_weights
 from bioeval.tallies.judged import Judged, judge_listed
 from bioeval.tallies.points import per_cent
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.threshold_rules import Rule, parse_rule
+from bioeval.tallies.threshold_rules import THRESHOLD_TASKS, Rule, ThresholdTask, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.tallies.verification_job import Templates
 
 STUDY = {
     "threshold": Name("threshold chosen on all data", "score", "threshold T"),
@@ -118,7 +121,6 @@ for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
             _iso,
         )
 
-TASKS = ("verification", "open_set")
 THRESHOLDS = ("threshold", "assured_threshold")
 RATES = ("far", "frr", "hter")
 
@@ -137,17 +139,17 @@ def study_threshold(
     scores: Scores,
     target: Any = ("far", 0.001),
     *,
-    task: str = "verification",
+    task: ThresholdTask = "verification",
     folds: int | None = None,
     repeats: int | None = None,
     random_state: RandomState = 0,
-    templates: str = "single",
-    fusion: str = "min",
-    rank_unit: str = "template",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    rank_unit: RankUnit = "template",
     confidence: float = 0.95,
     replicates: int = REPLICATES,
     assure: float | None = None,
-    assurance: str = "estimated",
+    assurance: AssuranceRule = "estimated",
     new_gallery: bool = False,
     progress: Progress | None = None,
     client: Client | None = None,
@@ -261,7 +263,7 @@ def study_threshold(
     _check_folds(scores, {"folds": (folds, 2), "repeats": (repeats, 1)})
     folds, repeats = folds or FOLDS, repeats or REPEATS
     require_scores(scores)
-    task = chosen_task(task, TASKS)
+    task = chosen_task(task, THRESHOLD_TASKS)
     if task == "open_set":
         require_fixed_gallery(scores)
     if assure is not None:

@@ -33,10 +33,11 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
+from bioeval.base.kinds import Kind
 from bioeval.scores.formats.archive import Arrays
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.label_files import MOST_COLUMNS, Labels, labels_of_names, read_side
-from bioeval.scores.labelled_matrix import NAN_POLICIES
+from bioeval.scores.labelled_matrix import NAN_POLICIES, NanPolicy
 
 SCHEMA = 2
 
@@ -373,7 +374,7 @@ class NamedArrays:
             )
         return ids.astype(np.int64)
 
-    def word(self, name: str, default: str, accepted: tuple[str, ...]) -> str:
+    def word(self, name: str, default: str, accepted: tuple[str, ...]) -> Any:
         """Return an option, or the word in the file, or the default."""
         given = getattr(self.options, name)
         if given is not None:
@@ -386,7 +387,7 @@ class NamedArrays:
         require_choice(f"{self.file.path}: {name}", word, accepted)
         return word
 
-    def kind(self, key: str, accepted: tuple[str, ...]) -> str:
+    def kind(self, key: str, accepted: tuple[str, ...]) -> Kind:
         """Return the kind of the scores of an array; `notes` tells where it is not stated."""
         said = "" if "kind" not in self.file else self.file.text("kind")
         if said:
@@ -397,7 +398,7 @@ class NamedArrays:
         return kind
 
     @property
-    def nan(self) -> str:
+    def nan(self) -> NanPolicy:
         """The policy for failed comparisons."""
         return self.word("nan", "raise", NAN_POLICIES)
 

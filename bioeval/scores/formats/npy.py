@@ -19,7 +19,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.json_text import parse_json
-from bioeval.base.kinds import KINDS
+from bioeval.base.kinds import KINDS, Kind
 from bioeval.scores.embeddings import (
     EmbeddingSource,
     as_embeddings,
@@ -311,7 +311,7 @@ def _read_in_order(path: Path, values: np.ndarray, options: ReadOptions) -> Scor
     return scores
 
 
-def _require_kind(path: Path, options: ReadOptions) -> str:
+def _require_kind(path: Path, options: ReadOptions) -> Kind:
     if options.kind is None:
         raise DataError(
             f"{path}: does not state whether its scores are distances or similarities; give "
