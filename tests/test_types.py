@@ -13,7 +13,6 @@ from optional import optional_import
 import bioeval as be
 from bioeval.protocol.card import SECTIONS
 from bioeval.protocol.fields import fields_of
-from bioeval.tallies import drawn_galleries
 
 CORRECT = """
 import numpy as np
@@ -111,7 +110,7 @@ def test_scripts_under_the_strict_type_checker(tmp_path):
 
 @pytest.mark.parametrize("task", ["verification", "open_set", "closed_set", "reid", "gom"])
 def test_types_have_the_words_of_the_cards(task):
-    hints = get_type_hints(getattr(be, task), localns=vars(drawn_galleries))
+    hints = get_type_hints(getattr(be, task))
     fields = {k: f for k, f in fields_of(SECTIONS[task]).items() if f.choices and k in hints}
     for name, field in fields.items():
         words = {x for hint in (hints[name], *get_args(hints[name])) for x in get_args(hint)}

@@ -31,17 +31,11 @@ from bioeval.results.galleries import expected_accepts, expected_ranks
 from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, ImpostorProbes, role_of
 from bioeval.results.support import equal_error_variables
 from bioeval.results.words import excluded, percent, threshold_text
-from bioeval.scores.arrays import FusionRule, parse_fusion
+from bioeval.scores.arrays import FusionRule, Sampling, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.tallies.drawn_galleries import (
-    Drawn,
-    Sampling,
-    check_sizes,
-    parse_drawn,
-    refuse_interval,
-)
+from bioeval.tallies.drawn_galleries import Drawn, check_sizes, parse_drawn, refuse_interval
 from bioeval.tallies.identification_job import TIES, Ties, check_max_rank
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
 from bioeval.tallies.random_claims import (

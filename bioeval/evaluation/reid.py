@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import xarray as xr
@@ -54,6 +54,7 @@ from bioeval.results.reid import (
 )
 from bioeval.results.top_k import TOP_K, Junk, Removed, reid_of_lists
 from bioeval.results.words import excluded_by_system
+from bioeval.scores.arrays import Sampling
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import NOT_ENROLLED, Codes, of_no_person
@@ -65,9 +66,6 @@ from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.identification_job import PlainTies, Ties, check_max_rank
 from bioeval.tallies.reid_jobs import GomJob, RetrievalJob, kept_scores
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_user
-
-if TYPE_CHECKING:
-    from bioeval.tallies.drawn_galleries import Sampling
 
 Named = str | os.PathLike[str] | Protocol
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import xarray as xr
 
@@ -14,7 +14,7 @@ from bioeval.base.random import RandomState
 from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.results.verification import verification_dataset
-from bioeval.scores.arrays import FusionRule
+from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
@@ -25,9 +25,6 @@ from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
 from bioeval.tallies.verification_job import Templates, UnenrolledClaims, VerificationJob
-
-if TYPE_CHECKING:
-    from bioeval.tallies.drawn_galleries import EnrolledTemplates, Sampling
 
 
 @leaves_out_attacks

@@ -25,6 +25,10 @@ _Kth = Literal["kth:1", "kth:2", "kth:3", "kth:4", "kth:5", "kth:6", "kth:7", "k
 FusionRule = Literal[_Plain, _Kth]
 FUSIONS = (*get_args(_Plain), "kth:K")
 
+#: Which templates of each subject are enrolled, and the galleries to draw.
+EnrolledTemplates = Literal["all", "single"] | int
+Sampling = Literal["exact"] | int
+
 
 def as_array(values: Any, what: str) -> np.ndarray:
     """Return `values` as an array of real numbers."""

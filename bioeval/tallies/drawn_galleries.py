@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +14,6 @@ from bioeval.base.random import RandomState
 from bioeval.scores.blocks import require_subjects
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.identification_job import RANK_UNITS
-
-#: Which templates of each subject are enrolled, and the galleries to draw.
-EnrolledTemplates = Literal["all", "single"] | int
-Sampling = Literal["exact"] | int
 
 # Largest memory of the facts kept of sampled galleries, in bytes.
 ROOM = 1 << 32
