@@ -150,7 +150,7 @@ def test_small_folds_are_warned_of(saved, said):
     _, out, _ = said("run", file, "--protocol", "course-kfold")
     assert "1 division into 10 folds" in out
     assert out.index("HTER, %") < out.index("own thresholds:") < out.index("EER, %")
-    warning = "in the smallest test part, 18 impostor attempts are too few for FRR at FAR 10 %"
+    warning = "in the smallest test part, 2 people (1 pair of them) are too few for FRR at FAR 10 %"
     assert warning in out and "fewer folds or more people help" in out
     _, out, _ = said("run", file, "--protocol", "course-kfold", "--far", "0")
     assert "smallest test part" not in out

@@ -9,6 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.results.support import (
+    RULE_OF_3,
+    RULE_OF_30,
+    ComparedPeople,
+    needed_for,
+    pairs_that_count,
+    supported,
+)
 from bioeval.results.words import p_value
 from bioeval.stats.limits import STEMS
 from bioeval.tallies.points import per_cent
@@ -356,18 +364,38 @@ def _target_row(part: PageItem, rate: str, i: int, target: float) -> list[Any]:
         *(number(f"{rate}{end}", "percent") for end in ("", *_ENDS)),
         number("threshold_at_far", "score"),
         expected,
-        support(float(expected.value)) if expected else "",
+        support(target, float(expected.value), _people_of(dataset)) if expected else "",
     ]
 
 
-def support(expected: float) -> str:
-    """Return the evidence in a number of expected false accepts, by the rules of 30, 3 and 1."""
-    if np.isnan(expected) or expected >= 30:
+def _people_of(dataset: Any) -> ComparedPeople | None:
+    """Return the people of verification attempts; None where unknown, and of open set."""
+    if "subjects" not in dataset or "impostor_pairs" not in dataset:
+        return None
+    both, attrs = int(dataset["subjects"]), dataset.attrs
+    sides = int(attrs.get("probe_subjects", 0)), int(attrs.get("gallery_subjects", 0))
+    # Sides of listed pairs and of drawn claims are not known: any two may be compared.
+    known = max(sides) <= both <= sum(sides)
+    return ComparedPeople.of_sides((*sides, both)) if known else ComparedPeople.among(both)
+
+
+def support(target: float, expected: float, people: ComparedPeople | None = None) -> str:
+    """Return the evidence for a FAR target, by the rules of 30 and 3.
+
+    It is that of the pairs of people, or of the expected false accepts where these are fewer.
+    """
+    if np.isnan(expected) or not target > 0:
         return ""
-    if expected >= 3:
-        return "weak: fewer than 30 errors expected (rule of 30)"
+    attempts = expected / target * (1 + 1e-12)
+    pairs = pairs_that_count(attempts, people)
+    if supported(target, pairs, RULE_OF_30):
+        return ""
+    rule = RULE_OF_30 if supported(target, pairs) else RULE_OF_3
+    needed = needed_for(rule, target, attempts, people)
+    if rule == RULE_OF_30:
+        return f"weak: {needed} are needed (rule of 30)"
     if expected >= 1:
-        return "not supported at 95 %, even without an error (rule of 3)"
+        return f"not supported at 95 %, even without an error: {needed} are needed (rule of 3)"
     return "not supported: the same as at FAR = 0"
 
 

@@ -55,7 +55,9 @@ class FoldTable:
             yield Text(f"{task[0].upper()}{task[1:]}", style="bold")
             for line in _details(dataset):
                 yield indented(Text(line, style="dim"))
-            yield indented(_rates(dataset, width))
+            table, left_out = _rates(dataset, width)
+            yield indented(table)
+            yield from _not_shown(left_out, 80)
         yield Text("")
         first = next(iter(self.datasets.values())).attrs
         method = str(first.get("interval_method", first.get("band", "")))
@@ -189,7 +191,15 @@ def _span(counts: np.ndarray) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _rates(dataset: xr.Dataset, width: int) -> Table:
+def _not_shown(columns: list[str], enough: int) -> Iterator[Any]:
+    """Yield a line that names the columns left out of a narrow table."""
+    if columns:
+        text = f"Not shown in this width: {', '.join(columns)}. Needs {enough} columns of text."
+        yield indented(Text(text, style="dim"))
+
+
+def _rates(dataset: xr.Dataset, width: int) -> tuple[Table, list[str]]:
+    """Return the table of rates, and the columns that do not fit."""
     rows = list(averaged(dataset))
     number = dataset.sizes["repeat"] * dataset.sizes["fold"]
     left_out = {
@@ -200,7 +210,9 @@ def _rates(dataset: xr.Dataset, width: int) -> Table:
         "training": not any(np.isfinite(row.training()) for row in rows),
     }
     heads = ["", "training", "test", "sd", "se", "pooled", "interval", "folds"]
-    kept = [head for head in (heads[:5] if width < 80 else heads) if not left_out.get(head)]
+    heads = [head for head in heads if not left_out.get(head)]
+    narrow = ["pooled", "interval", "folds"] if width < 80 else []
+    kept = [head for head in heads if head not in narrow]
     table = plain_table(kept, 1 if width < 90 else 2)
     of_points = False
     for row in rows:
@@ -218,7 +230,7 @@ def _rates(dataset: xr.Dataset, width: int) -> Table:
             "test": written["mean"], "interval": interval, "folds": f"{row.summary('folds'):.0f}",
         }  # fmt: skip
         table.add_row(*(Text(cells[k], "bold" if k == "test" else "") for k in kept))
-    return table
+    return table, [head for head in heads if head in narrow]
 
 
 def _of_given_folds(dataset: xr.Dataset) -> bool:
@@ -227,6 +239,7 @@ def _of_given_folds(dataset: xr.Dataset) -> bool:
 
 
 _UNENROLLED = "people who are not enrolled"
+_NOT_ENROLLED = "people not enrolled"
 _LABELS = {"far": "FAR, %", "frr": "FRR, %", "hter": "HTER, %"}
 _ASSURED = {"new_assured_far": "FAR assured, %", "new_assured_frr": "FRR assured, %"}
 _WHERE_CHOSEN = {"new_assured_far": "assured_far_attempts", "new_assured_frr": "assured_frr"}
@@ -288,10 +301,13 @@ class StudyTable:
             yield indented(Text(f"{reach[0].upper()}{reach[1:]}.", "yellow"))
         yield Text("")
         narrow = options.max_width < 70
-        yield indented(self._rates(options.max_width))
+        table, left_out = self._rates(options.max_width)
+        yield indented(table)
+        yield from _not_shown(left_out, 90)
         if attrs["on_new_data"]:
             yield Text("")
             yield Text(self._translate(str(attrs["on_new_data"])), "bold")
+        yield from self._needed()
         yield from self._lines(narrow)
         said = self._translate(str(attrs["warnings"])).split("\n")
         yield from warned(
@@ -337,12 +353,15 @@ class StudyTable:
         yield indented(Text(how.get(rule, rule), "dim"))
         yield Text("")
 
-    def _rates(self, width: int) -> Table:
+    def _rates(self, width: int) -> tuple[Table, list[str]]:
+        """Return the table of rates, and the columns that do not fit."""
         v, new = self._v, self._new
         here = "these data" if self._given else "where chosen"
-        heads = ["", here, "by subject", new, "over folds", "pooled", "sd"]
-        left_out = set() if self._by_subject and width >= 70 else {"by subject"}
-        heads = [head for head in (heads[:5] if width < 90 else heads) if head not in left_out]
+        every = ["", here, "by subject", new, "over folds", "pooled", "sd"]
+        if not self._by_subject:
+            every.remove("by subject")
+        left_out = [*["by subject"] * (width < 70), *["pooled", "sd"] * (width < 90)]
+        heads = [head for head in every if head not in left_out]
         table = plain_table(heads)
         shown = _LABELS | (_ASSURED if "new_assured_far_mean" in v else {})
         for rate, label in shown.items():
@@ -358,7 +377,7 @@ class StudyTable:
             }
             bold = {new: "bold"}
             table.add_row(*(Text(cells[head], bold.get(head, "")) for head in heads))
-        return table
+        return table, [head for head in every if head in left_out]
 
     def _interval(self, rate: str) -> str:
         ends = [self._v.get(f"{rate}_{end}", np.nan) for end in ("low", "high")]
@@ -392,51 +411,53 @@ class StudyTable:
             )
         for line in lines:
             yield Text(line, style="dim")
-        if "impostors_for_3" not in v:
+
+    def _needed(self) -> Iterator[Any]:
+        """Yield the people that the target needs, by the rules of 3 and 30 and for a promise."""
+        v, attrs = self._v, self.study.attrs
+        people, pairs = "subjects_for_3" in v, "impostors_for_3" in v
+        if not people and not pairs:
             return
-        yield Text("")
-        what = "Searches" if self._of_searches else "Impostor pairs"
-        yield Text(self._translate(f"{what} that the FAR needs"), style="bold")
-        have = f"{int(v['subjects']):,}" if "subjects" in v else "-"
-        apart = f"{int(v['disjoint_pairs']):,}" if "disjoint_pairs" in v else "-"
-        heads, cells = ["impostor pairs", "missing", "subjects", "disjoint pairs"], [have, apart]
-        if self._of_searches:
-            heads = ["searches", "missing", "people not enrolled"]
-            cells = [f"{int(v['unenrolled_people']):,}"]
+        of_pairs = pairs and not self._of_searches
+        rate = "FAR" if pairs else "FRR"
+        counted_as = "pairs of people" if people else "impostor pairs"
+        heads = [
+            *([_NOT_ENROLLED if self._of_searches else "people"] * people),
+            *([counted_as] * of_pairs),
+            *(["missing"] * pairs),
+        ]
         table = plain_table(["", *heads], 2)
-        table.add_row("these data", f"{int(v['impostor_pairs']):,}", "", *cells)
+
+        def row(words: str, one: Any, two: Any = "", missing: Any = "", style: str = "") -> None:
+            cells = [*([one] * people), *([two] * of_pairs), *([missing] * pairs)]
+            shown = (f"{x:,.0f}" if isinstance(x, int | float) else x for x in cells)
+            table.add_row(Text(words, style), *(Text(x, style) for x in shown))
+
+        there = v.get("unenrolled_people", v.get("subjects", ""))
+        row("these data", there, min(v["impostor_pairs"], v.get("pairs_of_people", np.inf)))
         for rule, words in ((3, "to show it, rule of 3"), (30, "to measure it, rule of 30")):
-            subjects = v.get(f"subjects_for_{rule}")
-            table.add_row(
-                words,
-                f"{int(v[f'impostors_for_{rule}']):,}",
-                f"{int(v[f'more_for_{rule}']):,}",
-                "-" if subjects is None else f"{int(subjects):,}",
-            )
-        people = {"guaranteed": v.get("people_needed"), "estimated": v.get("people_estimated")}
-        for kind, needed in people.items():
-            if needed is not None and np.isfinite(needed):
+            numbers = (v.get(f"{x}_for_{rule}", "") for x in ("subjects", "impostors", "more"))
+            row(words, *numbers)
+        asked = attrs.get("assurance")
+        sure = f"at {100 * float(attrs.get('assure', 0)):g} %"
+        for kind, name in (("estimated", "people_estimated"), ("guaranteed", "people_needed")):
+            if np.isfinite(number := v.get(name, np.nan)):
                 about = "about " if kind == "estimated" else ""
-                table.add_row(f"to promise it, {kind}", "", "", f"{about}{needed:,.0f}")
+                style = "bold" if kind == asked else ""
+                row(f"to promise it {sure}, {kind}", f"{about}{number:,.0f}", style=style)
+        yield Text("")
+        title = "People" if people else "Impostor pairs"
+        yield Text(self._translate(f"{title} that the {rate} needs"), style="bold")
         yield indented(table)
-        if self._of_searches:
-            yield Text(
-                f"Searches are those by {_UNENROLLED}; missing searches are still to be "
-                "collected. These are lower bounds: the rules assume independent searches, and "
-                "only people are independent.",
-                style="dim",
+        said = "The rules assume independent attempts, and only people are independent. "
+        if not people:
+            said = "The rules assume independent pairs, and pairs share people: fewer never do. "
+        elif of_pairs:
+            apart = f": these data have {v['disjoint_pairs']:,}" if "disjoint_pairs" in v else ""
+            said = (
+                "People are all compared with each other, and a pair of people counts once, "
+                "however many templates it has. These are lower bounds: the rules assume "
+                f"independent pairs, and only disjoint pairs are independent{apart}. "
             )
-            return
-        yield Text(
-            "Impostor pairs count both orders of a pair once; missing pairs are still to be "
-            "collected. Subjects: number with at least this many pairs. Disjoint pairs have no "
-            "subject in common.",
-            style="dim",
-        )
-        yield Text(
-            "These are lower bounds: the rules assume independent pairs, and only disjoint pairs "
-            "are independent."
-            + " A promise rests on people: more pairs of the same people hardly help."
-            * ("people_needed" in v),
-            style="dim",
-        )
+        promise = "A promise rests on people: more templates of the same people hardly help."
+        yield Text(f"{said}{promise * ('people_needed' in v)}".rstrip(), style="dim")
