@@ -33,6 +33,7 @@ from bioeval.views.page.words import (
     shape_of,
 )
 from bioeval.views.tables.comparison import caption
+from bioeval.views.tables.folds import NeededPeople
 from bioeval.views.tables.layout import decimals_for
 from bioeval.views.tasks import report_ranks
 from bioeval.views.terms import term_translator
@@ -145,12 +146,15 @@ def _live_row(
         number(f"{name}_high", shape),
         number(count, "count") if count else "",
         Text(f"{total:,}", right=True) if total else "",
-        "" if name in live.by_rank else Text(words.score(used), used=live.number, right=True),
+        ""
+        if name in live.by_rank
+        else Text(words.threshold(used, part.kind), used=live.number, right=True),
     ]
 
 
 #: The figures that people quote, in their order; a page shows these and folds the others.
 _QUOTED = (
+    *("assured_threshold", "assured_far", "assured_frr"),
     *("threshold", "optimistic_far", "optimistic_frr"),
     *("eer", "eer_threshold", "auc", "d_prime", "zero_far", "zero_frr"),
     *("recognition_rate", "mean_ap", "mean_inp", "genuine_attempts", "impostor_attempts"),
@@ -323,6 +327,25 @@ def mean_table(section: ScalarSection) -> PageTable | None:
             body.append((part, [label, *cells]))
     heads = ["Measure", *_SUMMARIES.values()]
     return section.table(f"means-{section.name}", "means over folds", heads, body)
+
+
+def people_table(section: ScalarSection) -> PageTable | None:
+    """Return the people that the target of a threshold study needs; None of other results."""
+    body: list[Row] = []
+    found = [(part, x) for part in section.parts if (x := NeededPeople.of(part.dataset))]
+    for part, needed in found:
+        for words_, cells, asked in needed.rows:
+            texts = (x if isinstance(x, str) else f"{x:,.0f}" for x in cells)
+            numbers = [Text(x, right=True, strong=asked) for x in texts]
+            body.append((part, [Text(words_, strong=asked), *numbers]))
+    if len({tuple(needed.heads) for _, needed in found}) != 1:
+        return None
+    needed = found[0][1]
+    title = term_translator(found[0][0].dataset)(needed.title)
+    heads = ["", *(x.capitalize() for x in needed.heads)]
+    return section.table(
+        f"people-{section.name}", f"{title[0].lower()}{title[1:]}", heads, body, note=needed.note
+    )
 
 
 def target_table(section: ScalarSection) -> PageTable | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -239,7 +240,6 @@ def _of_given_folds(dataset: xr.Dataset) -> bool:
 
 
 _UNENROLLED = "people who are not enrolled"
-_NOT_ENROLLED = "people not enrolled"
 _LABELS = {"far": "FAR, %", "frr": "FRR, %", "hter": "HTER, %"}
 _ASSURED = {"new_assured_far": "FAR assured, %", "new_assured_frr": "FRR assured, %"}
 _WHERE_CHOSEN = {"new_assured_far": "assured_far_attempts", "new_assured_frr": "assured_frr"}
@@ -414,50 +414,82 @@ class StudyTable:
 
     def _needed(self) -> Iterator[Any]:
         """Yield the people that the target needs, by the rules of 3 and 30 and for a promise."""
-        v, attrs = self._v, self.study.attrs
-        people, pairs = "subjects_for_3" in v, "impostors_for_3" in v
-        if not people and not pairs:
+        needed = NeededPeople.of(self.study)
+        if needed is None:
             return
-        of_pairs = pairs and not self._of_searches
-        rate = "FAR" if pairs else "FRR"
-        counted_as = "pairs of people" if people else "impostor pairs"
-        heads = [
-            *([_NOT_ENROLLED if self._of_searches else "people"] * people),
-            *([counted_as] * of_pairs),
-            *(["missing"] * pairs),
-        ]
-        table = plain_table(["", *heads], 2)
-
-        def row(words: str, one: Any, two: Any = "", missing: Any = "", style: str = "") -> None:
-            cells = [*([one] * people), *([two] * of_pairs), *([missing] * pairs)]
-            shown = (f"{x:,.0f}" if isinstance(x, int | float) else x for x in cells)
-            table.add_row(Text(words, style), *(Text(x, style) for x in shown))
-
-        there = v.get("unenrolled_people", v.get("subjects", ""))
-        row("these data", there, min(v["impostor_pairs"], v.get("pairs_of_people", np.inf)))
-        for rule, words in ((3, "to show it, rule of 3"), (30, "to measure it, rule of 30")):
-            numbers = (v.get(f"{x}_for_{rule}", "") for x in ("subjects", "impostors", "more"))
-            row(words, *numbers)
-        asked = attrs.get("assurance")
-        sure = f"at {100 * float(attrs.get('assure', 0)):g} %"
-        for kind, name in (("estimated", "people_estimated"), ("guaranteed", "people_needed")):
-            if np.isfinite(number := v.get(name, np.nan)):
-                about = "about " if kind == "estimated" else ""
-                style = "bold" if kind == asked else ""
-                row(f"to promise it {sure}, {kind}", f"{about}{number:,.0f}", style=style)
+        table = plain_table(["", *needed.heads], 2)
+        for words, cells, asked in needed.rows:
+            style = "bold" if asked else ""
+            shown = (x if isinstance(x, str) else f"{x:,.0f}" for x in cells)
+            table.add_row(*(Text(x, style) for x in (words, *shown)))
         yield Text("")
-        title = "People" if people else "Impostor pairs"
-        yield Text(self._translate(f"{title} that the {rate} needs"), style="bold")
+        yield Text(self._translate(needed.title), style="bold")
         yield indented(table)
-        said = "The rules assume independent attempts, and only people are independent. "
+        yield Text(needed.note, style="dim")
+
+
+@dataclass(frozen=True)
+class NeededPeople:
+    """The people that the target of a threshold study needs: a table, whatever it is drawn with.
+
+    Attributes
+    ----------
+    title, note : str
+    heads : list of str
+        Headings of the columns after the first.
+    rows : list of (str, list, bool)
+        What is wanted; its numbers, or texts; and whether the study was asked for it.
+    """
+
+    title: str
+    heads: list[str]
+    rows: list[tuple[str, list[Any], bool]]
+    note: str
+
+    @classmethod
+    def of(cls, study: xr.Dataset) -> NeededPeople | None:
+        """Return the table of a study; None where its target needs no number of people."""
+        v = {str(k): x.item() for k, x in study.data_vars.items() if not x.ndim}
+        people, far = "subjects_for_3" in v, "impostors_for_3" in v
+        if not people and not far:
+            return None
+        searches, attrs = "unenrolled_people" in v, study.attrs
+        pairs = far and not searches
+        shown = [people, pairs, far]
+        heads = [
+            "people not enrolled" if searches else "people",
+            "pairs of people" if people else "impostor pairs",
+            "missing",
+        ]
+        compared = min(v["impostor_pairs"], v.get("pairs_of_people", np.inf))
+        there = v.get("unenrolled_people", v.get("subjects", ""))
+        rows: list[tuple[str, list[Any], bool]] = [("these data", [there, compared, ""], False)]
+        for rule, words in ((3, "to show it, rule of 3"), (30, "to measure it, rule of 30")):
+            numbers = [v.get(f"{x}_for_{rule}", "") for x in ("subjects", "impostors", "more")]
+            rows.append((words, numbers, False))
+        for kind, name, before in (
+            ("estimated", "people_estimated", "about "),
+            ("guaranteed", "people_needed", ""),
+        ):
+            if np.isfinite(number := v.get(name, np.nan)):
+                words = f"to promise it at {100 * float(attrs['assure']):g} %, {kind}"
+                cells = [f"{before}{number:,.0f}", "", ""]
+                rows.append((words, cells, kind == attrs["assurance"]))
+        said = "The rules assume independent attempts, and only people are independent."
         if not people:
-            said = "The rules assume independent pairs, and pairs share people: fewer never do. "
-        elif of_pairs:
+            said = "The rules assume independent pairs, and pairs that share people are not."
+        elif pairs:
             apart = f": these data have {v['disjoint_pairs']:,}" if "disjoint_pairs" in v else ""
             said = (
                 "People are all compared with each other, and a pair of people counts once, "
                 "however many templates it has. These are lower bounds: the rules assume "
-                f"independent pairs, and only disjoint pairs are independent{apart}. "
+                f"independent pairs, and only disjoint pairs are independent{apart}."
             )
-        promise = "A promise rests on people: more templates of the same people hardly help."
-        yield Text(f"{said}{promise * ('people_needed' in v)}".rstrip(), style="dim")
+        if "people_needed" in v:
+            said += " A promise rests on people: more templates of the same people hardly help."
+        return cls(
+            f"{'People' if people else 'Impostor pairs'} that the {'FAR' if far else 'FRR'} needs",
+            [head for head, there in zip(heads, shown, strict=True) if there],
+            [(x, [c for c, y in zip(cells, shown, strict=True) if y], z) for x, cells, z in rows],
+            said,
+        )
