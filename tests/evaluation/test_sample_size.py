@@ -250,7 +250,7 @@ def test_the_command_line(tmp_path, capsys):
     assert [x["subjects"] for x in document["plans"]] == plan.subjects.values.tolist()
     assert document["trials_rule_of_3"] == 300 and document["pilot_subjects"] == 30
     assert sorted(x.name for x in out.iterdir()) == ["results.nc", "summary.json", "table.txt"]
-    stated = ["sample-size", "--frr", "0.02", "--icc", "0.2", "--far", "0.001"]
+    stated = ["sample-size", "--frr", "2%", "--icc", "0.2", "--far", "0.1%"]
     assert main([*stated, "--templates", "3,6", "--templates-per-session", "3"]) == 0
     shown = capsys.readouterr().out
     assert (
@@ -258,3 +258,17 @@ def test_the_command_line(tmp_path, capsys):
     )
     assert main(["sample-size"]) == 2
     assert "--frr is missing" in capsys.readouterr().err
+
+
+def test_rates_of_the_command_line_may_be_percentages(capsys):
+    found = []
+    for far, frr in (("0.1%", "2%"), ("1/1000", "0.02")):
+        words = ["sample-size", "--far", far, "--frr", frr, "--icc", "0.2", "--templates", "3"]
+        assert main([*words, "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0] == found[1] and found[0]["subjects_rule_of_3"] == 78
+    day = ["workload", "--people", "2000", "--impostors", "1%", "--rates", "far=0.1%,frr=2%"]
+    assert main([*day, "--days", "1", "--json"]) == 0
+    events = json.loads(capsys.readouterr().out)["events"]
+    assert [x["rate"] for x in events] == [0.001, 0.02]
+    assert [x["people_per_day"] for x in events] == [20, 1980]

@@ -250,7 +250,8 @@ def comparison_table(part: PageItem) -> PageTable | None:
         body.append([*row, verdicts[i] if i < len(verdicts) else ""])
     named = [str(ds.attrs.get(f"system_{x}", x)) for x in "ab"]
     level = f"{100 * float(ds.attrs.get('confidence', 0.95)):g} % interval"
-    heads = ["Measure", *named, f"Difference, {level}", "p before Holm", "Verdict"]
+    before = "p before Holm" if ds.attrs.get("adjust") == "holm" else "p"
+    heads = ["Measure", *named, f"Difference, {level}", before, "Verdict"]
     return PageTable(f"comparison-{'-'.join(named)}", f"{part.title}: {' and '.join(named)}",
                      heads, body, caption(ds))  # fmt: skip
 

@@ -263,7 +263,7 @@ def test_several_systems_say_what_their_intervals_and_columns_are(scores, tree, 
         "The intervals include the uncertainty of the threshold for the FAR target.",
         "identification: rates at the rank and the threshold of single-template verification",
         "in percentage points (pp) for rates. Interval: 95 %",
-        "p before Holm",
+        ">p<",
         "0.00 pp</span>",
     ):
         assert said in text, said
