@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import bioeval as be
+from bioeval.evaluation.assured import Assured, assured_threshold
 from bioeval.results.support import ComparedPeople, people_for, people_with_pairs, support_warnings
 from bioeval.scores.provenance import pairs_of_people
+from bioeval.stats.options import IntervalOptions
 
 
 def people_by_hand(pairs: float) -> int:
@@ -90,10 +92,19 @@ def test_further_templates_are_no_people():
 
 
 def test_a_promise_names_the_people_of_the_rule_asked_for():
-    scores = be.simulate(30, 3, random_state=1)
-    options = {"folds": 2, "repeats": 1, "replicates": 200, "assure": 0.9}
-    kept = be.study_threshold(scores, ("far", 0.2), **options)
-    least = people_by_hand(math.ceil(math.log(0.1) / math.log(0.8)))  # pairs without an error
-    assert np.isfinite(kept.assured_threshold) and least <= kept.people_estimated <= 30
-    refused = be.study_threshold(scores, ("far", 0.002), **options)
-    assert np.isnan(refused.assured_threshold) and refused.people_estimated > 30
+    scores = be.simulate(16, 2, random_state=1)
+    interval = IntervalOptions.parse("subject-bootstrap", 0.9, 100, 0)
+
+    def promised(far: float, assurance: str = "estimated") -> Assured:
+        return assured_threshold(
+            scores, far, 0.9, assurance, interval=interval, templates="single", fusion="min",
+            new_gallery=False,
+        )  # fmt: skip
+
+    kept, refused = promised(0.3), promised(0.02)
+    least = people_by_hand(math.ceil(math.log(0.1) / math.log(0.7)))  # pairs without an error
+    assert not kept.reason and least <= kept.estimated <= 16
+    assert refused.reason and refused.estimated > 16
+    asked = promised(0.3, "guaranteed")
+    assert not asked.reason and math.isnan(asked.estimated)  # the other rule was not asked for
+    assert asked.needed == 2 * math.ceil(math.log(0.1) / math.log(0.7))

@@ -414,7 +414,7 @@ def repeated(data: Any, ax: Axes | None = None, **style: Any) -> RepeatedDisplay
 BARS, HEIGHT = 30, 0.62
 
 # Height of a row's label above its middle; columns of its mean and its interval.
-MIDDLE, MEAN, ENDS = 0.12, 1.18, 1.39
+MIDDLE, MEAN, ENDS = 0.12, 1.28, 1.47
 
 
 class SpreadDisplay(OneResultDisplay):
@@ -440,7 +440,7 @@ class SpreadDisplay(OneResultDisplay):
         size = look.SIZE[0] + 0.8, 1.7 + 0.52 * max(len(self._rows), 3)
         ax = self._axes(ax, size)
         top = max(len(self._rows), 1)
-        ax.set(xlim=(-0.24, 1.75), ylim=(-0.5, top + 0.05))
+        ax.set(xlim=(-0.24, 1.85), ylim=(-0.5, top + 0.05))
         ax.set_xticks([])
         ax.grid(False)
         for side in ("left", "bottom"):

@@ -400,3 +400,26 @@ def test_scores_near_chance_and_upside_down_are_doubted():
         found = be.study_threshold(scores, "eer", **options)
         assert re.search(said, found.attrs["warnings"])
     assert "chance" not in be.study_threshold(matrix, "eer", **options).attrs["warnings"]
+
+
+def test_people_are_in_a_table_and_no_column_is_dropped_in_silence():
+    scores = be.simulate(12, 2, random_state=1)
+    ds = be.study_threshold(scores, ("far", 0.1), folds=3, repeats=2, replicates=100)
+    narrow, wide = (" ".join(plain(StudyTable(ds), width).split()) for width in (80, 100))
+    assert "Not shown in this width: pooled, sd. Needs 90 columns" in narrow
+    assert "Not shown" not in wide
+    assert "to show it, rule of 3 9 30 0" in wide and "these data 12 66" in wide
+
+
+@pytest.mark.slow
+def test_a_page_begins_with_the_people_needed(tmp_path):
+    ds = be.study_threshold(
+        be.simulate(12, 3, random_state=1), ("far", 0.1), folds=3, repeats=9, assure=0.8
+    )
+    assert "to promise it at 80 %, estimated about" in " ".join(plain(StudyTable(ds), 100).split())
+    page = be.report(ds, tmp_path / "study.html").read_text(encoding="utf-8")
+    people, folds = (page.index(x) for x in ("people that the FAR needs", "values by repeat"))
+    assert people < page.index("means over folds") < folds
+    assert "impostors for 3" not in page and "impostor_pairs required" not in page
+    (row,) = re.findall(r"<tr>\s*<t[dh][^>]*>FAR on new people, assured.*?</tr>", page, re.S)
+    assert row.count(" %") >= 5
