@@ -106,8 +106,8 @@ VERIFICATION: dict[str, Name] = {
     "genuine_attempts": Name("genuine attempts", "attempts"),
     "impostor_attempts": Name("impostor attempts", "attempts"),
     "impostor_pairs": Name(
-        "impostor attempts, each pair of a symmetric matrix once; they share subjects, and the "
-        "rules of 3 and 30 count them",
+        "impostor attempts, each pair of a symmetric matrix once; they share subjects: the rules "
+        "of 3 and 30 count pairs of people",
         "attempts",
     ),
     "subjects": Name("subjects of the attempts, on either side", "subjects"),

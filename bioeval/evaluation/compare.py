@@ -308,7 +308,6 @@ class _Conclusions:
     p: np.ndarray
     adjusted: np.ndarray
     better: np.ndarray
-    holm: np.ndarray  # the same after Holm's adjustment
     undecided: np.ndarray
     same: np.ndarray
     margins: MarginConclusions | None = None
@@ -337,13 +336,6 @@ def _conclusions(
     return _Conclusions(
         measures, interval, low, high, p, adjusted,
         better=np.where(undecided == "", better, 0).astype(np.int64),
-        holm=np.array(
-            [
-                0 if _undecided(x, adjusted[i], interval) else better[i]
-                for i, x in enumerate(measures)
-            ],
-            dtype=np.int64,
-        ),
         undecided=undecided,
         same=np.array([_is_same(x) for x in measures]),
         margins=None if margin is None else within_margins(measures, margin, _limits, interval),
@@ -473,7 +465,7 @@ def _dataset(
         **interval.attrs(),
         "adjust": adjust,
         "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
-        "answer": _answer(measures, found, names, interval),
+        "answer": _answer(measures, found, names, interval, adjust),
         "conclusions": "\n".join(said),
         "verdicts": "\n".join(verdicts),
         "bioeval_version": __version__,
@@ -530,20 +522,24 @@ def _answer(
     found: _Conclusions,
     names: tuple[str, str],
     interval: IntervalOptions,
+    adjust: str,
 ) -> str:
-    """Return in a sentence in which measures a system is better, after Holm's adjustment."""
+    """Return in a sentence in which measures a system is better."""
     tested = int((~np.isnan(found.adjusted)).sum())
-    after = f"{100 * interval.confidence:g} %, after Holm's adjustment for "
-    after += counted(tested, "tested measures")
+    after = f"{100 * interval.confidence:g} %, "
+    if adjust == "holm":
+        after += f"after Holm's adjustment for {counted(tested, 'tested measures')}"
+    else:
+        after += "one measure tested" if tested == 1 else f"each of {tested} tested measures alone"
     said = []
     for name, sign in zip(names, (1, -1), strict=True):
-        labels = [measures[i].label for i in np.flatnonzero(found.holm == sign)]
+        labels = [measures[i].label for i in np.flatnonzero(found.better == sign)]
         which = "all tested measures" if len(labels) == tested > 1 else _joined(labels)
         said += [f"{name} is better in {which}"] if labels else []
     if not said:
         return f"No difference between {' and '.join(names)} can be shown ({after})."
     weak = _joined(
-        [x.label for x, sign in zip(measures, found.holm, strict=True) if sign and x.weak]
+        [x.label for x, sign in zip(measures, found.better, strict=True) if sign and x.weak]
     )
     few = f" Fewer than 30 false accepts are expected for {weak}." if weak else ""
     return f"{'; '.join(said)} ({after}).{few}"
@@ -565,8 +561,7 @@ def _difference_verdict(found: _Conclusions, i: int, names: tuple[str, str]) -> 
     if found.same[i]:
         return "every decision is the same"
     if found.better[i]:
-        but = "" if found.holm[i] else ", but not after Holm's adjustment"
-        return f"{names[0] if found.better[i] > 0 else names[1]} is better{but}"
+        return f"{names[0] if found.better[i] > 0 else names[1]} is better"
     if not measure.supported:
         return f"no conclusion: {_WEAK}"
     if measure.evidence < least_discordant(confidence):

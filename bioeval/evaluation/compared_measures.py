@@ -20,6 +20,7 @@ from bioeval.results.query_means import QueryMean
 from bioeval.results.reid import ReidOptions, reid_dataset, reid_measures, require_matches
 from bioeval.results.support import RULE_OF_30, support_warnings, supported
 from bioeval.results.top_k import reid_of_lists
+from bioeval.results.verification import compared_people
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.top_k import are_lists
@@ -225,7 +226,8 @@ class ComparedSystem:
         """Warnings of the FAR targets that the impostor attempts do not support."""
         found = []
         if self.verification is not None and self.impostors:
-            found += support_warnings(self.targets, self.impostors, self.both_ways, "FRR")
+            people = compared_people(self.tallies[0])
+            found += support_warnings(self.targets, self.impostors, self.both_ways, "FRR", people)
         if self.identifies and self.impostor_searches:
             found += support_warnings(self.targets, self.impostor_searches, False, "DIR")
         return found

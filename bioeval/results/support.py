@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.base.scalars import EQUAL_ERROR, Scalar
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.provenance import pairs_of_people
 from bioeval.tallies.points import EqualError, per_cent
 from bioeval.tallies.thresholds import to_user
 
@@ -48,23 +53,97 @@ def attempts_for(rule: int, target: float) -> int:
     return math.ceil(wanted) if wanted < MOST_ATTEMPTS else MOST_ATTEMPTS
 
 
-def support_warnings(
-    targets: Iterable[float], attempts: float, symmetric: bool, rate: str
-) -> list[str]:
-    """Return a warning of the FAR targets that the number of impostor attempts cannot support.
+def people_with_pairs(pairs: int) -> int:
+    """Return the smallest number of people who form at least this number of pairs."""
+    n = (1 + math.isqrt(8 * pairs + 1)) // 2
+    return n if n * (n - 1) // 2 >= pairs else n + 1
 
-    With ``n`` attempts and a target ``x``: ``n < 1/x`` makes the point that of zero false
-    accepts; ``n < 3/x``: not even zero errors support ``x`` at 95 % (rule of 3); ``n < 30/x``:
-    fewer than 30 errors are expected (rule of 30, Doddington et al. 2000).
+
+def people_for(rule: int, far: float) -> int:
+    """Return how many people, all compared with each other, a rule needs for a FAR target.
+
+    A pair of people counts once, however many templates it has.
     """
-    found = []
+    return people_with_pairs(attempts_for(rule, far))
+
+
+@dataclass(frozen=True)
+class ComparedPeople:
+    """The people of verification attempts, and the pairs of them that are compared."""
+
+    number: int
+    pairs: int
+
+    @classmethod
+    def of_sides(cls, sides: tuple[int, int, int] | None) -> ComparedPeople | None:
+        """Of the people of the probes, of the gallery and of both; None where unknown."""
+        return None if sides is None else cls(sides[-1], pairs_of_people(*sides))
+
+    @classmethod
+    def among(cls, number: int) -> ComparedPeople:
+        """Of people of whom any two may be compared."""
+        return cls(number, pairs_of_people(number, number, number))
+
+    @classmethod
+    def of_scores(cls, scores: Scores) -> ComparedPeople | None:
+        """Of all attempts of scores; None where their people are unknown."""
+        if are_pairs(scores):
+            return cls.among(len(scores.subjects)) if scores.knows_subjects else None
+        if not scores.labelled:
+            return None
+        probe, gallery = (np.unique(x) for x in (scores.codes.probe, scores.codes.gallery))
+        both = len(np.union1d(probe, gallery))
+        return cls.of_sides((len(probe), len(gallery), both))
+
+    def __str__(self) -> str:
+        return f"{self.number:,} people ({counted(self.pairs, 'pairs')} of them)"
+
+    def needed(self, rule: int, far: float) -> str:
+        """Return in words what a rule needs: people, or pairs of them where people suffice."""
+        pairs, enough = attempts_for(rule, far), people_for(rule, far)
+        if enough <= self.number:
+            return f"{pairs:,} pairs of people"
+        return f"{enough:,} people with {pairs:,} pairs"
+
+
+def pairs_that_count(attempts: float, people: ComparedPeople | None) -> float:
+    """Return what the rules of 3 and 30 count: pairs of people, or attempts where unknown."""
+    return attempts if people is None else min(attempts, people.pairs)
+
+
+def needed_for(rule: int, far: float, attempts: float, people: ComparedPeople | None) -> str:
+    """Return in words what a rule needs: people, or impostor pairs where these are fewer."""
+    if people is not None and people.pairs <= attempts:
+        return people.needed(rule, far)
+    return f"{attempts_for(rule, far):,} impostor pairs"
+
+
+def support_warnings(
+    targets: Iterable[float],
+    attempts: float,
+    symmetric: bool,
+    rate: str,
+    people: ComparedPeople | None = None,
+) -> list[str]:
+    """Return a warning of the FAR targets that the number of people cannot support.
+
+    With ``n`` pairs of people (impostor attempts, where people are unknown or fewer pairs of them
+    are compared) and a target ``x``: ``n < 3/x``: not even zero errors support ``x`` at 95 % (rule
+    of 3); ``n < 30/x``: fewer than 30 errors in independent attempts are expected (rule of 30,
+    Doddington et al. 2000). Fewer than ``1/x`` attempts make the point that of zero false accepts.
+    """
+    found, pairs = [], pairs_that_count(attempts, people)
+    by_people = people if people is not None and people.pairs <= attempts else None
     for x in targets:
-        if supported(x, attempts, RULE_OF_30):
+        if supported(x, pairs, RULE_OF_30):
             continue
+        rule = RULE_OF_30 if supported(x, pairs) else RULE_OF_3
         if not supported(x, attempts, 1):
             why = "fewer attempts than 1 / FAR: the same as at FAR = 0"
-        elif not supported(x, attempts):
-            why = f"{attempts_for(RULE_OF_3, x):,} needed: rule of 3"
+        elif by_people:
+            why = f"needs {by_people.needed(rule, x)}: rule of {rule}"
+        elif rule == RULE_OF_3:
+            why = f"{attempts_for(rule, x):,} needed: rule of 3"
         else:
             why = f"about {attempts * x:.2g} false accepts expected, 30 needed: rule of 30"
         found.append(f"FAR {per_cent(x)} ({why})")
@@ -72,6 +151,8 @@ def support_warnings(
         return []
     made = counted(attempts, "impostor pairs" if symmetric else "impostor attempts")
     verb = "is" if attempts == 1 else "are"
+    if by_people:
+        made, verb = str(by_people), "are"
     return [f"{made} {verb} too few for {rate} at {'; '.join(found)}"]
 
 

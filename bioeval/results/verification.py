@@ -14,6 +14,7 @@ from bioeval.base.variables import VERIFICATION
 from bioeval.results.dataset import Scalars, Variables, about_attrs, build, decisions, rate
 from bioeval.results.support import (
     KIND_DOUBT,
+    ComparedPeople,
     equal_error_variables,
     kind_doubt,
     point_variables,
@@ -156,7 +157,8 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         if impostor:
             independent = _independent(tally, points)
             symmetric = bool(points.symmetric)
-            warnings += support_warnings(points.far_target, independent, symmetric, "FRR")
+            people = compared_people(tally)
+            warnings += support_warnings(points.far_target, independent, symmetric, "FRR", people)
         doubt = kind_doubt(
             points.equal_error.eer, kind, _people(tally), fused=tally.templates == "multi"
         )
@@ -191,6 +193,13 @@ def _people(tally: VerificationTally) -> int:
     of_all = tally.about.people
     subjects = tally.people[0] if tally.people else of_all[2] if of_all else 0
     return min(len(tally.genuine), subjects or len(tally.genuine))
+
+
+def compared_people(tally: VerificationTally) -> ComparedPeople | None:
+    """Return the people of the attempts, and the pairs of them; None where they are unknown."""
+    if tally.people is not None:
+        return ComparedPeople.among(tally.people[0])
+    return ComparedPeople.of_sides(tally.about.people)
 
 
 def _independent(tally: VerificationTally, points: VerificationPoints) -> float:

@@ -14,6 +14,8 @@ from bioeval.stats.bootstrap import subject_weights
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.paired import PairedAttempts
 from bioeval.tallies.verification_job import VerificationJob
+from bioeval.views.tables import plain as as_text
+from bioeval.views.tables.comparison import ComparisonTable
 
 
 def by_subject(scores):
@@ -224,10 +226,12 @@ def test_holm():
     np.testing.assert_array_less(found.p_value - 1e-15, found.p_adjusted.fillna(1))
     plain = be.compare(*systems, replicates=300)
     lost = (plain.better != 0) & (found.better == 0)
-    verdicts = np.array(plain.attrs["verdicts"].splitlines())
-    said = [x.endswith("is better, but not after Holm's adjustment") for x in verdicts]
-    np.testing.assert_array_equal(said, lost)
     assert lost.any()
+    shown = as_text(ComparisonTable(plain), 100)
+    assert "Holm" in str(found.attrs) and "tested measures)" in found.attrs["answer"]
+    assert "Holm" not in str(plain.attrs) and "Holm" not in shown
+    for label in plain.measure.values[lost]:  # the sentence and the verdicts are those of `better`
+        assert str(label).partition(" at ")[0] in plain.attrs["answer"]
     with pytest.raises(be.DataError, match="adjust"):
         be.compare(*systems, adjust="bonferroni")
 

@@ -162,14 +162,15 @@ def test_people():
     def people(*targets: float) -> Any:
         return be.check_data(scores, far_targets=targets, read_scores=False)["people"]
 
-    pairs = (160**2 - 40 * 16) // 2  # 12,480
+    pairs = 40 * 39 // 2  # of people, each once
     assert people(30 / pairs).severity == "ok"
     assert people(29.9 / pairs).severity == "note"
     assert people(3 / pairs).severity == "note"
     few = people(0.1, 2.9 / pairs)
     assert few.severity == "note" and few.count == 1 and "rule of 3)" in few.message
     few = people(0.0001)
-    assert "at least 30,000 impostor pairs, of about 63 subjects" in few.remedy
+    assert "at least 246 people with 30,000 pairs (rule of 3)" in few.remedy
+    assert "at least 78 people with 3,000 pairs (rule of 30)" in people(0.01).remedy
     nine = checked(distances()[:36, :36], WHO[:36])["people"]
     assert nine.severity == "note" and "fewer than 10 people" in nine.message
 

@@ -24,7 +24,7 @@ from bioeval.evaluation.cross.options import FoldOptions, task_in_words
 from bioeval.evaluation.cross.parts import Searched
 from bioeval.partition import Experiment
 from bioeval.results.dataset import Variables, about_attrs, build
-from bioeval.results.support import support_warnings
+from bioeval.results.support import ComparedPeople, support_warnings
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import ratio
 from bioeval.stats.folds import PooledRates, nadeau_bengio
@@ -269,7 +269,7 @@ def fold_dataset(
         *remark,
         *_unmated_warning(counts, about.layout),
         *_crossing_warning(counts, shape),
-        *_few_attempts({name: n[there] for name, n in counts.items()}, options, unit),
+        *_few_attempts({k: n[there] for k, n in (counts | sizes).items()}, options, unit, about),
         *_infinite_warning(points),
         *(remark for pooled_ in resampled[:1] for remark in pooled_.remarks()),
     ]
@@ -525,13 +525,18 @@ def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) 
     ]
 
 
-def _few_attempts(counts: Mapping[str, np.ndarray], options: FoldOptions, unit: str) -> list[str]:
-    """Return a warning of the FAR targets for which a test part has too few impostor attempts."""
+def _few_attempts(
+    counts: Mapping[str, np.ndarray], options: FoldOptions, unit: str, about: Provenance
+) -> list[str]:
+    """Return a warning of the FAR targets for which a test part has too few people or attempts."""
     if options.far_targets is None or options.task == "closed_set":
         return []
     fewest = int(counts["impostor_attempts"].min())
     rate = "DIR" if options.task == "open_set" else "FRR"
-    found = support_warnings(options.far_targets, fewest, False, rate)
+    people = None
+    if options.task == "verification" and about.people is not None:
+        people = ComparedPeople.among(int(counts["test_subjects"].min()))
+    found = support_warnings(options.far_targets, fewest, False, rate, people)
     task = task_in_words(options.task, options.templates)
     more = "fewer folds" if unit == "fold" else "a larger test part"
     return [f"{task}: in the smallest test part, {x}; {more} or more people help" for x in found]

@@ -335,7 +335,7 @@ def _table(
         if "frr_low" in live.columns:
             ends = [rate_of(live, "frr", row, x, unit=x == "_high") for x in ("_low", "_high")]
             bounds[0] = Bounded(frr, ends[0], ends[1])
-        used = Text(words.score(threshold), used=live.number, right=True)
+        used = Text(words.threshold(threshold, live.part.kind), used=live.number, right=True)
         cells: list[Any] = [Text(part.system, swatch=True), *bounds, used, _eer(part)]
         if studies:
             cells += _study_cells(studies.get(part.system))

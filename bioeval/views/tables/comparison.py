@@ -34,7 +34,7 @@ _LEAST_VERDICT = 26
 
 #: What a conclusion in a row rests on, by the adjustment.
 _BETTER = {
-    "none": "after Holm's adjustment, unless the verdict says otherwise",
+    "none": "each measure alone, not adjusted for their number",
     "holm": "after Holm's adjustment",
 }
 

@@ -93,7 +93,7 @@ def check_sentences(text: str, systems: dict[str, be.Scores], trees: dict) -> st
         dataset = trees[name][live[0]["task"]].to_dataset()
         best = loosest(systems[name], TARGET)
         check_counts(live, systems[name], dataset.sel(threshold=best), best)
-        assert f"{best:.6g}" in row.text
+        assert words.threshold(best, systems[name].kind) in row.text
     frrs = [float(row.numbers[0]["value"]) for row in answer.rows[1:]]
     assert frrs == sorted(frrs) and len(frrs) == several * len(systems)
     for sentence in answer.sentences:
@@ -106,7 +106,7 @@ def check_sentences(text: str, systems: dict[str, be.Scores], trees: dict) -> st
         if live and live[0]["variable"] == "threshold":
             threshold = float(live[0]["value"])
             dataset = tree[live[0]["task"]].to_dataset().sel(threshold=threshold)  # a row of it
-            assert live[0]["text"] == f"{threshold:.6g}"
+            assert live[0]["text"] == words.threshold(threshold, scores.kind)
             check_counts(live[1:], scores, dataset, threshold)
             for total in map(len, listed(scores)):
                 rest = rest.replace(f"of {total:,}", "", 1)
@@ -141,7 +141,9 @@ def check_tables(text: str, trees: dict[str, xr.DataTree]) -> float:
     """Find the numbers of the live tables in the row that each names; return the slider's place."""
     page = Elements(text)
     slider = next(attrs for _, attrs in page.tags if attrs.get("id") == "threshold")
-    assert f'id="threshold-text" for="threshold">{float(slider["data-value"]):.6g}<' in text
+    kind = next(iter(trees.values()))["verification/single"].attrs["kind"]
+    shown = words.threshold(float(slider["data-value"]), kind)
+    assert f'id="threshold-text" for="threshold">{shown}<' in text
     for row in re.findall(r"<tr>.*?</tr>", text, re.S):
         if "data-used" not in row or "data-live" not in row:
             continue
@@ -150,7 +152,8 @@ def check_tables(text: str, trees: dict[str, xr.DataTree]) -> float:
             dataset = trees[number["system"]][number["task"]].to_dataset()
             values = dataset[number["variable"]]
             values = values.sel(rank=1) if "rank" in values.dims else values
-            (places,) = np.nonzero([f"{t:.6g}" == used for t in dataset["threshold"].values])
+            grid, kind = dataset["threshold"].values.tolist(), dataset.attrs["kind"]
+            (places,) = np.nonzero([words.threshold(t, kind) == used for t in grid])
             found = float(number["value"])
             assert any(found == x or math.isnan(found + x) for x in values.values[places].tolist())
     return float(slider["data-value"])
@@ -198,7 +201,7 @@ def test_every_number_of_every_sentence_is_in_the_results(name, together, tmp_pa
     used = re.findall(r'data-used="\d+">([^<]+)<', text)
     if together:  # all tasks of a system have a row at its very threshold
         for scores in systems.values():
-            assert used.count(f"{loosest(scores, TARGET):.6g}") >= 4 * 3
+            assert used.count(words.threshold(loosest(scores, TARGET), scores.kind)) >= 4 * 3
 
 
 @pytest.mark.parametrize(
