@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.scalars import QUERY_MEANS
+from bioeval.base.variables import by_name
 from bioeval.results.words import p_value
 from bioeval.stats.limits import STEMS
 from bioeval.tallies.points import per_cent
@@ -145,7 +147,7 @@ def _live_row(
 _QUOTED = (
     *("threshold", "optimistic_far", "optimistic_frr"),
     *("eer", "eer_threshold", "auc", "d_prime", "zero_far", "zero_frr"),
-    *("recognition_rate", "mean_ap", "mean_inp", "genuine_attempts", "impostor_attempts"),
+    *("recognition_rate", *by_name(QUERY_MEANS), "genuine_attempts", "impostor_attempts"),
 )
 
 
