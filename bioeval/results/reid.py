@@ -213,7 +213,7 @@ def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[
     nothing = np.full(len(matches.counts), np.nan)
     no_levels = np.full((len(nothing), TENTHS + 1), np.nan)
     sums = scalars.MATCH_SUMS
-    values = {"mean_ap": nothing, **dict.fromkeys(sums, nothing)}
+    values: dict[str, np.ndarray] = {"mean_ap": nothing, **dict.fromkeys(sums, nothing)}
     values["interpolated_precision"] = no_levels
     if not undefined or options.ap == "tied-once":
         values["mean_ap"] = average_precision(matches, ties, options.ap)
