@@ -459,7 +459,16 @@ def output_options(
         *([drawing] if plots else []),
         *([report_option] if report else []),
         json_option(f"Print one JSON document instead of a table{json}."),
+        markup_options,
     )
+
+
+def markup_options(command: F) -> F:
+    """Give a command the options that print its tables for a paper."""
+    for form, said in (("markdown", "Markdown"), ("latex", "LaTeX, for booktabs")):
+        help = f"Print the tables as {said}."
+        command = click.option(f"--{form}", "markup", flag_value=form, help=help)(command)
+    return command
 
 
 def json_option(help: str) -> Callable[[F], F]:
