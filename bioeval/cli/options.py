@@ -445,6 +445,13 @@ report_option = option(
 )
 
 
+#: The forms in which tables are printed for a paper.
+markup_options = option_group(
+    flag("--latex", "Print the tables as LaTeX, for booktabs."),
+    flag("--markdown", "Print the tables as Markdown."),
+)
+
+
 def output_options(
     files: str, plots: str = "", json: str = "", report: bool = False
 ) -> Callable[[F], F]:
@@ -461,14 +468,6 @@ def output_options(
         json_option(f"Print one JSON document instead of a table{json}."),
         markup_options,
     )
-
-
-def markup_options(command: F) -> F:
-    """Give a command the options that print its tables for a paper."""
-    for form, said in (("markdown", "Markdown"), ("latex", "LaTeX, for booktabs")):
-        help = f"Print the tables as {said}."
-        command = click.option(f"--{form}", "markup", flag_value=form, help=help)(command)
-    return command
 
 
 def json_option(help: str) -> Callable[[F], F]:

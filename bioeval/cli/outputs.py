@@ -54,10 +54,10 @@ def check_folder(out: str, force: bool) -> Path:
 
 def take_form(options: dict[str, Any]) -> tuple[bool, Form | None]:
     """Remove what is printed from a command's options: JSON, or the form of the table."""
-    as_json, markup = options.pop("as_json"), options.pop("markup")
-    if as_json and markup:
-        raise click.UsageError(f"give --json or --{markup}, not both")
-    return as_json, markup
+    as_json, latex, markdown = (options.pop(name) for name in ("as_json", "latex", "markdown"))
+    if as_json + latex + markdown > 1:
+        raise click.UsageError("give one of --json, --latex and --markdown")
+    return as_json, "latex" if latex else "markdown" if markdown else None
 
 
 def take_out(out: str, force: bool, inputs: tuple[str, ...] = ()) -> Path:

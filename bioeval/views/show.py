@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bioeval.base.arguments import require_list
 from bioeval.base.errors import Argument, DataError, without_controls
 
 if TYPE_CHECKING:
@@ -126,6 +125,7 @@ def to_markdown(results: Any, measures: Sequence[str] = ()) -> str:
 
 
 def _marked_up(results: Any, measures: Sequence[str], form: Form) -> str:
+    from bioeval.base.arguments import require_list
     from bioeval.views.tables.markup import as_markup
     from bioeval.views.tables.registry import paper_table
 

@@ -110,7 +110,7 @@ def test_commands_print_tables_for_a_paper(tmp_path, capsys, monkeypatch):
     assert latex_tables("%" + capsys.readouterr().out.partition("% needs")[2])
     for line in ("run s_1.npz", "protocols", "merge t.npz", "fuse s_1.npz s_1.npz"):
         assert main([*line.split(), "--latex", "--json"]) == 2
-        assert "give --json or --latex, not both" in capsys.readouterr().err
+        assert "give one of --json, --latex and --markdown" in capsys.readouterr().err
     assert main(["protocols", "viper", "--latex"]) == 2
 
 
