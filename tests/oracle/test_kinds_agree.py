@@ -64,7 +64,15 @@ OTHERS = {
     *("gom_from_curves", "mean_over_galleries", "with_failures", "morphing", "vulnerability"),
     *("ageing", "apply_convention", "best_mates", "conventions", "eer_scorer", "make_scorer"),
     *("compare", "epc", "epsc", "fuse", "normalise", "calibration", "extrapolate_far"),
-    *("refine_tally", "sample_size", "step_by_step", "tally", "workload"),
+    *(
+        "refine_tally",
+        "sample_size",
+        "step_by_step",
+        "tally",
+        "to_latex",
+        "to_markdown",
+        "workload",
+    ),
 }
 
 
