@@ -97,6 +97,8 @@ def to_latex(results: Any, measures: Sequence[str] = ()) -> str:
     \bottomrule
     \end{tabular}
     <BLANKLINE>
+    % The thresholds of EER and FAR targets were chosen on these data, ...
+    <BLANKLINE>
     """
     return _marked_up(results, measures, "latex")
 
@@ -119,6 +121,8 @@ def to_markdown(results: Any, measures: Sequence[str] = ()) -> str:
     |      | EER, % |     AUC |
     | :--- | -----: | ------: |
     | ours |   0.00 | 1.00000 |
+    <BLANKLINE>
+    The thresholds of EER and FAR targets were chosen on these data, ...
     <BLANKLINE>
     """
     return _marked_up(results, measures, "markdown")
