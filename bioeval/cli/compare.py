@@ -61,8 +61,8 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 @option("--metric-b M", "Metric between embeddings of B.  [as for A]")
 @option(
     "--protocol CARD",
-    "Compare mAP, mINP and CMC of re-identification under this convention (name or path of "
-    "a card).",
+    "Compare mAP, CMC and the other measures of re-identification under this convention (name or "
+    "path of a card).",
 )
 @templates_option
 @terms_option

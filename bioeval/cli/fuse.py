@@ -15,6 +15,7 @@ from bioeval.cli.console import note, show_json
 from bioeval.cli.options import (
     far_option,
     json_option,
+    markup_options,
     names_option,
     read_system,
     reading_options,
@@ -23,7 +24,7 @@ from bioeval.cli.options import (
     templates_option,
     warnings_of,
 )
-from bioeval.cli.outputs import take_scores
+from bioeval.cli.outputs import take_form, take_scores
 from bioeval.cli.study_command import require_values
 from bioeval.views.show import print_table
 
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
 @option("--out FILE", "Write the fused scores, as .npz.")
 @flag("--force", "Replace FILE if it exists.")
 @json_option("Print one JSON document instead of a table.")
+@markup_options
 @templates_option
 @far_option
 @reading_options
@@ -90,7 +92,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError(
             "give --train or --protocol, not both: each selects the training data"
         )
-    as_json, force = options.pop("as_json"), options.pop("force")
+    force, (as_json, markup) = options.pop("force"), take_form(options)
     templates, far_targets = options.pop("templates"), options.pop("far_targets")
     how = {key: options.pop(key) for key in ("method", "normalise")}
     weights = _weights(options.pop("weights"))
@@ -143,7 +145,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
     if as_json:
         show_json(_document(found, systems, {**how, "weights": weights}, protocol))
     else:
-        print_table(table)
+        print_table(table, markup)
     if out is not None:
         note(f"wrote {out}: {fused!r}")
 

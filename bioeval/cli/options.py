@@ -445,6 +445,13 @@ report_option = option(
 )
 
 
+#: The forms in which tables are printed for a paper.
+markup_options = option_group(
+    flag("--latex", "Print the tables as LaTeX, for booktabs."),
+    flag("--markdown", "Print the tables as Markdown."),
+)
+
+
 def output_options(
     files: str, plots: str = "", json: str = "", report: bool = False
 ) -> Callable[[F], F]:
@@ -459,6 +466,7 @@ def output_options(
         *([drawing] if plots else []),
         *([report_option] if report else []),
         json_option(f"Print one JSON document instead of a table{json}."),
+        markup_options,
     )
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.scores.matrix import Scores
+    from bioeval.views.tables.markup import Form
 
 SUMMARY = "summary.json"
 
@@ -49,6 +50,14 @@ def check_folder(out: str, force: bool) -> Path:
         raise DataError(f"{folder}: {place} may not be written to")
     refuse_to_replace([folder / name for name in _RESULTS], force)
     return folder
+
+
+def take_form(options: dict[str, Any]) -> tuple[bool, Form | None]:
+    """Remove what is printed from a command's options: JSON, or the form of the table."""
+    as_json, latex, markdown = (options.pop(name) for name in ("as_json", "latex", "markdown"))
+    if as_json + latex + markdown > 1:
+        raise click.UsageError("give one of --json, --latex and --markdown")
+    return as_json, "latex" if latex else "markdown" if markdown else None
 
 
 def take_out(out: str, force: bool, inputs: tuple[str, ...] = ()) -> Path:
@@ -203,6 +212,7 @@ class Output:
     force: bool  # whether files of the same names are replaced
     plots: bool  # whether plots are among the files
     as_json: bool  # whether a document is printed, in place of a table
+    markup: Form | None = None  # of the printed table, where it is not text
     page: Path | None = None  # the page to write; it can be written
     remarks: list[str] = field(default_factory=list)  # on plots and images that are left out
 
@@ -216,7 +226,7 @@ class Output:
         page = options.pop("report", None)
         folder = None if out is None else check_folder(out, force)
         page = None if page is None else take_out(page, force)
-        return cls(folder, force, plots is not False, options.pop("as_json"), page)
+        return cls(folder, force, plots is not False, *take_form(options), page)
 
     @property
     def documented(self) -> bool:
@@ -280,7 +290,7 @@ class Output:
         if self.as_json:
             show_json(document)
         else:
-            print_table(table)
+            print_table(table, self.markup)
         lines = [*self.remarks]
         if self.folder is not None:
             lines.append(f"wrote {len(files)} files to {self.folder}")

@@ -138,6 +138,14 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
     if parts and (drawn is None or drawn.by != "experiment"):
         option = f"--{'by' if 'unit' in parts else next(iter(parts)).replace('_', '-')}"
         of_folds = ""
+        if card.reid or card.gom:
+            size = f", train_size={parts['train']}" if "train" in parts else ""
+            split = f"SubjectShuffleSplit({parts.get('repeats', 10)}{size}, random_state=0)"
+            raise click.UsageError(
+                f"{option} applies to experiments, and protocol {card.name} is re-identification; "
+                f'in Python, be.show(be.summaries(be.load("FILE"), be.partition.{split}, '
+                f'"{name}")) evaluates random parts of the subjects, with mean and sd'
+            )
         if option == "--repeats" and drawn is not None and drawn.by != "given-folds":
             of_folds = (
                 f". For folds, write [partition] repeats = {given['repeats']} in a card (bioeval "

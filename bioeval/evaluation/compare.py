@@ -15,7 +15,8 @@ import xarray as xr
 from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
+from bioeval.base.scalars import QUERY_MEANS, Name
+from bioeval.base.variables import by_name
 from bioeval.base.version import __version__
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.compared_measures import (
@@ -84,11 +85,7 @@ ADJUSTMENTS = ("none", "holm")
 
 # Measures with limits by the studentised jackknife: percentiles of the bootstrap hold too seldom.
 # DIR at a FAR, whose threshold jumps, has the wider of both.
-_JACKKNIFED = (
-    *("auc", "recognition_rate", "dir_at_far"),
-    *("mean_ap", "rank_k_mean_ap", "mean_inp", "cmc"),
-)
-
+_JACKKNIFED = ("auc", "recognition_rate", "dir_at_far", "cmc", *by_name(QUERY_MEANS))
 
 _SIDES = ("probe", "gallery template")
 
@@ -144,7 +141,7 @@ def compare(
         Largest difference that does not matter, set before the data are seen: 0.01 is 1 percentage
         point of every measure, ``{"frr_at_far": 0.01}`` of FRR at each FAR target alone. Keys are
         ``eer auc frr_at_far recognition_rate dir_at_far``; with a protocol ``mean_ap
-        rank_k_mean_ap mean_inp cmc``.
+        rank_k_mean_ap mean_inp mrr r_precision ndcg cmc``.
     protocol : str, path or Protocol, optional
         A card with a ``[reid]`` section: compare re-identification by its convention, in place of
         verification and identification. Top-K lists are accepted as :func:`reid` does.
@@ -157,10 +154,10 @@ def compare(
     -------
     xarray.Dataset
         Over ``measure`` (EER, FRR at each FAR target, AUC, the recognition rate, DIR at each FAR
-        target at rank 1; as far as the scores support them; with a protocol mAP, mINP, CMC(1) and
-        CMC(5), and the mAP of cut lists): ``value_a value_b difference``
-        (a - b) ``difference_low difference_high p_value p_adjusted`` (Holm's), and ``better``: 1
-        where a is better, -1 where b is, 0 where there is no significant difference.
+        target at rank 1; as far as the scores support them; with a protocol mAP, mINP, MRR,
+        R-precision, NDCG, CMC(1) and CMC(5), and the mAP of cut lists): ``value_a value_b
+        difference`` (a - b) ``difference_low difference_high p_value p_adjusted`` (Holm's), and
+        ``better``: 1 where a is better, -1 where b is, 0 where there is no significant difference.
         ``p_value``, limits and ``better`` agree, or ``undecided`` says why not (else empty).
         ``tolerance``: half the weight of one attempt; a smaller difference is rounding.
         ``discordant_subjects``: subjects that the systems decide differently, each system at its

@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import stage
-from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
+from bioeval.base.scalars import COMPARED, OPTIMA, QUERY_MEANS, Scalar
 from bioeval.protocol.reid import Convention
 from bioeval.results.identification import impostor_probes, impostor_role
 from bioeval.results.query_means import QueryMean
@@ -463,11 +463,10 @@ class ComparedRetrieval:
             "jackknifed": "all measures: limits by the studentised jackknife by subject",
         }
         self.measures: dict[tuple[str, str], QueryMean] = {}
-        for name in ("mean_ap", "rank_k_mean_ap", "mean_inp"):
-            if name in measures.means:
-                cut = rules.rank_k or int(found.get("rank_k", 0))
-                label = COMPARED[name].label.format(rank=cut)
-                self.measures[name, label] = measures.means[name]
+        cut = rules.rank_k or int(found.get("rank_k", 0))
+        for scalar in QUERY_MEANS:
+            if (mean := measures.means.get(scalar.name)) is not None:
+                self.measures[scalar.name, scalar.label.format(rank=cut)] = mean
         for rank in _RANKS:
             if rank <= found.sizes["rank"]:
                 label = COMPARED["cmc"].label.format(rank=rank)

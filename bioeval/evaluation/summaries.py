@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import BioevalError, DataError, ProtocolError, counted, require_choice
-from bioeval.base.scalars import AVERAGED, MIN_COST, Scalar
+from bioeval.base.scalars import AVERAGED, CMC, MIN_COST, QUERY_MEANS, Scalar
 from bioeval.evaluation.counted_together import (
     PartitionScalars,
     counted_together,
@@ -235,9 +235,10 @@ def blocks(found: Found) -> Iterator[Block]:
         rows = []
         for label, scale, values, _ in _figures(numbers):
             there = values[~np.isnan(values)]
-            cells = (there.mean(), there.min(), there.max()) if len(there) else (np.nan,) * 3
+            sd = there.std(ddof=1) if len(there) > 1 else np.nan
+            cells = (there.mean(), sd, there.min(), there.max()) if len(there) else (np.nan,) * 4
             rows.append([label, *(_written(x, scale) for x in cells), f"{len(there):,}"])
-        yield Table(["", "mean", "smallest", "largest", "partitions"], rows, said="labels")
+        yield Table(["", "mean", "sd", "smallest", "largest", "partitions"], rows, said="labels")
 
 
 def summary_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
@@ -263,7 +264,7 @@ def summary_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
 
 def _figures(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float, Any, Any]]:
     """Yield each figure with its label, its scale, its value and its threshold."""
-    known: dict[str, Scalar] = {**AVERAGED, MIN_COST.name: MIN_COST}
+    known = {**AVERAGED, **{scalar.name: scalar for scalar in (MIN_COST, CMC, *QUERY_MEANS)}}
     for name, value in numbers.items():
         scalar = known.get(name)
         if scalar is None or not scalar.label or name == "recognition_rate":
@@ -275,8 +276,10 @@ def _figures(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float, Any, Any]
             label = scalar.label
             if name.endswith("_at_far"):
                 label = label.format(target=per_cent(float(place)))
+            elif "{" in label:
+                label = label.format(prior=place, rank="K" if place == "" else place)
             elif place != "":
-                label = label.format(prior=place) if "{" in label else f"{label}, rank {place}"
+                label = f"{label}, rank {place}"
             yield with_unit(label, scalar), scale, one, _at(at, place, scalar)
 
 

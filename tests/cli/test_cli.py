@@ -995,6 +995,8 @@ def test_each_option_bears_the_name_of_an_argument():
         "plots",
         "plot_formats",
         "as_json",
+        "latex",
+        "markdown",
         "no_auc",
         "force",
         "targets",

@@ -62,7 +62,7 @@ OTHERS = {
     *("report", "save", "show", "simulate", "simulate_embeddings", "stats", "tracking", "top_k"),
     *("ageing", "apply_convention", "conventions", "eer_scorer", "make_scorer", "pad", "plot"),
     *("compare", "epc", "epsc", "fuse", "normalise", "calibration", "extrapolate_far"),
-    *("morphing", "sample_size", "tally", "vulnerability", "workload"),
+    *("morphing", "sample_size", "tally", "to_latex", "to_markdown", "vulnerability", "workload"),
 }
 
 

@@ -91,6 +91,12 @@ class FoldOptions:
     attacks: AttackedScores | None = None
 
     def __post_init__(self) -> None:
+        if str(self.task).lower() in ("reid", "re-identification", "gom"):
+            raise ProtocolError(
+                f"{Argument('task')} is {self.task!r}; re-identification has no threshold of a "
+                'training part: be.summaries(scores, splitter, "market1501") evaluates it in each '
+                "partition, and be.show its mean and standard deviation"
+            )
         object.__setattr__(self, "task", chosen_task(self.task, TASKS))
         require_choice("templates", self.templates, TEMPLATES)
         require_choice("ties", self.ties, TIES)

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.scalars import QUERY_MEANS
+from bioeval.base.variables import by_name
 from bioeval.results.support import (
     RULE_OF_3,
     RULE_OF_30,
@@ -157,7 +159,7 @@ _QUOTED = (
     *("assured_threshold", "assured_far", "assured_frr"),
     *("threshold", "optimistic_far", "optimistic_frr"),
     *("eer", "eer_threshold", "auc", "d_prime", "zero_far", "zero_frr"),
-    *("recognition_rate", "mean_ap", "mean_inp", "genuine_attempts", "impostor_attempts"),
+    *("recognition_rate", *by_name(QUERY_MEANS), "genuine_attempts", "impostor_attempts"),
 )
 
 

@@ -18,7 +18,8 @@ from bioeval.results.support import KIND_DOUBT, NO_INSTALL, refuses_threshold
 from bioeval.results.words import excluded, threshold_text, threshold_to_install
 from bioeval.views.tables import about, with_joined_targets
 from bioeval.views.tables.layout import grid, indented, mean_text, plain_table, warned
-from bioeval.views.tasks import POINTS, averaged, datasets, once, unit_of
+from bioeval.views.tables.sections import title
+from bioeval.views.tasks import POINTS, averaged, datasets, once, systems, unit_of
 from bioeval.views.terms import dictionary, term_translator
 
 _LONGEST = 160  # characters of a splitter that are shown
@@ -47,13 +48,13 @@ class FoldTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = options.max_width
-        for i, dataset in enumerate(self.datasets.values()):
-            attrs = dataset.attrs
+        names = systems(self.datasets)
+        for i, (path, dataset) in enumerate(self.datasets.items()):
             if i == 0:
-                yield _head(attrs, dictionary(self.datasets.values()))
+                named = {"system": ", ".join(names)} if len(names) > 1 else {}
+                yield _head(dataset.attrs | named, dictionary(self.datasets.values()))
             yield Text("")
-            task = str(attrs["task"])
-            yield Text(f"{task[0].upper()}{task[1:]}", style="bold")
+            yield Text(title(dataset, path, len(names) > 1), style="bold")
             for line in _details(dataset):
                 yield indented(Text(line, style="dim"))
             table, left_out = _rates(dataset, width)

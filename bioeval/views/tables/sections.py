@@ -18,6 +18,7 @@ from bioeval.base.scalars import (
     FRR_AT_FAR,
     GOM_POINTS,
     INTERPOLATED_PRECISION,
+    MATCH_SUMS,
     MIN_COST,
     OPEN_SET_EER,
     QUERY_MEANS,
@@ -99,18 +100,19 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of re-identification."""
     queries = int(value_of(dataset, "queries") or 0)
     over = SampleSize(queries, None, _classes(dataset).genuine.subjects)
-    why = "AP and INP are not offered under expected ties"
+    why = "not offered under expected ties"
     if "beyond_lists" in dataset:
         why = "some matches are beyond the ends of the lists"
     cut = dataset.attrs.get("rank_k", value_of(dataset, "rank_k"))
     decimals = numbers.decimals_for(queries)
-    for name, measure in (
-        ("mean_ap", "mAP"),
-        ("rank_k_mean_ap", f"mAP, lists cut at rank {cut or 0:.0f}"),
-    ):
-        yield from _mean(dataset, name, measure, over, why, decimals=decimals)
+    for scalar in QUERY_MEANS:
+        if scalar.name not in MATCH_SUMS:
+            cut_at = f"mAP, lists cut at rank {cut or 0:.0f}"
+            label = cut_at if scalar.name == "rank_k_mean_ap" else scalar.label
+            yield from _mean(dataset, scalar.name, label, over, why, decimals=decimals)
     yield from _cmc_rows(dataset, over, decimals=decimals)
-    yield from _mean(dataset, "mean_inp", "mINP", over, why, decimals=decimals)
+    for name, scalar in MATCH_SUMS.items():
+        yield from _mean(dataset, name, scalar.label, over, why, decimals=decimals)
     if dataset.attrs.get("rules"):  # folded: CMC and bounds alone
         return
     for scalar in RANKED_LISTS:
