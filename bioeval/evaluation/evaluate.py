@@ -26,6 +26,7 @@ from bioeval.evaluation.task_counts import TaskCounts, datasets_of
 from bioeval.protocol import available, load
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, tree_of
+from bioeval.results.support import kind_doubt, warn_of_kind
 from bioeval.scores.blocks import Progress, is_small, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
@@ -199,6 +200,14 @@ def _summary_of_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> dict[str, Any]:
     found, ranks = scalars_of(scores, protocol, options)
+    for node, scalars in found.items():
+        if node.startswith("verification"):
+            known = (scalars.variables.get(x, ((), 0))[1] for x in ("genuine_attempts", "subjects"))
+            genuine, subjects = map(int, known)
+            eer = float(scalars.variables["eer"][1])
+            fused = node == "verification/multi"
+            people = min(genuine, subjects or genuine)
+            warn_of_kind(kind_doubt(eer, scores.kind, people, fused=fused, origin=scores.origin))
     return {node: scalars.plain(ranks) for node, scalars in found.items()}
 
 

@@ -402,8 +402,10 @@ def kind_of_metric(metric: Metric, kind: str | None) -> str:
 
 def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:
     """Describe how scores were computed from embeddings."""
-    name = getattr(metric, "__name__", "a callable") if callable(metric) else metric
-    return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, metric {name}"
+    name = f"metric {metric}"
+    if callable(metric):
+        name = f"function {getattr(metric, '__name__', type(metric).__name__)}"
+    return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, {name}"
 
 
 def _plain(values: np.ndarray, metric: str, what: str, dtype: np.dtype) -> np.ndarray:

@@ -52,6 +52,7 @@ from bioeval.results.support import (
     attempts_for,
     kind_doubt,
     refuses_threshold,
+    warn_of_kind,
 )
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -332,9 +333,10 @@ def study_threshold(
             "threshold"
         )
     said += remarks
-    if doubt := counts.doubt(scores.kind, fused=templates == "multi"):
+    if doubt := counts.doubt(scores, fused=templates == "multi"):
         said.append(doubt)
         attrs[KIND_DOUBT] = doubt
+        warn_of_kind(doubt)
         if refuses_threshold(doubt) and "assured_sentence" in attrs:
             attrs["assured_sentence"] = NO_INSTALL
     reach, few = _reach(variables, rule.values, counts.impostors)
@@ -365,13 +367,14 @@ class _Counts:
     sides: Any = None  # of verification
     impostors: str = "impostor pairs"
 
-    def doubt(self, kind: str, *, fused: bool) -> str:
+    def doubt(self, scores: Scores, *, fused: bool) -> str:
         """Return a doubt of the kind of the scores, of verification."""
         genuine = self.whole.test.genuine_attempts
         if self.shares is not None:
             return ""
         people = min(self.subjects or genuine, genuine)
-        return kind_doubt(self.whole.test.about_equal_error(), kind, people, fused=fused)
+        eer = self.whole.test.about_equal_error()
+        return kind_doubt(eer, scores.kind, people, fused=fused, origin=scores.origin)
 
 
 def _comparisons(
