@@ -62,10 +62,10 @@ def length_of(labels: Any) -> int:
         return -1
 
 
-def _as_ids(given: Any) -> tuple[int, ...]:
-    """Return identities of distractors; labels that are text may be these numbers, too."""
-    listed = require_list("distractor_ids", given)
-    return tuple(dict.fromkeys(require_integer("distractor_ids", x, low=-(2**62)) for x in listed))
+def as_ids(given: Any, name: str = "distractor_ids") -> tuple[int, ...]:
+    """Return identities of no person; labels that are text may be these numbers, too."""
+    listed = require_list(name, given)
+    return tuple(dict.fromkeys(require_integer(name, x, low=-(2**62)) for x in listed))
 
 
 class LabelledMatrix:
@@ -144,7 +144,7 @@ class LabelledMatrix:
         if self.labelled:
             self.codes = Codes(self.probe_labels, self.gallery_labels)
         self.exclude = self._as_columns(exclude)
-        self.distractor_ids = _as_ids(distractor_ids)
+        self.distractor_ids = as_ids(distractor_ids)
 
     @property
     def kind(self) -> str:
