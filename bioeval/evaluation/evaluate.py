@@ -378,5 +378,5 @@ def _reid_of_lists(scores: TopKScores, card: Protocol, options: EvaluationOption
     )
     if options.interval is not None:
         limits = replace(options.interval, band="pointwise")
-        found = query_mean_intervals(found, measures, scores.codes.probe, TOP_K, limits)
+        found = query_mean_intervals(found, measures, scores.probe_people, TOP_K, limits)
     return found

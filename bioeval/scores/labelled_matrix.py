@@ -42,6 +42,7 @@ from bioeval.scores.labels import (
     digest,
     fixed,
     labels_of_table,
+    of_no_person,
 )
 
 if TYPE_CHECKING:
@@ -176,6 +177,16 @@ class LabelledMatrix:
         if name is not None and not isinstance(name, os.PathLike):
             require_text("name", name)
         self._name = None if name is None or name == "" else short_name(str(name))
+
+    @property
+    def no_person(self) -> np.ndarray:
+        """Which of the codes are of distractors or junk."""
+        return of_no_person(self.codes.values, (*self.junk_ids, *self.distractor_ids))
+
+    @property
+    def probe_people(self) -> np.ndarray:
+        """The code of each probe; -1 where it is of no person."""
+        return np.where(self.no_person[self.codes.probe], -1, self.codes.probe)
 
     def _as_columns(self, exclude: Sequence[str]) -> tuple[str, ...]:
         """Return names of metadata columns that both sides have."""

@@ -264,7 +264,7 @@ def study_threshold(
     require_scores(scores)
     task = chosen_task(task, TASKS)
     if task == "open_set":
-        require_fixed_gallery(scores)
+        scores = searches_of_people(scores)
     if assure is not None:
         assure = check_assurance(assure, assurance, rule)
         require_named_people(scores, "an assured threshold")
@@ -626,8 +626,14 @@ def _reach(variables: dict[str, Any], values: tuple[float, ...], impostors: str)
     return "", ""
 
 
-def require_fixed_gallery(scores: Scores) -> None:
-    """Raise :class:`ProtocolError` unless people who are not enrolled search a gallery."""
+def searches_of_people(scores: Scores) -> Scores:
+    """Return the searches without those of distractors and junk, which stay in the gallery.
+
+    Raises
+    ------
+    ProtocolError
+        Unless people who are not enrolled search a gallery.
+    """
     wanted = (
         "a threshold of open set is for searches of a fixed gallery by people who are not enrolled"
     )
@@ -636,8 +642,10 @@ def require_fixed_gallery(scores: Scores) -> None:
             f"{wanted}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
             "probes and a gallery"
         )
-    if np.isin(scores.codes.probe, scores.codes.gallery).all():
+    people = scores.probe_people >= 0
+    if np.isin(scores.codes.probe, scores.codes.gallery)[people].all():
         raise ProtocolError(f"{wanted}; all people of these probes are enrolled. Give others, too")
+    return scores if people.all() else scores.select(probes=np.flatnonzero(people))
 
 
 class Searches:
@@ -659,7 +667,8 @@ class Searches:
     ):
         job = IdentificationJob(reader, rank_unit=options.rank_unit, fusion=options.fusion)
         (tally,) = run_jobs(reader, [job], progress)
-        self.options, self.gallery = options, len(np.unique(scores.codes.gallery))
+        enrolled = np.unique(scores.codes.gallery)
+        self.options, self.gallery = options, int((~scores.no_person[enrolled]).sum())
         self.person = scores.codes.probe
         mated = np.flatnonzero(tally.mates > 0)
         self.mated, ranks, _ = rank_weights(tally, mated, options.ties)
