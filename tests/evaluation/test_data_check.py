@@ -255,6 +255,25 @@ def test_values_that_many_share_at_either_end_of_similarities(value):
     assert f"the score {value:g}," in found.message
 
 
+@pytest.mark.parametrize("pairs", [True, False])
+def test_a_negative_similarity_below_whole_numbers_is_a_failure_code(pairs):
+    """As of fingers in BSSR1: many scores near 0, and -1 next to them."""
+    rng = np.random.default_rng(3)
+    same = np.arange(30)[:, None] // 2 == np.arange(30) // 2
+    values = np.where(same, rng.integers(20, 200, (30, 30)), rng.poisson(4, (30, 30))).astype(float)
+
+    def found(values, kind="similarity"):
+        made = be.Scores.from_pairs(values.ravel(), same.ravel(), kind=kind)
+        made = made if pairs else be.Scores(values, np.arange(30) // 2, kind=kind)
+        return be.check_data(made)["sentinels"], be.verification(made).warnings
+
+    assert found(values)[0].severity == "ok"
+    one, warnings = found(scattered(values, -1.0))
+    assert one.severity == "warning" and "score -1, the only value below 0" in one.message
+    assert "if comparisons failed" in one.remedy and "score -1, the only" in warnings
+    assert found(scattered(values, -1.0), "llr")[0].severity == "ok"
+
+
 def test_both_ends_at_once_and_ordinary_ends():
     both = scattered(scattered(distances(), 999.0), -1.0, 0.01)
     found = checked(both)["sentinels"]
