@@ -1317,3 +1317,35 @@ def test_an_extrapolated_threshold_is_apart_and_labelled(capsys, tmp_path):
     assert "No threshold: FAR 0.0001 % is below" in capsys.readouterr().out
     assert run("threshold", "people.npz", "--target", "eer", *fast) == 2
     assert "--extrapolate is for a FAR" in capsys.readouterr().err
+
+
+def test_templates_fusion_and_unit_of_ranks_are_options_of_a_run(scores, capsys):
+    """The numbers are those of the calls of the library."""
+    given = ("--templates", "multi", "--fusion", "mean", "--rank-unit", "subject")
+    assert run("run", scores, *given, "--json") == 0
+    tasks = json.loads(capsys.readouterr().out)["tasks"]
+    assert set(tasks) == {"verification/multi", "open_set", "closed_set"}
+    data, how = be.load(scores), {"fusion": "mean"}
+    wanted = be.verification(data, templates="multi", **how)
+    assert tasks["verification/multi"]["eer"] == wanted.eer.item()
+    assert tasks["verification/multi"]["auc"] == wanted.auc.item()
+    searched = be.open_set(data, rank_unit="subject", **how)
+    assert tasks["open_set"]["eer"] == searched.eer.item()
+    assert (tasks["open_set"]["rank_unit"], tasks["open_set"]["fusion"]) == ("subject", "mean")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--templates", "single", "--fusion", "mean"], "--fusion has no effect on protocol cours"),
+        (["--protocol", "market1501", "--fusion", "mean"], "--fusion is of verification and ident"),
+        (["--protocol", "lfw-view2", "--rank-unit", "subject"], "--rank-unit is of identification"),
+        (["--protocol", "market1501", "--templates", "multi"], "--templates is of verification, a"),
+        (["--protocol", "fvc2004", "--templates", "multi"], "does not go with protocol fvc2004"),
+        (["--fusion", "kth:0"], "--fusion is 'kth:0'; expected kth:K"),
+    ],
+)
+@pytest.mark.cases(2)
+def test_options_of_tasks_that_a_card_lacks_are_refused(scores, capsys, options, said):
+    assert run("run", scores, *options) == 2
+    assert said in one_line(capsys.readouterr().err)
