@@ -215,8 +215,8 @@ def _with_tasks(card: Protocol, given: dict[str, Any]) -> Protocol:
         task = _require_verification(card, "--templates is")
         if given["templates"] == "multi" and task.pairs != "ordered":
             raise click.UsageError(
-                f"--templates multi does not go with protocol {card.name}, whose attempts are "
-                f"single pairs of templates (pairs = {task.pairs}); leave it out"
+                f"--templates multi does not go with pairs = {task.pairs} of protocol "
+                f"{card.name}; leave it out"
             )
         card = replace(card, verification=replace(task, templates=(given["templates"],)))
     searches = {x: getattr(card, x) for x in ("open_set", "closed_set") if getattr(card, x)}
@@ -238,8 +238,8 @@ def _with_tasks(card: Protocol, given: dict[str, Any]) -> Protocol:
             fused["verification"] = card.verification
         if not fused:
             raise click.UsageError(
-                f"--fusion has no effect on protocol {card.name}: give --templates multi or "
-                "--rank-unit subject, which fuse the templates of a subject"
+                f"--fusion has no effect on protocol {card.name}; it needs --templates multi or "
+                "--rank-unit subject"
             )
         card = replace(card, **{k: replace(x, fusion=given["fusion"]) for k, x in fused.items()})
     return card

@@ -200,14 +200,11 @@ def _summary_of_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> dict[str, Any]:
     found, ranks = scalars_of(scores, protocol, options)
-    for node, scalars in found.items():
-        if node.startswith("verification"):
-            known = (scalars.variables.get(x, ((), 0))[1] for x in ("genuine_attempts", "subjects"))
-            genuine, subjects = map(int, known)
-            eer = float(scalars.variables["eer"][1])
-            fused = node == "verification/multi"
-            people = min(genuine, subjects or genuine)
-            warn_of_kind(kind_doubt(eer, scores.kind, people, fused=fused, origin=scores.origin))
+    for node in [x for x in found if x.startswith("verification")]:
+        known = {"subjects": ((), 0), **found[node].variables}
+        genuine, subjects, eer = (known[x][1] for x in ("genuine_attempts", "subjects", "eer"))
+        people, fused = min(genuine, subjects or genuine), node.endswith("multi")
+        warn_of_kind(kind_doubt(eer, scores.kind, people, fused=fused, origin=scores.origin))
     return {node: scalars.plain(ranks) for node, scalars in found.items()}
 
 

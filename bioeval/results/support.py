@@ -9,9 +9,8 @@ import warnings
 from collections.abc import Iterable, Mapping
 
 from bioeval.base.errors import BioevalWarning, counted
-from bioeval.base.kinds import PLURALS, larger_is_closer
+from bioeval.base.kinds import METRICS, PLURALS, larger_is_closer
 from bioeval.base.scalars import EQUAL_ERROR, Scalar
-from bioeval.scores.embeddings import METRICS
 from bioeval.tallies.points import EqualError, per_cent
 from bioeval.tallies.thresholds import to_user
 
@@ -91,13 +90,7 @@ _WRONG_KIND = "is probably the wrong kind"
 
 
 def judge_kind(
-    eer: float,
-    kind: str,
-    people: int,
-    *,
-    diagonal: int = 0,
-    fused: bool = False,
-    origin: str = "",
+    eer: float, kind: str, people: int, *, diagonal: int = 0, fused: bool = False, origin: str = ""
 ) -> tuple[str, str, str]:
     """Return what an EER shows of the kind of scores: severity, finding and remedy.
 
@@ -153,7 +146,7 @@ def kind_doubt(eer: float, kind: str, people: int, *, fused: bool = False, origi
 
 
 def warn_of_kind(doubt: str) -> None:
-    """Issue a warning, at the caller's line, where scores are probably of the other kind."""
+    """Issue a warning at the caller's line if scores are probably of the other kind."""
     if _WRONG_KIND not in doubt:
         return
     level, frame = 1, sys._getframe()

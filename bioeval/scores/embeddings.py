@@ -31,11 +31,9 @@ import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, counted, nearest_name, require_choice
-from bioeval.base.kinds import VALUED
+from bioeval.base.kinds import METRICS, VALUED
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
 from bioeval.scores.labels import Codes, missing_values
-
-METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
 
 #: Other names of these metrics, as SciPy and scikit-learn have them.
 _OTHER_NAMES = {"euclidean": "l2", "manhattan": "l1", "cityblock": "l1", "chebyshev": "linf"}

@@ -627,7 +627,7 @@ def _reach(variables: dict[str, Any], values: tuple[float, ...], impostors: str)
 
 
 def searches_of_people(scores: Scores) -> Scores:
-    """Return the searches without those of distractors and junk, which stay in the gallery.
+    """Return the searches of people; distractors and junk stay in the gallery.
 
     Raises
     ------

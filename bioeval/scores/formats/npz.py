@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import KINDS, VALUED
+from bioeval.base.kinds import KINDS, METRICS, VALUED
 from bioeval.scores.columns import CodedSides
-from bioeval.scores.embeddings import METRICS, EmbeddingSource, as_embeddings
+from bioeval.scores.embeddings import EmbeddingSource, as_embeddings
 from bioeval.scores.formats.archive import Archive, ArchiveWriter, Arrays
 from bioeval.scores.formats.files import replacing
 from bioeval.scores.formats.format import (
