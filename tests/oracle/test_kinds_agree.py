@@ -119,14 +119,11 @@ def wanted(call: str) -> Any:
     return CALLS[call](scores_of("similarity"))
 
 
-def assert_same(found: Any, expected: Any, *, but: tuple[str, ...] = (), rtol: float = 0) -> None:
+def assert_same(found: Any, expected: Any) -> None:
     found, expected = compared(found), compared(expected)
     assert found.keys() == expected.keys() and found
     for name, values in expected.items():
-        if name.rpartition("/")[2] not in but:
-            np.testing.assert_allclose(found[name], values, rtol=rtol, err_msg=name) if (
-                rtol and values.dtype.kind == "f"
-            ) else np.testing.assert_array_equal(found[name], values, err_msg=name)
+        np.testing.assert_array_equal(found[name], values, err_msg=name)
 
 
 @pytest.mark.parametrize("call", CALLS)
@@ -140,7 +137,7 @@ def test_an_llr_is_a_similarity(call, capsys):
 
 
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.cases(6)
+@pytest.mark.cases(2)
 def test_float32_is_float64_where_the_values_are_exact(call, capsys):
     expected, found = wanted(call), CALLS[call](scores_of("similarity", "float32"))
     assert_same(found, expected)
@@ -155,12 +152,20 @@ BY_ORDER = {
 }
 
 
+#: The same calls where equal scores have no order of their own.
+UNTIED = {
+    "reid": lambda s: be.reid(s, ties="pessimistic"),
+    "gom": lambda s: be.gom(s, budget=10, ties="pessimistic"),
+}
+
+
 @pytest.mark.parametrize("call", [call for call in CALLS if call != "explain"])
-@pytest.mark.cases(12)
-def test_templates_in_another_order_have_the_same_results(call, capsys):
+@pytest.mark.cases(6)
+def test_templates_in_another_order_have_the_same_results(call):
     """One value a template is that of the template; sums may differ in the last digit."""
-    expected, found = compared(wanted(call)), compared(CALLS[call](scores_of("similarity",
-                                                                             order=ORDER)))  # fmt: skip
+    made = UNTIED.get(call, CALLS[call])
+    expected = compared(made(scores_of("similarity")))
+    found = compared(made(scores_of("similarity", order=ORDER)))
     for name, values in expected.items():
         last = name.rpartition("/")[2]
         if last in BY_ORDER.get(call, ()) or "_meta_" in last:
@@ -200,13 +205,15 @@ def turned(ds: xr.Dataset) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("call", [call for call in CALLS if call not in ("explain", "summary")])
-@pytest.mark.cases(14)
+@pytest.mark.cases(6)
 def test_distances_are_negated_similarities(call):
     found = datasets(TURNED.get(call, CALLS[call])(scores_of("distance")))
     expected = datasets(wanted(call))
     assert found.keys() == expected.keys()
     for path, ds in expected.items():
-        values = turned(found[path])
+        # Thresholds of GOM are of distances that are scaled to 0 to 1, whatever the kind.
+        values = {str(k): x for k, x in found[path].variables.items()}
+        values = values if call == "gom" else turned(found[path])
         assert values.keys() == {str(x) for x in ds.variables}
         for name in ds.variables:
             np.testing.assert_array_equal(values[str(name)], ds[name], err_msg=f"{path} {name}")
@@ -242,11 +249,12 @@ def plots() -> dict[str, str]:
     return {k: names[x.result] for k, x in PLOTS.items() if x.result in names and x.needs}
 
 
-NOT_DRAWN = {"ageing", "assured"}  # of calls with options of their own
+#: Of a call with options of its own, and of pairs that name images.
+NOT_DRAWN = {"assured", "worst_pairs"}
 
 
 @pytest.mark.parametrize("plot", [x for x in plots() if x not in NOT_DRAWN])
-@pytest.mark.cases(3)
+@pytest.mark.cases(2)
 def test_plots_draw_an_llr_and_float32_as_they_draw_similarities(plot, monkeypatch):
     from matplotlib import pyplot as plt
 
