@@ -249,7 +249,8 @@ def _evaluate_system(
 
     with threads_for(scores):
         for node, part in counted.items():
-            job = plan.tasks[node].job if node in plan.tasks else plan.retrieval
+            searches = plan.gom if node == "gom" else plan.retrieval
+            job = plan.tasks[node].job if node in plan.tasks else searches
             verifies = node.startswith("verification")
             reader = plan.attempts_reader if verifies else plan.reader
             found[node] = part.with_intervals(found[node], job, reader, options.interval)
