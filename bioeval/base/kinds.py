@@ -7,6 +7,9 @@ VALUED = ("distance", "similarity", "llr")
 
 KINDS = (*VALUED, "order")
 
+#: Metrics of embeddings, which give distances.
+METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
+
 #: Scores of each kind in words.
 PLURALS = {
     "distance": "distances",

@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -120,6 +121,7 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
 
     from bioeval.base.errors import (
         BioevalError,
+        BioevalWarning,
         CardError,
         EngineError,
         MissingDependencyError,
@@ -131,7 +133,10 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
     try:
         program = root if command is None else command
         name = "bioeval" if command is None else command.name
-        code = program.main(args=args, prog_name=name, standalone_mode=False)
+        with warnings.catch_warnings():
+            # The table and the page say it, with the options of the command.
+            warnings.filterwarnings("ignore", ".*is probably the wrong kind", BioevalWarning)
+            code = program.main(args=args, prog_name=name, standalone_mode=False)
         flush()
         return code if isinstance(code, int) else DONE
     except click.Abort:

@@ -107,6 +107,28 @@ experiment_options = option_group(
     ),
 )
 
+#: Options of the tasks, in place of fields of the card.
+TASKS = ("templates", "fusion", "rank_unit")
+task_options = option_group(
+    option(
+        "--templates",
+        "Verification attempts: one per gallery template (single), or one per subject (multi), "
+        "alone.  [those of the card]",
+        ["single", "multi"],
+    ),
+    option(
+        "--fusion RULE",
+        "Fusion of the scores of a subject's templates: min, mean, max, median or kth:K.  [that "
+        "of the card, or min]",
+    ),
+    option(
+        "--rank-unit",
+        "Identification: rank templates, or subjects by their fused score.  [that of the card, or "
+        "template]",
+        ["template", "subject"],
+    ),
+)
+
 
 def take_experiment(options: dict[str, Any]) -> dict[str, Any]:
     """Remove the experiment's options that were given from a command's, with their seed."""
@@ -192,6 +214,42 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
     if "attempts" in given:
         task = _require_verification(card, "--attempts is")
         card = replace(card, verification=replace(task, attempts=given["attempts"]))
+    return _with_tasks(card, given)
+
+
+def _with_tasks(card: Protocol, given: dict[str, Any]) -> Protocol:
+    """Return a card with other templates of verification, another fusion or unit of ranks."""
+    if "templates" in given:
+        task = _require_verification(card, "--templates is")
+        if given["templates"] == "multi" and task.pairs != "ordered":
+            raise click.UsageError(
+                f"--templates multi does not go with pairs = {task.pairs} of protocol "
+                f"{card.name}; leave it out"
+            )
+        card = replace(card, verification=replace(task, templates=(given["templates"],)))
+    searches = {x: getattr(card, x) for x in ("open_set", "closed_set") if getattr(card, x)}
+    if "rank_unit" in given:
+        if not searches:
+            raise click.UsageError(
+                f"--rank-unit is of identification, and protocol {card.name} has none; leave it out"
+            )
+        searches = {k: replace(x, rank_unit=given["rank_unit"]) for k, x in searches.items()}
+        card = replace(card, **searches)
+    if "fusion" in given:
+        if not searches and card.verification is None:
+            raise click.UsageError(
+                f"--fusion is of verification and identification, and protocol {card.name} has "
+                "neither; leave it out"
+            )
+        fused = {k: x for k, x in searches.items() if x.rank_unit == "subject"}
+        if card.verification is not None and "multi" in card.verification.templates:
+            fused["verification"] = card.verification
+        if not fused:
+            raise click.UsageError(
+                f"--fusion has no effect on protocol {card.name}; it needs --templates multi or "
+                "--rank-unit subject"
+            )
+        card = replace(card, **{k: replace(x, fusion=given["fusion"]) for k, x in fused.items()})
     return card
 
 
@@ -242,6 +300,7 @@ def _require_verification(card: Protocol, option: str) -> Verification:
 @thresholds_option
 @ranks_option
 @far_option
+@task_options
 @experiment_options
 @option(
     "--interval METHOD",
@@ -294,6 +353,7 @@ def command(
     options["plots"] = options["plots"] or bool(plot_formats)
     failures = {name: options.pop(name) or 0.0 for name in ("fta", "fte")}
     experiment = take_experiment(options)
+    tasks = {name: value for name in TASKS if (value := options.pop(name)) is not None}
     require_method(options["interval"], seed_of_draws=bool(experiment))
     output = Output.take(options)
     if (images or images_root) and (worst is None or not (output.page or options["plots"])):
@@ -308,7 +368,7 @@ def command(
 
         scores = read_system(data, name, reading, stages)
         require_images(scores, images or "")
-        resolved = resolve(protocol, scores, experiment, options["random_state"])
+        resolved = resolve(protocol, scores, experiment | tasks, options["random_state"])
         stages("counting")
         # On a page all tasks share their thresholds; a checkpoint is the same with or without it.
         if output.page is not None and options["checkpoint"] is None:

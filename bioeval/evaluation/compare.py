@@ -39,7 +39,7 @@ from bioeval.evaluation.reid import Named
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.reid import camera_warnings, cameras_of, convention_of
 from bioeval.results.dataset import along, build
-from bioeval.results.support import KIND_DOUBT, kind_doubt
+from bioeval.results.support import KIND_DOUBT, kind_doubt, warn_of_kind
 from bioeval.results.words import margin_in_words
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -435,7 +435,10 @@ def _dataset(
             if measure.label == "EER":
                 fused = first.details.get("templates") == "multi"
                 eer = float(measure.values[row, 0])
-                doubt = kind_doubt(eer, system.scores.kind, people, fused=fused)
+                doubt = kind_doubt(
+                    eer, system.scores.kind, people, fused=fused, origin=system.scores.origin
+                )
+                warn_of_kind(f"{name}: {doubt}")
                 doubts += [f"{name}: {doubt}"] if doubt else []
     warnings = [*doubts, *apart, *few_people(people, interval), *remarks]
     for name, system in zip(names, (first, second), strict=True):

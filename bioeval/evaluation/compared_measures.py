@@ -24,7 +24,7 @@ from bioeval.results.verification import compared_people
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.top_k import are_lists
-from bioeval.stats.bootstrap import ROUNDING, sample_of, weight_columns
+from bioeval.stats.bootstrap import ROUNDING, sample_of, subject_columns
 from bioeval.stats.identification import identification_replicates, rank_one_decisions
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.query_means import QuerySubjects
@@ -301,7 +301,7 @@ def _drawn(
         )
         assert some is not None
         return [x.values for x in each], some, each[0].subjects, each[0].pairs
-    weights = weight_columns(first.people, interval)
+    weights = subject_columns(first.no_person, interval)
     drawn = [paired.points(k, weights, a.targets) for k in (0, 1)]
     for system, found in zip((a, b), drawn, strict=True):
         for name, value in exact_points(system.points).items():
@@ -317,7 +317,7 @@ def identification_measures(
     `order` is the number of disjoint units of verification in another order, None where it is not
     known: more people than that need not differ.
     """
-    person = _numbers(a, _rows_of_probes(a, b))[a.scores.codes.probe]
+    person = _people(a.scores, _numbers(a, _rows_of_probes(a, b)))
     drawn = [
         identification_replicates(
             x.tallies[-1], person, x.options.ties, x.options.impostors, x.targets, interval
@@ -387,6 +387,11 @@ def _rows_of_probes(a: ComparedSystem, b: ComparedSystem) -> tuple[np.ndarray, n
         hits = np.rint(x.rank_one()[0] * 1023).astype(np.int64)
         found.append((mate * (2 * len(mate) + 1) + other) * 1024 + hits)
     return found[0], found[1]
+
+
+def _people(scores: Scores, numbers: np.ndarray) -> np.ndarray:
+    """Return the number of each probe's subject; -1 where it is of no person."""
+    return np.where(scores.probe_people < 0, -1, numbers[scores.codes.probe])
 
 
 def _numbers(a: ComparedSystem, rows: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -480,7 +485,7 @@ def retrieval_measures(
     codes = a.scores.codes
     rows = [np.sum([_whole(mean) for mean in x.measures.values()], axis=0) for x in (a, b)]
     numbers = numbers_by_scores((codes.probe,), (rows[0], rows[1]), len(codes.values))
-    owners = QuerySubjects(numbers[codes.probe], a.counted | b.counted, interval)
+    owners = QuerySubjects(_people(a.scores, numbers), a.counted | b.counted, interval)
     order = _units_in_another_order(a, b, numbers)
     for key, first in a.measures.items():
         if key not in b.measures:

@@ -26,6 +26,7 @@ from bioeval.evaluation.task_counts import TaskCounts, datasets_of
 from bioeval.protocol import available, load
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, tree_of
+from bioeval.results.support import kind_doubt, warn_of_kind
 from bioeval.scores.blocks import Progress, is_small, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
@@ -199,6 +200,11 @@ def _summary_of_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> dict[str, Any]:
     found, ranks = scalars_of(scores, protocol, options)
+    for node in [x for x in found if x.startswith("verification")]:
+        known = {"subjects": ((), 0), **found[node].variables}
+        genuine, subjects, eer = (known[x][1] for x in ("genuine_attempts", "subjects", "eer"))
+        people, fused = min(genuine, subjects or genuine), node.endswith("multi")
+        warn_of_kind(kind_doubt(eer, scores.kind, people, fused=fused, origin=scores.origin))
     return {node: scalars.plain(ranks) for node, scalars in found.items()}
 
 
@@ -243,7 +249,8 @@ def _evaluate_system(
 
     with threads_for(scores):
         for node, part in counted.items():
-            job = plan.tasks[node].job if node in plan.tasks else plan.retrieval
+            searches = plan.gom if node == "gom" else plan.retrieval
+            job = plan.tasks[node].job if node in plan.tasks else searches
             verifies = node.startswith("verification")
             reader = plan.attempts_reader if verifies else plan.reader
             found[node] = part.with_intervals(found[node], job, reader, options.interval)
@@ -369,5 +376,5 @@ def _reid_of_lists(scores: TopKScores, card: Protocol, options: EvaluationOption
     )
     if options.interval is not None:
         limits = replace(options.interval, band="pointwise")
-        found = query_mean_intervals(found, measures, scores.codes.probe, TOP_K, limits)
+        found = query_mean_intervals(found, measures, scores.probe_people, TOP_K, limits)
     return found

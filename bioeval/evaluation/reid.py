@@ -257,7 +257,8 @@ def reid(
     if rules.changed:
         result.attrs["changed"] = ", ".join(rules.changed)
     warn_of_cut_lists(result)
-    return _with_limits(result, reid_measures(tally, options), scores, REID, limits)
+    people = job.lists.people
+    return _with_limits(result, reid_measures(tally, options), scores, REID, limits, people)
 
 
 def retrieval_thresholds(thresholds: Any, task: str) -> np.ndarray | None:
@@ -295,7 +296,7 @@ def _with_limits(
         return result
     if options.by_subject:
         require_people(scores, options.method)
-    people = scores.codes.probe if people is None else people
+    people = scores.probe_people if people is None else people
     return query_mean_intervals(result, measures, people, names, options)
 
 
@@ -404,7 +405,7 @@ def gom(
     job, options = plan_gom(scores, convention, thresholds, normalize, given, open_queries)
     tally = job.run(require_callable("progress", progress))
     result = gom_dataset(tally, options)
-    people = scores.codes.probe
+    people = job.lists.people
     if open_queries is not None:  # whose people are others, whatever their labels
         people = np.append(people, len(scores.codes.values) + open_queries.codes.probe)
     return _with_limits(result, gom_measures(tally, options), scores, GOM, limits, people)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
+import sys
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from bioeval.base.errors import counted
-from bioeval.base.kinds import PLURALS, larger_is_closer
+from bioeval.base.errors import BioevalWarning, counted
+from bioeval.base.kinds import METRICS, PLURALS, larger_is_closer
 from bioeval.base.scalars import EQUAL_ERROR, Scalar
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import pairs_of_people
@@ -161,14 +164,20 @@ def support_warnings(
 _CHANCE_OF_FUSED = 0.62
 
 
+# The origin of scores that a metric of bioeval computed, which gives distances and nothing else.
+_COMPUTED = re.compile(rf"\d+-dimensional \w+ embeddings, metric ({'|'.join(METRICS)})\b")
+
+_WRONG_KIND = "is probably the wrong kind"
+
+
 def judge_kind(
-    eer: float, kind: str, people: int, *, diagonal: int = 0, fused: bool = False
+    eer: float, kind: str, people: int, *, diagonal: int = 0, fused: bool = False, origin: str = ""
 ) -> tuple[str, str, str]:
     """Return what an EER shows of the kind of scores: severity, finding and remedy.
 
     `people` is the number of subjects, or of genuine attempts where these are fewer, `diagonal` 1
     where a template is nearest to itself, -1 where it is farthest, 0 if unknown. Attempts of
-    several templates are `fused`.
+    several templates are `fused`. The `origin` of the scores says whether their kind is certain.
     """
     other = "distance" if larger_is_closer(kind) else "similarity"
     margin = 1.0 / math.sqrt(max(2, people))  # two standard errors of a rate of one half
@@ -180,17 +189,18 @@ def judge_kind(
         return "warning", f"{message}, near chance", remedy
     swap = f'`kind="{other}"` reverses them'
     certain = eer > (_CHANCE_OF_FUSED if fused else 0.5) + margin
-    if diagonal > 0:
+    known = bool(_COMPUTED.match(origin))
+    if known and not certain:
+        return "warning", f"{message}: no better than chance", "check the labels"
+    if diagonal > 0 or known:
         severity = "error" if certain else "warning"
-        message += ": worse than chance, yet each template is nearest to itself"
-        return (
-            severity,
-            message,
-            ("the kind seems right and the labels wrong; check the order of the labels"),
-        )
+        message += ": worse than chance"
+        message += ", yet each template is nearest to itself" if diagonal > 0 else ""
+        remedy = f"the kind {'is' if known else 'seems'} right and the labels wrong"
+        return severity, message, f"{remedy}; check the order of the labels"
     if certain or diagonal < 0:
         proof = ", and each template is farthest from itself" if diagonal < 0 else ""
-        remedy = f"{kind} is probably the wrong kind: {swap}"
+        remedy = f"{kind} {_WRONG_KIND}: {swap}"
         return "error", f"{message}: worse than chance{proof}", remedy
     remedy = f"check the labels, and the kind: {swap}"
     return "warning", f"{message}: no better than chance", remedy
@@ -208,9 +218,19 @@ def refuses_threshold(doubt: str) -> bool:
     return bool(doubt) and "near chance" not in doubt
 
 
-def kind_doubt(eer: float, kind: str, people: int, *, fused: bool = False) -> str:
+def kind_doubt(eer: float, kind: str, people: int, *, fused: bool = False, origin: str = "") -> str:
     """Return a warning of scores near chance or below it; empty where there is no doubt."""
     if kind == "order" or math.isnan(eer):
         return ""
-    severity, message, remedy = judge_kind(eer, kind, people, fused=fused)
+    severity, message, remedy = judge_kind(eer, kind, people, fused=fused, origin=origin)
     return "" if severity == "ok" else f"{message}; {remedy}"
+
+
+def warn_of_kind(doubt: str) -> None:
+    """Issue a warning at the caller's line if scores are probably of the other kind."""
+    if _WRONG_KIND not in doubt:
+        return
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("bioeval."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(doubt, BioevalWarning, stacklevel=level)

@@ -19,6 +19,7 @@ from bioeval.results.support import (
     kind_doubt,
     point_variables,
     support_warnings,
+    warn_of_kind,
 )
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.cells import cell_exponent, joint_exponent
@@ -160,8 +161,13 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
             people = compared_people(tally)
             warnings += support_warnings(points.far_target, independent, symmetric, "FRR", people)
         doubt = kind_doubt(
-            points.equal_error.eer, kind, _people(tally), fused=tally.templates == "multi"
+            points.equal_error.eer,
+            kind,
+            _people(tally),
+            fused=tally.templates == "multi",
+            origin=tally.about.origin,
         )
+        warn_of_kind(doubt)
         warnings += [doubt] if doubt else []
         if bounds:
             warnings.append(

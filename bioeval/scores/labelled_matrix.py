@@ -43,6 +43,7 @@ from bioeval.scores.labels import (
     digest,
     fixed,
     labels_of_table,
+    of_no_person,
 )
 
 if TYPE_CHECKING:
@@ -63,10 +64,10 @@ def length_of(labels: Any) -> int:
         return -1
 
 
-def _as_ids(given: Any) -> tuple[int, ...]:
-    """Return identities of distractors; labels that are text may be these numbers, too."""
-    listed = require_list("distractor_ids", given)
-    return tuple(dict.fromkeys(require_integer("distractor_ids", x, low=-(2**62)) for x in listed))
+def as_ids(given: Any, name: str = "distractor_ids") -> tuple[int, ...]:
+    """Return identities of no person; labels that are text may be these numbers, too."""
+    listed = require_list(name, given)
+    return tuple(dict.fromkeys(require_integer(name, x, low=-(2**62)) for x in listed))
 
 
 def _unless_all(index: Any) -> Any:
@@ -149,7 +150,7 @@ class LabelledMatrix:
         if self.labelled:
             self.codes = Codes(self.probe_labels, self.gallery_labels)
         self.exclude = self._as_columns(exclude)
-        self.distractor_ids = _as_ids(distractor_ids)
+        self.distractor_ids = as_ids(distractor_ids)
 
     @property
     def kind(self) -> str:
@@ -181,6 +182,16 @@ class LabelledMatrix:
         if name is not None and not isinstance(name, os.PathLike):
             require_text("name", name)
         self._name = None if name is None or name == "" else short_name(str(name))
+
+    @property
+    def no_person(self) -> np.ndarray:
+        """Which of the codes are of distractors or junk."""
+        return of_no_person(self.codes.values, (*self.junk_ids, *self.distractor_ids))
+
+    @property
+    def probe_people(self) -> np.ndarray:
+        """The code of each probe; -1 where it is of no person."""
+        return np.where(self.no_person[self.codes.probe], -1, self.codes.probe)
 
     def _as_columns(self, exclude: Sequence[str]) -> tuple[str, ...]:
         """Return names of metadata columns that both sides have."""

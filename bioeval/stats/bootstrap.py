@@ -515,11 +515,18 @@ ROOM = 1 << 22
 class SubjectMeans:
     """The attempts of each subject; their sums give the means in each replicate."""
 
-    def __init__(self, attempts: np.ndarray, weights: np.ndarray, options: IntervalOptions):
+    def __init__(
+        self,
+        attempts: np.ndarray,
+        weights: np.ndarray,
+        options: IntervalOptions,
+        no_person: np.ndarray | bool = False,
+    ):
         self.attempts = attempts  # of each subject
         self.weights, self.options = weights, options  # weights of subject_columns
         self.total = linear_forms(attempts[None], weights)[0]  # weighted, of each column
-        self.trials = sample_of(int((attempts > 0).sum()))  # subjects with an attempt
+        with_attempts = (attempts > 0) & ~np.asarray(no_person)
+        self.trials = sample_of(int(with_attempts.sum()))
 
     def values(self, sums: np.ndarray) -> np.ndarray:
         """Return the means in each column, shape (k, columns), from sums by subject."""
@@ -601,11 +608,19 @@ class SubjectMeans:
         return np.concatenate(lows), np.concatenate(highs)
 
 
-def subject_columns(people: int, options: IntervalOptions) -> np.ndarray:
-    """Return the columns of weights of a method: the data alone unless it resamples."""
-    if options.resamples:
-        return weight_columns(people, options)
-    return np.ones((people, 1), dtype=np.float32)
+def subject_columns(no_person: np.ndarray, options: IntervalOptions) -> np.ndarray:
+    """Return the columns of weights of a method: the data alone unless it resamples.
+
+    What is of no person, such as all distractors, is not resampled: its weight is 1.
+    """
+    if not options.resamples:
+        return np.ones((len(no_person), 1), dtype=np.float32)
+    drawn = weight_columns(int(np.count_nonzero(~no_person)), options)
+    if not no_person.any():
+        return drawn
+    weights = np.ones((len(no_person), drawn.shape[1]), dtype=np.float32)
+    weights[~no_person] = drawn
+    return weights
 
 
 def _within_one(values: np.ndarray) -> np.ndarray:

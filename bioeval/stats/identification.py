@@ -550,7 +550,7 @@ def identification_replicates(
     """
     probing = _ProbeSubjects(tally, subjects, ties, options, impostors)
     found = probing.genuine.within(1)
-    hits = np.bincount(found.person, found.weight, minlength=probing.people)
+    hits = np.bincount(found.person, found.weight, minlength=len(probing.weights))
     recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.of_genuine.total)
     at_far, _ = probing.drawn_points(targets, 1)
     return recognised, at_far[:, 0], probing.people, probing.of_genuine.trials
@@ -583,7 +583,10 @@ def _sorted(person: np.ndarray, distance: np.ndarray, rank: np.ndarray, weight: 
 
 
 class _ProbeSubjects:
-    """Identification attempts by the subject of the probe, with the weights of the subjects."""
+    """Identification attempts by the subject of the probe, with the weights of the subjects.
+
+    Probes of no person have a negative number, and are not resampled.
+    """
 
     def __init__(
         self,
@@ -598,18 +601,19 @@ class _ProbeSubjects:
         self.options = options
         who, person = np.unique(subjects, return_inverse=True)
         person = person.reshape(-1)
-        self.people = len(who)
+        no_person, n = who < 0, len(who)
+        self.people = int((~no_person).sum())
         chosen = np.nonzero(tally.mates > 0)[0]
         probes, ranks, weights = rank_weights(tally, chosen, ties)
         self.genuine = _sorted(person[probes], tally.mate[probes], ranks, weights)
-        genuine_of = np.bincount(person[chosen], minlength=self.people)
+        genuine_of = np.bincount(person[chosen], minlength=n)
         others = impostor_probes(tally, impostor_role(tally, impostors))
         ones = np.ones(len(others))
         self.impostor = _sorted(person[others], tally.other[others], ones, ones)
-        impostor_of = np.bincount(person[others], minlength=self.people)
-        self.weights = subject_columns(self.people, options)
-        self.of_genuine = SubjectMeans(genuine_of, self.weights, options)
-        self.of_impostor = SubjectMeans(impostor_of, self.weights, options)
+        impostor_of = np.bincount(person[others], minlength=n)
+        self.weights = subject_columns(no_person, options)
+        self.of_genuine = SubjectMeans(genuine_of, self.weights, options, no_person)
+        self.of_impostor = SubjectMeans(impostor_of, self.weights, options, no_person)
 
     @stage("intervals of the curves")
     def curves(
@@ -619,12 +623,12 @@ class _ProbeSubjects:
 
         Where the bands of curves are simultaneous, `inside` gets which points are in them.
         """
-        impostor = by_subject(self.impostor.distance, self.impostor.person, grid, self.people)
+        impostor = by_subject(self.impostor.distance, self.impostor.person, grid, len(self.weights))
         far, far_inside = _limits_of_curve(self.of_impostor, impostor[:-1])
         rates, in_band = [], []
         for k in range(1, ranks + 1):
             of = self.genuine.within(k)
-            layers = by_subject(of.distance, of.person, grid, self.people, of.weight)[:-1]
+            layers = by_subject(of.distance, of.person, grid, len(self.weights), of.weight)[:-1]
             limits, there = _limits_of_curve(self.of_genuine, layers)
             rates.append(limits)
             in_band.append(there)

@@ -29,24 +29,29 @@ _AREAS = {"mrep": "mrep_area", "mfr": "mfr_area"}
 
 
 class QuerySubjects:
-    """The queries of re-identification by subject, with the weights of the subjects."""
+    """The queries of re-identification by subject, with the weights of the subjects.
+
+    Queries of no person have a negative number, and are not resampled.
+    """
 
     def __init__(self, subjects: np.ndarray, counted: np.ndarray, options: IntervalOptions):
         who = np.unique(subjects[counted])
         self.person = np.minimum(np.searchsorted(who, subjects), max(len(who) - 1, 0))
-        self.people, self.options = len(who), options
-        self.weights = subject_columns(self.people, options)
+        self.no_person = who < 0
+        self.units, self.options = len(who), options
+        self.people = int((~self.no_person).sum())
+        self.weights = subject_columns(self.no_person, options)
 
     def means_over(self, counted: np.ndarray) -> SubjectMeans:
         """Return the means over the queries of a mask."""
-        queries = np.bincount(self.person[counted], minlength=self.people)
-        return SubjectMeans(queries, self.weights, self.options)
+        queries = np.bincount(self.person[counted], minlength=self.units)
+        return SubjectMeans(queries, self.weights, self.options, self.no_person)
 
     def sums(self, mean: QueryMean) -> np.ndarray:
         """Return the sum of the values of each subject, shape (k, people)."""
         n, values = len(mean.query), mean.values.astype(np.float64)
         owner = scipy.sparse.csr_array(
-            (np.ones(n), (self.person[mean.query], np.arange(n))), shape=(self.people, n)
+            (np.ones(n), (self.person[mean.query], np.arange(n))), shape=(self.units, n)
         )
         return (owner @ (values if values.ndim > 1 else values[:, None])).T
 

@@ -21,8 +21,8 @@ from bioeval.stats.bootstrap import (
     ratio,
     ratio_variances,
     sample_of,
+    subject_columns,
     variance,
-    weight_columns,
 )
 from bioeval.stats.limits import (
     Limits,
@@ -135,11 +135,12 @@ def replicates(
     points = tally.points
     assert points is not None
     thresholds, exact = attempts.thresholds(tally, _wanted(tally))
-    weights = weight_columns(attempts.people, options)
+    weights = subject_columns(attempts.no_person, options)
     far, frr, (values, people) = error_columns(attempts, thresholds, weights)
     found = Replicates(
         thresholds, far, frr_columns(values, people, grid, weights),
-        sample_of(len(np.unique(people))), attempts.disjoint_pairs, attempts.people,
+        sample_of(attempts.persons_among(people)), attempts.disjoint_pairs,
+        attempts.persons_among(np.arange(attempts.people)),
     )  # fmt: skip
     chosen = {"eer": equal_error(far, frr), "frr_at_far": np.empty((0, far.shape[1]))}
     if len(points.far_target):

@@ -1137,6 +1137,8 @@ def test_choices_are_those_of_the_library():
     from bioeval.scores.listed_templates import KEEP
     from bioeval.stats import METHODS
     from bioeval.stats.options import BANDS
+    from bioeval.tallies.identification_job import RANK_UNITS
+    from bioeval.tallies.verification_job import TEMPLATES
     from bioeval.views.plots.save import FORMATS
     from bioeval.views.terms import TERMS
 
@@ -1151,6 +1153,8 @@ def test_choices_are_those_of_the_library():
     assert choices.pop("keep") == KEEP
     assert choices.pop("band") == BANDS
     assert choices.pop("missing_chunks") == MISSING_CHUNKS
+    assert choices.pop("rank_unit") == RANK_UNITS
+    assert choices.pop("templates") == TEMPLATES
     assert choices == {"kind": KINDS, "nan": NAN_POLICIES, "missing_pairs": MISSING}
 
 
@@ -1321,3 +1325,35 @@ def test_an_extrapolated_threshold_is_apart_and_labelled(capsys, tmp_path):
     assert "No threshold: FAR 0.0001 % is below" in capsys.readouterr().out
     assert run("threshold", "people.npz", "--target", "eer", *fast) == 2
     assert "--extrapolate is for a FAR" in capsys.readouterr().err
+
+
+def test_templates_fusion_and_unit_of_ranks_are_options_of_a_run(scores, capsys):
+    """The numbers are those of the calls of the library."""
+    given = ("--templates", "multi", "--fusion", "mean", "--rank-unit", "subject")
+    assert run("run", scores, *given, "--json") == 0
+    tasks = json.loads(capsys.readouterr().out)["tasks"]
+    assert set(tasks) == {"verification/multi", "open_set", "closed_set"}
+    data, how = be.load(scores), {"fusion": "mean"}
+    wanted = be.verification(data, templates="multi", **how)
+    assert tasks["verification/multi"]["eer"] == wanted.eer.item()
+    assert tasks["verification/multi"]["auc"] == wanted.auc.item()
+    searched = be.open_set(data, rank_unit="subject", **how)
+    assert tasks["open_set"]["eer"] == searched.eer.item()
+    assert (tasks["open_set"]["rank_unit"], tasks["open_set"]["fusion"]) == ("subject", "mean")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--templates", "single", "--fusion", "mean"], "--fusion has no effect on protocol cours"),
+        (["--protocol", "market1501", "--fusion", "mean"], "--fusion is of verification and ident"),
+        (["--protocol", "lfw-view2", "--rank-unit", "subject"], "--rank-unit is of identification"),
+        (["--protocol", "market1501", "--templates", "multi"], "--templates is of verification, a"),
+        (["--protocol", "fvc2004", "--templates", "multi"], "does not go with protocol fvc2004"),
+        (["--fusion", "kth:0"], "--fusion is 'kth:0'; expected kth:K"),
+    ],
+)
+@pytest.mark.cases(2)
+def test_options_of_tasks_that_a_card_lacks_are_refused(scores, capsys, options, said):
+    assert run("run", scores, *options) == 2
+    assert said in one_line(capsys.readouterr().err)

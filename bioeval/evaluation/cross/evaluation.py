@@ -84,6 +84,7 @@ def cross_evaluate(
     impostors: str = "auto",
     estimator: Any = None,
     metric: Any = "cosine",
+    kind: str | None = None,
     claims: Any = None,
     attack: str | None = None,
     assure: float | None = None,
@@ -139,8 +140,8 @@ def cross_evaluate(
         samples and their subjects alone; both parts are transformed and compared by `metric`.
         :class:`bioeval.Calibrator` and :class:`bioeval.Fusion`, or a pipeline of both, are fitted
         to the training scores alone, and both parts of the scores are transformed.
-    metric : str or callable
-        As for :meth:`bioeval.Scores.from_embeddings`; a callable returns distances.
+    metric, kind
+        As for :meth:`bioeval.Scores.from_embeddings`: a callable needs its kind.
     claims : ClaimSampler, optional
         Of verification: claims drawn anew for each part, in place of all.
     attack : str, optional
@@ -288,7 +289,7 @@ def cross_evaluate(
             if options.task != "verification":
                 options = options.with_role(splitter, system.first)
         else:
-            system = TrainedSystem(data, splitter, y, meta, estimator, metric)
+            system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
             options = options.with_role(splitter)
         found, about = evaluate_fitted(system, options, progress)
     made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)

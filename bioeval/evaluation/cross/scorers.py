@@ -11,7 +11,7 @@ import numpy as np
 from bioeval.base.errors import DataError, counted, require_choice
 from bioeval.evaluation.identification import closed_set
 from bioeval.evaluation.verification import verification
-from bioeval.scores.embeddings import known_metric
+from bioeval.scores.embeddings import kind_of_metric, known_metric
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.points import check_far_targets
 
@@ -44,12 +44,15 @@ class Scorer:
     metric: Any
     templates: str
     far_target: float
+    kind: str = "distance"
 
     def __sklearn_clone__(self) -> Scorer:
         return self
 
     def __repr__(self) -> str:
         options = f"metric={self.metric!r}"
+        if self.kind != "distance":
+            options += f", kind={self.kind!r}"
         if self.templates != "single":
             options += f", templates={self.templates!r}"
         if self.measure == "frr_at_far":
@@ -83,7 +86,7 @@ class Scorer:
             )
         _require_subjects(np.asarray(y), getattr(estimator, "classes_", ()))
         made = np.asarray(estimator.transform(X), dtype=np.float64)
-        scores = Scores.from_embeddings(made, np.asarray(y), metric=self.metric, kind="distance")
+        scores = Scores.from_embeddings(made, np.asarray(y), metric=self.metric, kind=self.kind)
         if self.measure == "recognition_rate":
             value = float(closed_set(scores, max_rank=1).recognition_rate)
         else:
@@ -125,6 +128,7 @@ def make_scorer(
     measure: str = "eer",
     *,
     metric: Any = "cosine",
+    kind: str | None = None,
     templates: str = "single",
     far_target: float = 0.001,
 ) -> Scorer:
@@ -139,8 +143,8 @@ def make_scorer(
     measure : {"eer", "frr_at_far", "auc", "recognition_rate"}
         Error rates are negated, so that larger is better. NaN where a test part has no attempt
         of a class, as of a single subject.
-    metric : str or callable
-        As for :meth:`bioeval.Scores.from_embeddings`; a callable returns distances.
+    metric, kind
+        As for :meth:`bioeval.Scores.from_embeddings`: a callable needs its kind.
     templates : {"single", "multi"}
         As for :func:`bioeval.verification`.
     far_target : float
@@ -165,9 +169,9 @@ def make_scorer(
     """
     require_choice("measure", measure, MEASURES)
     require_choice("templates", templates, ("single", "multi"))
-    known_metric(metric)
+    kind = kind_of_metric(known_metric(metric), kind)
     check_far_targets([far_target])
-    return Scorer(measure, metric, templates, float(far_target))
+    return Scorer(measure, metric, templates, float(far_target), kind)
 
 
 eer_scorer = make_scorer("eer")

@@ -56,6 +56,7 @@ from bioeval.results.support import (
     people_with_pairs,
     refuses_threshold,
     supported,
+    warn_of_kind,
 )
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -275,7 +276,7 @@ def study_threshold(
     require_scores(scores)
     task = chosen_task(task, TASKS)
     if task == "open_set":
-        require_fixed_gallery(scores)
+        scores = searches_of_people(scores)
     if assure is not None:
         assure = check_assurance(assure, assurance, rule)
         require_named_people(scores, "an assured threshold")
@@ -343,9 +344,10 @@ def study_threshold(
             "threshold"
         )
     said += remarks
-    if doubt := counts.doubt(scores.kind, fused=templates == "multi"):
+    if doubt := counts.doubt(scores, fused=templates == "multi"):
         said.append(doubt)
         attrs[KIND_DOUBT] = doubt
+        warn_of_kind(doubt)
         if refuses_threshold(doubt) and "assured_sentence" in attrs:
             attrs["assured_sentence"] = NO_INSTALL
     reach, few = _reach(counts, rule)
@@ -375,13 +377,14 @@ class _Counts:
     shares: SearchShares | None = None  # of open set
     sides: Any = None  # of verification
 
-    def doubt(self, kind: str, *, fused: bool) -> str:
+    def doubt(self, scores: Scores, *, fused: bool) -> str:
         """Return a doubt of the kind of the scores, of verification."""
         genuine = self.whole.test.genuine_attempts
         if self.shares is not None:
             return ""
         people = min(self.subjects or genuine, genuine)
-        return kind_doubt(self.whole.test.about_equal_error(), kind, people, fused=fused)
+        eer = self.whole.test.about_equal_error()
+        return kind_doubt(eer, scores.kind, people, fused=fused, origin=scores.origin)
 
 
 def _comparisons(
@@ -638,8 +641,14 @@ def _that_count(counts: _Counts, rate: str) -> float:
     return pairs_that_count(counts.independent, counts.compared)
 
 
-def require_fixed_gallery(scores: Scores) -> None:
-    """Raise :class:`ProtocolError` unless people who are not enrolled search a gallery."""
+def searches_of_people(scores: Scores) -> Scores:
+    """Return the searches of people; distractors and junk stay in the gallery.
+
+    Raises
+    ------
+    ProtocolError
+        Unless people who are not enrolled search a gallery.
+    """
     wanted = (
         "a threshold of open set is for searches of a fixed gallery by people who are not enrolled"
     )
@@ -648,8 +657,10 @@ def require_fixed_gallery(scores: Scores) -> None:
             f"{wanted}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
             "probes and a gallery"
         )
-    if np.isin(scores.codes.probe, scores.codes.gallery).all():
+    people = scores.probe_people >= 0
+    if np.isin(scores.codes.probe, scores.codes.gallery)[people].all():
         raise ProtocolError(f"{wanted}; all people of these probes are enrolled. Give others, too")
+    return scores if people.all() else scores.select(probes=np.flatnonzero(people))
 
 
 class Searches:
@@ -671,7 +682,8 @@ class Searches:
     ):
         job = IdentificationJob(reader, rank_unit=options.rank_unit, fusion=options.fusion)
         (tally,) = run_jobs(reader, [job], progress)
-        self.options, self.gallery = options, len(np.unique(scores.codes.gallery))
+        enrolled = np.unique(scores.codes.gallery)
+        self.options, self.gallery = options, int((~scores.no_person[enrolled]).sum())
         self.person = scores.codes.probe
         mated = np.flatnonzero(tally.mates > 0)
         self.mated, ranks, _ = rank_weights(tally, mated, options.ties)

@@ -18,10 +18,9 @@ from bioeval.base.arguments import (
     require_text,
 )
 from bioeval.base.errors import Argument, DataError, require_choice
-from bioeval.base.kinds import KINDS, larger_is_closer
+from bioeval.base.kinds import KINDS, METRICS, larger_is_closer
 from bioeval.base.memory import require_bytes
 from bioeval.scores.chunks import MISSING_CHUNKS
-from bioeval.scores.embeddings import METRICS
 from bioeval.scores.formats.files import COMPRESSED, check_target
 from bioeval.scores.formats.image_names import NAMES_OF
 from bioeval.scores.labelled_matrix import NAN_POLICIES

@@ -218,3 +218,37 @@ def test_two_people_named_by_numbers_are_subjects_of_a_system_that_knows_more(fa
     codes = np.unique(subject, return_inverse=True)[1]
     known = LinearDiscriminantAnalysis().fit(x[codes > 1], codes[codes > 1])
     assert np.isfinite(be.eer_scorer(known, x[codes < 2], codes[codes < 2]))
+
+
+def test_a_callable_metric_states_its_kind(faces):
+    """Distances and their negatives have the same rates; neither is taken for the other."""
+    x, subject = faces
+    x = x - x.mean(axis=0)
+    splitter, chosen = be.partition.SubjectKFold(2), PCA(4)
+
+    def far(a, b):
+        return np.abs(a[:, None] - b).sum(axis=2)
+
+    def near(a, b):
+        return -far(a, b)
+
+    given = {"y": subject, "estimator": chosen}
+    found = [
+        be.cross_evaluate(x, splitter, metric=metric, kind=kind, **given)
+        for metric, kind in ((far, "distance"), (near, "similarity"), ("l1", None))
+    ]
+    for other in found[1:]:
+        np.testing.assert_allclose(other["frr"], found[0]["frr"])
+    assert found[1].attrs["kind"] == "similarity"
+    np.testing.assert_allclose(found[1]["threshold"], -found[0]["threshold"])
+    scorers = [be.make_scorer("eer", metric=far, kind="distance"),
+               be.make_scorer("eer", metric=near, kind="similarity")]  # fmt: skip
+    assert "kind='similarity'" in repr(scorers[1])
+    fitted = chosen.fit(x)
+    assert scorers[0](fitted, x, subject) == scorers[1](fitted, x, subject) > -0.5
+    for call in (
+        lambda: be.make_scorer("eer", metric=near),
+        lambda: be.cross_evaluate(x, splitter, metric=near, **given),
+    ):
+        with pytest.raises(DataError, match='is a function.*kind="distance" or kind="similarity"'):
+            call()

@@ -13,7 +13,8 @@ from report_text import Answer, Elements
 import bioeval as be
 from bioeval.views.page import words
 from bioeval.views.page.parts import PageItem
-from bioeval.views.page.sentences import _score
+from bioeval.views.page.sentences import _on_new_people, _score
+from bioeval.views.page.words import Text
 
 TARGET = 0.01
 
@@ -252,6 +253,32 @@ def test_what_to_expect_of_new_people_is_that_of_the_study(tmp_path):
     tree = tree.assign({"threshold_study": xr.DataTree(study)})
     text = be.report({"one": tree}, tmp_path / "page.html").read_text(encoding="utf-8")
     assert "On new people" in check_sentences(text, {"one": scores}, {"one": tree})
+
+
+@pytest.mark.parametrize("rule", ["eer", "frr=0.05"])
+def test_a_rate_on_new_people_above_its_target_is_flagged(rule):
+    """At the EER both rates have the target, at a FRR that one alone."""
+    study = be.study_threshold(matrix(1, people=12), rule, folds=3, repeats=1, replicates=100)
+    eer = (study.optimistic_far.item() + study.optimistic_frr.item()) / 2
+    target = eer if rule == "eer" else 0.05
+    what = "the 5 % that the threshold was chosen for"
+    if rule == "eer":
+        what = f"the EER of {words.percent(eer)} where the threshold was chosen"
+    for rate in ("far", "frr"):
+        others = {f"{x}_mean": target for x in ("far", "frr") if x != rate}
+        for mean, low, flag in ((1.05, 1.01, None), (1.2, 1.01, True), (1.2, 0.5, False)):
+            if rule != "eer" and mean == 1.05:
+                continue
+            made = study.assign(
+                {f"{rate}_mean": mean * target, f"{rate}_low": low * target, **others}
+            )
+            said = _on_new_people(PageItem("a", "threshold_study", made))
+            texts = [x for x in said if isinstance(x, Text) and "more than" in x.text]
+            wanted = flag is not None and (rule == "eer" or rate == "frr")
+            assert len(texts) == wanted, (rate, mean, said)
+            for text in texts:
+                assert text.text.startswith(f"more than {what}") and text.warns is flag
+                assert (said.index(text) < said.index(", and ")) == (rate == "far")
 
 
 def test_a_threshold_in_a_sentence_is_rounded_to_the_stricter_side():
