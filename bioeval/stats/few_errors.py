@@ -212,12 +212,15 @@ def without_contradiction(
         low[there], high[there] = np.fmin(low[there], lower), np.fmax(high[there], upper)
         inside |= there
     low, high = np.where(inside, low, limits[0]), np.where(inside, high, limits[1])
-    undefined = np.isnan(rate)
-    low[undefined] = high[undefined] = np.nan
-    order = np.argsort(rate, kind="stable")
-    high[order] = np.fmax.accumulate(high[order])
-    low[order[::-1]] = np.fmin.accumulate(low[order[::-1]])
-    low[undefined] = high[undefined] = np.nan
+    defined = ~np.isnan(rate)
+    # Equal rates have equal limits, whatever else is known at their places.
+    known, place = np.unique(np.round(rate[defined], 12), return_inverse=True)
+    lowest, highest = np.full(len(known), np.nan), np.full(len(known), np.nan)
+    np.fmin.at(lowest, place, low[defined])
+    np.fmax.at(highest, place, high[defined])
+    low, high = np.full(len(rate), np.nan), np.full(len(rate), np.nan)
+    low[defined] = np.fmin.accumulate(lowest[::-1])[::-1][place]
+    high[defined] = np.fmax.accumulate(highest)[place]
     return low, high
 
 
