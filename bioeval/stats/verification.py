@@ -379,7 +379,7 @@ class _Genuine:
         return rejected, accepted
 
     def frr_limits(self, grid: np.ndarray, frr: Limits | None = None) -> Limits:
-        """Return the limits of FRR at increasing distances, from those at each by itself."""
+        """Return the limits of FRR at increasing distances, from those at each distance alone."""
         if frr is None:
             low, high = self.means.limits_along(self.accepted, grid)
         else:

@@ -111,7 +111,7 @@ class MergingSink(Sink, Protocol):
 
 @dataclass(frozen=True)
 class Sinks:
-    """Several sinks, of which each gets all attempts."""
+    """Several sinks: each gets all attempts."""
 
     sinks: tuple[Any, ...]
 
