@@ -99,8 +99,11 @@ def limits_along(
                 continue
             n, by_people = number[kind]
             low, high = clopper_pearson(max(r, 0.0), n, confidence)
+            bound = 1 - (1 - confidence) ** (1 / n) if n else math.nan
             if by_people and r < TINY:
-                high = 1 - (1 - confidence) ** (1 / n) if n else math.nan
+                high = bound
+            if by_people and r > 1 - TINY:
+                low = 1 - bound
             limits[t].append((low, high) if kind == "hit" else (1 - high, 1 - low))
     known = []
     for t in places:

@@ -142,6 +142,7 @@ class FewErrors:
         if np.isnan(self.place):
             bound = zero_error_bound(self.number, confidence) if self.number else np.nan
             high = np.where(rate > 0, high, bound)
+            low = np.where(rate < 1 - _ROUNDING, low, 1 - bound)
         return low, high
 
     def fewer(self, proportion: float) -> FewErrors:
