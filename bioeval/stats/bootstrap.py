@@ -586,10 +586,13 @@ class SubjectMeans:
         """Return where few subjects have hits, and where few have anything else, along the hits."""
         return few_along(hits, self.attempts, self.trials, self.copies)
 
-    def without_contradiction(self, hits: Placed, at: np.ndarray, limits: Limits) -> Limits:
+    def without_contradiction(
+        self, hits: Placed, at: np.ndarray, limits: Limits, *, missed: bool = False
+    ) -> Limits:
         """Return the limits at some places so that none contradicts another along the whole curve.
 
         The bootstrap where five subjects err first is part of the curve, whatever the places are.
+        The limits are of the proportion of hits up to each place, or `missed`.
         """
         few = self.few(hits)
         ends = np.array([few[0].place, np.nextafter(-few[1].place, -np.inf)])
@@ -603,6 +606,8 @@ class SubjectMeans:
         places = np.searchsorted(hits.place[order], np.append(at, ends), side="right")
         rate = _within_one(ratio(taken[places], np.array(self.attempts.sum(), dtype=np.float64)))
         rate = np.concatenate([rate, [few[0].most, 1 - few[1].most]])
+        if missed:
+            rate, beside, few = 1 - rate, (1 - beside[1], 1 - beside[0]), few[::-1]
         unknown = np.full(2, np.nan)  # there few err
         low, high = (np.concatenate([x, y, unknown]) for x, y in zip(limits, beside, strict=True))
         low, high = without_contradiction(rate, (low, high), few, self.options.confidence)

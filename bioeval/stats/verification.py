@@ -382,10 +382,8 @@ class _Genuine:
         """Return the limits of FRR at increasing distances, from those at each distance alone."""
         if frr is None:
             low, high = self.means.limits_along(self.accepted, grid)
-        else:
-            gar = 1 - frr[1], 1 - frr[0]
-            low, high = self.means.without_contradiction(self.accepted, grid, gar)
-        return 1 - high, 1 - low
+            return 1 - high, 1 - low
+        return self.means.without_contradiction(self.accepted, grid, frr, missed=True)
 
 
 # ------------------------------------------------------------------------- closed form
