@@ -11,6 +11,7 @@ import xarray as xr
 from bioeval.base.scalars import Name
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.stats.bootstrap import SubjectMeans, subject_columns
+from bioeval.stats.few_errors import Placed
 from bioeval.stats.limits import (
     Limits,
     assumed_independent,
@@ -55,12 +56,16 @@ class QuerySubjects:
         )
         return (owner @ (values if values.ndim > 1 else values[:, None])).T
 
-    def curve_limits(self, curve: MatchCurve, count: int) -> Limits:
-        """Return the limits of a curve at ranks 1 to `count`."""
+    def curve_limits(self, curve: MatchCurve, count: int, *, proportion: bool) -> Limits:
+        """Return the limits of a curve at ranks 1 to `count`; the CMC is a `proportion`."""
         means, person = self.means_over(curve.counted), self.person[curve.query]
-        return means.limits_at_ranks(
+        found = means.limits_at_ranks(
             person, curve.rank, curve.weight, count, per_rank=curve.per_rank
         )
+        if not proportion:
+            return found
+        hits = Placed.of(person, curve.rank, curve.weight)
+        return means.without_contradiction(hits, np.arange(1.0, count + 1), found)
 
 
 def query_mean_intervals(
@@ -92,7 +97,7 @@ def _by_subject(
     found = {}
     for name, curve in {"cmc": measures.cmc, **measures.curves}.items():
         unknown = np.isnan(dataset[name].values)  # of lists that end before
-        low, high = owners.curve_limits(curve, dataset.sizes["rank"])
+        low, high = owners.curve_limits(curve, dataset.sizes["rank"], proportion=name == "cmc")
         found[name] = np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
     for name, mean in measures.means.items():
         of, sums = owners.means_over(mean.counted), owners.sums(mean)

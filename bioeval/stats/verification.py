@@ -14,15 +14,21 @@ from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.base.variables import VERIFICATION
 from bioeval.stats.bootstrap import (
     QuadraticForms,
+    SubjectMeans,
     confidence_limits,
     linear_forms,
-    open_limits,
     rate_limits,
     ratio,
-    ratio_variances,
     sample_of,
     subject_columns,
     variance,
+)
+from bioeval.stats.few_errors import (
+    ErringPairs,
+    FewErrors,
+    Placed,
+    around_few,
+    without_contradiction,
 )
 from bioeval.stats.limits import (
     Limits,
@@ -34,7 +40,7 @@ from bioeval.stats.limits import (
     with_intervals,
 )
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.by_subject import PairCounts, SubjectAttempts
+from bioeval.tallies.by_subject import MergingSinks, PairCounts, Sinks, SubjectAttempts
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.thresholds import to_internal
@@ -116,6 +122,9 @@ class Replicates:
     subjects: int  # independent trials: subjects with genuine attempts
     pairs: int  # and disjoint pairs of subjects
     people: int  # all subjects
+    weights: np.ndarray  # (people, columns)
+    genuine: tuple[np.ndarray, np.ndarray]  # distances of genuine attempts, and their subjects
+    few_far: tuple[FewErrors, FewErrors]  # false accepts of few pairs of people, and rejections
     #: Operating points (..., columns), chosen anew in each column.
     values: dict[str, np.ndarray] = field(default_factory=dict)
 
@@ -136,11 +145,13 @@ def replicates(
     assert points is not None
     thresholds, exact = attempts.thresholds(tally, _wanted(tally))
     weights = subject_columns(attempts.no_person, options)
-    far, frr, (values, people) = error_columns(attempts, thresholds, weights)
+    erring = ErringPairs(attempts.sides, attempts.people)
+    far, frr, (values, people) = error_columns(attempts, thresholds, weights, erring)
     found = Replicates(
         thresholds, far, frr_columns(values, people, grid, weights),
         sample_of(attempts.persons_among(people)), attempts.disjoint_pairs,
         attempts.persons_among(np.arange(attempts.people)),
+        weights, (values, people), erring.few(attempts.disjoint_pairs, copies_of(tally)),
     )  # fmt: skip
     chosen = {"eer": equal_error(far, frr), "frr_at_far": np.empty((0, far.shape[1]))}
     if len(points.far_target):
@@ -155,6 +166,11 @@ def replicates(
         found.values[name] = np.clip(value + moved, *COMPARED[name].bounds)
         found.values[name][..., 0] = itself[name]
     return found
+
+
+def copies_of(tally: VerificationTally) -> int:
+    """Return how often each comparison was counted: twice in a symmetric matrix."""
+    return 2 if tally.points is not None and tally.points.symmetric else 1
 
 
 def exact_points(points: VerificationPoints) -> dict[str, Any]:
@@ -177,11 +193,17 @@ def _wanted(tally: VerificationTally) -> np.ndarray:
 
 
 def error_columns(
-    attempts: SubjectAttempts, thresholds: np.ndarray, weights: np.ndarray
+    attempts: SubjectAttempts,
+    thresholds: np.ndarray,
+    weights: np.ndarray,
+    erring: ErringPairs | None = None,
 ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Return FAR and FRR at increasing distances in each column, and the genuine attempts."""
+    """Return FAR and FRR at increasing distances in each column, and the genuine attempts.
+
+    The pairs of people in error are added to `erring`.
+    """
     forms = QuadraticForms(weights, len(thresholds) + 1)
-    genuine = attempts.sweep(thresholds, forms)
+    genuine = attempts.sweep(thresholds, forms if erring is None else MergingSinks((forms, erring)))
     accepted = np.cumsum(forms.totals, axis=0)
     far = ratio(accepted[:-1], accepted[-1])
     return far, frr_columns(*genuine, thresholds, weights), genuine
@@ -246,23 +268,29 @@ def _resampled(
 ) -> tuple[dict[str, Limits], list[str], dict[str, int], dict[str, np.ndarray]]:
     grid = to_internal(dataset["threshold"].values, tally.about.kind)
     drawn = replicates(tally, attempts, grid, options)
-    trials = {"frr": drawn.subjects, "far": drawn.pairs, "frr_at_far": drawn.subjects}
     # Percentiles of an AUC close to 1 hold the truth too seldom, missing on one side.
     logit = replace(options, method="subject-bootstrap-logit")
     method = {"auc": logit if options.method == "subject-bootstrap" else options}
     mixed = min(drawn.subjects, drawn.pairs)
     found = {
-        "frr": rate_limits(drawn.frr, drawn.subjects, options),
-        **{
-            name: _scaled_limits(
-                COMPARED[name], values, trials.get(name, mixed), method.get(name, options)
-            )
-            for name, values in drawn.values.items()
-        },
+        name: _scaled_limits(COMPARED[name], values, mixed, method.get(name, options))
+        for name, values in drawn.values.items()
     }
+    genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally))
+    frr = rate_limits(drawn.frr, drawn.subjects, options)
+    found["frr"] = genuine.frr_limits(grid, frr)
+    for name, trials, curves in (
+        ("frr_at_far", drawn.subjects, (genuine.few,)),
+        ("eer", mixed, (genuine.few, drawn.few_far)),
+    ):
+        values = drawn.values[name]
+        low, high = confidence_limits(values, options)
+        for few in curves:
+            low, high = around_few(values[..., 0], (low, high), few, options.confidence)
+        found[name] = np.where(trials, low, np.nan), np.where(trials, high, np.nan)
     far = _grid_far(dataset, tally)
     at_thresholds = confidence_limits(drawn.far, options)
-    found["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.pairs, options)
+    found["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.few_far, options)
     inside = _widen_to_band(found, drawn, far, dataset, options) if options.simultaneous else {}
     if larger_is_closer(tally.about.kind):
         for name in ("far", "frr"):
@@ -305,19 +333,57 @@ def _grid_far(dataset: xr.Dataset, tally: VerificationTally) -> np.ndarray:
 
 
 def _interpolated(
-    rate: np.ndarray, known: np.ndarray, at: Limits, trials: int, options: IntervalOptions
+    rate: np.ndarray,
+    known: np.ndarray,
+    at: Limits,
+    few: tuple[FewErrors, FewErrors],
+    options: IntervalOptions,
 ) -> Limits:
-    """Return limits at rates, interpolated linearly between those `at` known rates.
+    """Return limits at rates, interpolated linearly between those `at` known rates of the curve.
 
-    Without any known rate, from 0 to 1.
+    Without any known rate, from 0 to 1; where `few` pairs of people err, from these alone.
     """
     defined = ~np.isnan(known) & ~np.isnan(at[0]) & (known > 0) & (known < 1)
+    every = np.append(rate, known)
     known, (low, high) = known[defined], (x[defined] for x in at)
     known, first = np.unique(known, return_index=True)
-    low = np.interp(rate, np.append(0.0, known), np.append(0.0, low[first]))
-    high = np.interp(rate, np.append(known, 1.0), np.append(high[first], 1.0))
-    low, high = (np.where(np.isnan(rate), np.nan, x) for x in (low, high))
-    return open_limits(rate, low, high, trials, options.confidence)
+    low = np.interp(every, np.append(0.0, known), np.append(0.0, low[first]))
+    high = np.interp(every, np.append(known, 1.0), np.append(high[first], 1.0))
+    low, high = without_contradiction(every, (low, high), few, options.confidence)
+    return low[: len(rate)], high[: len(rate)]
+
+
+@dataclass(frozen=True)
+class _Genuine:
+    """The genuine attempts by subject, along the thresholds that accept them."""
+
+    means: SubjectMeans
+    accepted: Placed
+
+    @classmethod
+    def of(
+        cls,
+        attempts: tuple[np.ndarray, np.ndarray],
+        weights: np.ndarray,
+        options: IntervalOptions,
+        copies: int,
+    ) -> _Genuine:
+        distances, people = attempts
+        number = np.bincount(people, minlength=len(weights))
+        return cls(SubjectMeans(number, weights, options, copies=copies), Placed.of(people, distances))
+
+    @property
+    def few(self) -> tuple[FewErrors, FewErrors]:
+        """Where few people are rejected, and where few are accepted."""
+        accepted, rejected = self.means.few(self.accepted)
+        return rejected, accepted
+
+    def frr_limits(self, grid: np.ndarray, frr: Limits | None = None) -> Limits:
+        """Return the limits of FRR at increasing distances, from those at each distance alone."""
+        if frr is None:
+            low, high = self.means.limits_along(self.accepted, grid)
+            return 1 - high, 1 - low
+        return self.means.without_contradiction(self.accepted, grid, frr, missed=True)
 
 
 # ------------------------------------------------------------------------- closed form
@@ -353,8 +419,9 @@ def _analytic(
         kept = np.unique(np.linspace(0, len(thresholds) - 1, room).astype(int))
         thresholds = thresholds[kept]
     dense = _Dense(attempts.people, len(thresholds) + 1)
-    values, people = attempts.sweep(thresholds, dense)
-    pairs = attempts.disjoint_pairs
+    erring = ErringPairs(attempts.sides, attempts.people)
+    values, people = attempts.sweep(thresholds, Sinks((dense, erring)))
+    few = erring.few(attempts.disjoint_pairs, copies_of(tally))
     every = dense.counts.sum(axis=0, dtype=np.int64)
     accepted, total = np.zeros_like(every), float(every.sum())
     rate, spread = np.full(len(thresholds), np.nan), np.full(len(thresholds), np.nan)
@@ -364,22 +431,10 @@ def _analytic(
             rate[k], spread[k] = accepted.sum() / total, np.sqrt(variance(accepted, every))
     kind = tally.about.kind
     far = _grid_far(dataset, tally)
-    found = {"far": _interpolated(far, rate, normal_limits(rate, spread, options), pairs, options)}
-
-    def frr(grid: np.ndarray) -> Limits:
-        counts = by_subject(values, people, grid, attempts.people)
-        whole = counts.sum(axis=0)
-        wrong = whole - np.cumsum(counts, axis=0)[:-1]
-        share = ratio(wrong.sum(axis=1).astype(float), np.array(whole.sum()))
-        sd = np.sqrt(ratio_variances(wrong, whole))
-        return open_limits(
-            share,
-            *normal_limits(share, sd, options),
-            sample_of(int((whole > 0).sum())),
-            options.confidence,
-        )
-
-    found["frr"] = frr(to_internal(dataset["threshold"].values, kind))
+    found = {"far": _interpolated(far, rate, normal_limits(rate, spread, options), few, options)}
+    columns = subject_columns(attempts.no_person, options)
+    genuine = _Genuine.of((values, people), columns, options, copies_of(tally))
+    found["frr"] = genuine.frr_limits(to_internal(dataset["threshold"].values, kind))
     if larger_is_closer(kind):
         found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
     undefined = np.full(len(tally.points.frr_at_far), np.nan)

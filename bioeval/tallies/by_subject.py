@@ -109,6 +109,35 @@ class MergingSink(Sink, Protocol):
         """Include the counts of all rows."""
 
 
+@dataclass(frozen=True)
+class Sinks:
+    """Several sinks: each gets all attempts."""
+
+    sinks: tuple[Any, ...]
+
+    def add(self, pairs: PairCounts) -> None:
+        """Add attempts between different subjects."""
+        for sink in self.sinks:
+            sink.add(pairs)
+
+
+class MergingSinks(Sinks):
+    """Several sinks whose counts of blocks of rows add up."""
+
+    def fresh(self) -> MergingSinks:
+        """Return the same sinks before they have counted anything."""
+        return MergingSinks(tuple(sink.fresh() for sink in self.sinks))
+
+    def counts(self) -> dict[str, Any]:
+        """Return the counts of each sink."""
+        return {str(i): sink.counts() for i, sink in enumerate(self.sinks)}
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Include the counts of all rows."""
+        for i, sink in enumerate(self.sinks):
+            sink.include_counts(found[str(i)])
+
+
 # Up to this many distinct scores, each is a threshold, and nothing is interpolated.
 EXACT = 512
 
