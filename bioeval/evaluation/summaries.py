@@ -41,6 +41,7 @@ def summaries(
     protocol: str | Protocol = "auto",
     *,
     far_targets: Sequence[float] | None = None,
+    frr_targets: Sequence[float] | None = None,
     auc: bool = True,
 ) -> xr.DataTree:
     """Return the scalars of every task of a protocol, of many partitions of the same scores.
@@ -56,16 +57,16 @@ def summaries(
         A splitter, as for :func:`repeat`: its galleries and probes, or its test parts. Or, for
         each partition, a pair of index arrays, gallery first, or one array of int or bool that
         selects both sides.
-    protocol, far_targets, auc
+    protocol, far_targets, frr_targets, auc
         As for :func:`evaluate`; ``"auto"`` takes the course card for the layout of each partition.
 
     Returns
     -------
     xarray.DataTree
         The nodes of :func:`evaluate`. Every variable is over ``partition``, in the order of the
-        partitions, and has the dtype that it has there; what :func:`summary` gives by FAR target,
-        rank or cost is also over ``far_target``, ``rank`` or ``cost``. A number that a partition
-        lacks, such as CMS at a rank beyond its gallery, is NaN; counts are float64 there.
+        partitions, and has the dtype that it has there; what :func:`summary` gives by target, rank
+        or cost is also over ``far_target``, ``frr_target``, ``rank`` or ``cost``. A number that a
+        partition lacks, such as CMS at a rank beyond its gallery, is NaN; counts are float64 there.
 
     Raises
     ------
@@ -93,7 +94,7 @@ def summaries(
     >>> be.summaries(scores, halves)["verification/single"]["genuine_attempts"].values
     array([180, 180])
     """
-    options = EvaluationOptions.parse(far_targets=far_targets, auc=auc)
+    options = EvaluationOptions.parse(far_targets=far_targets, frr_targets=frr_targets, auc=auc)
     require_scores(scores)
     if are_pairs(scores):
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
@@ -232,7 +233,7 @@ def _figures(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float, Any, Any]
         at = numbers.get(scalar.threshold or "", numbers.get("threshold_at_far"))
         for place, one in each.items():
             label = scalar.label
-            if name.endswith("_at_far"):
+            if name.endswith(("_at_far", "_at_frr")):
                 label = label.format(target=per_cent(float(place)))
             elif place != "":
                 label = label.format(prior=place) if "{" in label else f"{label}, rank {place}"

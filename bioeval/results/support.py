@@ -49,28 +49,31 @@ def attempts_for(rule: int, target: float) -> int:
 
 
 def support_warnings(
-    targets: Iterable[float], attempts: float, symmetric: bool, rate: str
+    targets: Iterable[float], attempts: float, symmetric: bool, rate: str, chosen: str = "FAR"
 ) -> list[str]:
-    """Return a warning of the FAR targets that the number of impostor attempts cannot support.
+    """Return a warning of the targets that the number of attempts cannot support.
 
-    With ``n`` attempts and a target ``x``: ``n < 1/x`` makes the point that of zero false
-    accepts; ``n < 3/x``: not even zero errors support ``x`` at 95 % (rule of 3); ``n < 30/x``:
+    The targets are of the `chosen` rate: of FAR, with impostor attempts, or of FRR, with genuine
+    ones. With ``n`` attempts and a target ``x``: ``n < 1/x`` makes the point that of zero false
+    errors; ``n < 3/x``: not even zero errors support ``x`` at 95 % (rule of 3); ``n < 30/x``:
     fewer than 30 errors are expected (rule of 30, Doddington et al. 2000).
     """
-    found = []
+    found, errors, role = [], "false accepts", "impostor"
+    if chosen == "FRR":
+        errors, role = "false rejects", "genuine"
     for x in targets:
         if supported(x, attempts, RULE_OF_30):
             continue
         if not supported(x, attempts, 1):
-            why = "fewer attempts than 1 / FAR: the same as at FAR = 0"
+            why = f"fewer attempts than 1 / {chosen}: the same as at {chosen} = 0"
         elif not supported(x, attempts):
             why = f"{attempts_for(RULE_OF_3, x):,} needed: rule of 3"
         else:
-            why = f"about {attempts * x:.2g} false accepts expected, 30 needed: rule of 30"
-        found.append(f"FAR {per_cent(x)} ({why})")
+            why = f"about {attempts * x:.2g} {errors} expected, 30 needed: rule of 30"
+        found.append(f"{chosen} {per_cent(x)} ({why})")
     if not found:
         return []
-    made = counted(attempts, "impostor pairs" if symmetric else "impostor attempts")
+    made = counted(attempts, f"{role} pairs" if symmetric else f"{role} attempts")
     verb = "is" if attempts == 1 else "are"
     return [f"{made} {verb} too few for {rate} at {'; '.join(found)}"]
 
