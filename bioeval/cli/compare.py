@@ -163,8 +163,8 @@ def _curves(
     card = replace(card, name="", verification=verification)  # no longer the card of that name
     if scores.kind == "order":
         return evaluate(systems, replace(card, verification=None, open_set=None), **options)
-    targets = {"far_targets": far_targets, "frr_targets": frr_targets}
-    return evaluate(systems, card, **targets, auc=False, **options)
+    options |= {"far_targets": far_targets, "frr_targets": frr_targets}
+    return evaluate(systems, card, auc=False, **options)
 
 
 def _document(found: xr.Dataset, a: str, b: str) -> dict[str, Any]:

@@ -374,7 +374,7 @@ class PairedAttempts:
             bootstrap.replicate_points(impostor, genuine, whole, targets, found)
             best = {scalar.name: scalar.over_points(*found.corners) for scalar in OPTIMA}
             if at_frr:
-                best["far_at_frr"] = np.stack([_far_at(*found.corners, x) for x in at_frr])
+                best["far_at_frr"] = np.stack([_far_at(found.corners, x) for x in at_frr])
             parts.append({"eer": found.eer, "frr_at_far": found.frr, "auc": found.auc, **best})
             report(first + width, columns)
         return {name: np.concatenate([x[name] for x in parts], axis=-1) for name in parts[0]}
@@ -428,6 +428,7 @@ class PairedAttempts:
         return np.isnan(self.values[0]) != np.isnan(self.values[1])
 
 
-def _far_at(far: np.ndarray, frr: np.ndarray, target: float) -> np.ndarray:
+def _far_at(corners: np.ndarray, target: float) -> np.ndarray:
     """Return the smallest FAR with FRR at most a target, of points from strict to loose."""
+    far, frr = corners
     return far[np.argmax(frr <= target, axis=0), np.arange(far.shape[1])]

@@ -212,7 +212,7 @@ def _of_scalar(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[R
     for i, (target, value, threshold) in enumerate(_targets(dataset, scalar.name)):
         if math.isnan(value) and f"{scalar.name}_at_least" in dataset:
             continue
-        at = dict.fromkeys(dims, i) | ({"rank": 0} if "rank" in dims else {})
+        at = {str(dim): 0 if dim == "rank" else i for dim in dims}
         label = _at_target(scalar, target)
         yield _row(scalar, value, over, threshold, _ends(dataset, stem, **at), label=label)
 
