@@ -321,6 +321,7 @@ def _evaluate_folds(
     targets = card.report.far_targets if options.far_targets is None else options.far_targets
     refuse_unused(card, options)
     at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets
+    at_frr = () if at_frr is None else at_frr
     found = evaluate_folds(scores, card, targets, at_frr, progress=progress)
     return tree_of(dict(found))
 

@@ -157,7 +157,9 @@ class Plan:
             card.report.far_targets if targets is None else targets
         )
         own = options.frr_targets
-        self.frr_targets = check_frr_targets(card.report.frr_targets if own is None else own)
+        self.frr_targets = check_frr_targets(
+            (card.report.frr_targets or ()) if own is None else own
+        )
         self.costs = check_costs([(prior, 1.0, 1.0) for prior in card.report.priors])
         #: Reads the attempts of verification, which may be transactions.
         self.attempts_reader = self.reader

@@ -405,11 +405,11 @@ class Report(Section):
         interval=NumberRange(0, 1, low_open=True),
         default=(0.1, 0.01, 0.001, 0.0001),
     )
-    frr_targets: tuple[float, ...] = card_field(
+    frr_targets: tuple[float, ...] | None = card_field(
         "FAR of verification is given where FRR is at most each of these",
         distinct=True,
         interval=NumberRange(0, 1, low_open=True),
-        default=(),
+        default=None,
     )
     priors: tuple[float, ...] = card_field(
         "the least expected cost of decisions (minDCF) of verification is given for each of "
