@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from scipy.special import ndtr, ndtri
 
@@ -268,7 +267,7 @@ class DetDisplay(CurvesDisplay):
     )  # fmt: skip
     _eer: ClassVar = ("eer", "EER")  # the variable of the point on the diagonal, and its name
     #: The rates of operating points on both axes, which are within the axes.
-    _points: ClassVar = (
+    _points: ClassVar[tuple[tuple[str, str], ...]] = (
         ("far_target", "frr_at_far"), ("far_target", "dir_at_far"), ("far_at_frr", "frr_target"),
     )  # fmt: skip
 
@@ -302,14 +301,15 @@ class DetDisplay(CurvesDisplay):
                 ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
                 others.append(Labelled("", "k", np.array([far]), np.array([frr])))
         for axis, low, high in ((ax.xaxis, low_x, high_x), (ax.yaxis, low_y, high_y)):
-            axis.set_major_locator(FixedLocator(_ticks(axis, low, high)))
+            room = look.room(ax)[0] / 26 if axis is ax.xaxis else look.room(ax)[1] / 11
+            axis.set_major_locator(FixedLocator(_ticks(low, high, room)))
             axis.set_major_formatter(FuncFormatter(lambda rate, _: _tick(100 * rate)))
             axis.set_minor_locator(NullLocator())
         ax.set(xlim=(low_x, high_x), ylim=(low_y, high_y))
         if low_x == low_y and high_x == high_y:
             ax.set_aspect("equal")
-        ends = max(low_x, low_y), min(high_x, high_y)
-        equal = ndtr(np.linspace(*deviate(ends), 50))
+        first, last = max(low_x, low_y), min(high_x, high_y)
+        equal = ndtr(np.linspace(deviate(first), deviate(last), 50))
         others.append(self._reference(equal, equal))
         return self._finish(unseen=unseen, texts=texts, others=others)
 
@@ -360,11 +360,9 @@ def _below(rates: list[float]) -> float:
     return 0.7 * min(0.01, max((t for t in TICKS if t <= smallest), default=TICKS[0]))
 
 
-def _ticks(axis: Axis, low: float, high: float) -> list[float]:
-    """Return the ticks between two rates whose labels do not overlap, the larger ones first."""
-    across = axis.axis_name == "x"
-    length, apart = look.room(axis.axes)[0 if across else 1], 26.0 if across else 11.0
-    step = apart / length * (deviate(high) - deviate(low))
+def _ticks(low: float, high: float, most: float) -> list[float]:
+    """Return the ticks between two rates, with room for `most` labels, the larger rates first."""
+    step = (deviate(high) - deviate(low)) / most
     kept: list[float] = []
     for tick in reversed([t for t in TICKS if low <= t <= high]):
         if not kept or deviate(kept[0]) - deviate(tick) >= step:

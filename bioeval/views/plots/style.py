@@ -219,8 +219,8 @@ def _make_room(ax: Axes, above: float) -> None:
         return
     place, pars = place.get_topmost_subplotspec(), figure.subplotpars
     grid = place.get_gridspec()
-    own = (grid.hspace, grid.top, grid.bottom)
-    if own != (None, None, None) or pars.hspace < rcParams["figure.subplot.hspace"]:
+    own = [getattr(grid, name, None) for name in ("hspace", "top", "bottom")]
+    if own != [None] * 3 or pars.hspace < rcParams["figure.subplot.hspace"]:
         return
     high = figure.bbox.height / figure_of(ax).dpi * 72
     if place.rowspan.start == 0:
