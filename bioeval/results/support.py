@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from bioeval.base.errors import counted
 from bioeval.base.kinds import PLURALS, larger_is_closer
 from bioeval.base.scalars import EQUAL_ERROR, Scalar
-from bioeval.tallies.points import EqualError, per_cent
+from bioeval.tallies.points import FAR_TARGETS, EqualError, per_cent
 from bioeval.tallies.thresholds import to_user
 
 #: Rule of 3: no error in n attempts bounds a rate by 3 / n at 95 %.
@@ -40,6 +40,12 @@ def point_variables(values: Mapping[Scalar, float], kind: str) -> dict[str, tupl
 def supported(target: float, attempts: float, rule: int = RULE_OF_3) -> bool:
     """Whether the number of impostor attempts supports a FAR target, by the rule of 3."""
     return not target > 0 or attempts >= rule / float(target)  # of Python: infinity, no warning
+
+
+def wanted_targets(targets: Sequence[float], attempts: float) -> list[bool]:
+    """Say of each FAR target whether it was asked for: of the default ones, if supported."""
+    usual = tuple(targets[: len(FAR_TARGETS)]) == FAR_TARGETS
+    return [not usual or supported(x, attempts) for x in targets]
 
 
 def attempts_for(rule: int, target: float) -> int:

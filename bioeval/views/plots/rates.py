@@ -13,8 +13,7 @@ from scipy.special import ndtr, ndtri
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.kinds import larger_is_closer
-from bioeval.results.support import supported
-from bioeval.tallies.points import FAR_TARGETS
+from bioeval.results.support import wanted_targets
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.display import (
@@ -335,7 +334,7 @@ class DetDisplay(CurvesDisplay):
         made = scalar(dataset, "impostor_pairs")
         made = (attempts(dataset, "impostor") or np.inf) if made != made else made
         targets = dataset["far_target"].values.tolist() if "far_target" in dataset else []
-        usual = tuple(targets[: len(FAR_TARGETS)]) == FAR_TARGETS
+        wanted = wanted_targets(targets, made)
         for names in self._points:
             if not all(name in dataset for name in names):
                 continue
@@ -344,7 +343,7 @@ class DetDisplay(CurvesDisplay):
             if x.ndim != 1 or x.dims != y.dims:
                 continue
             for i, pair in enumerate(zip(x.values.tolist(), y.values.tolist(), strict=True)):
-                shown = not usual or x.dims != ("far_target",) or supported(targets[i], made)
+                shown = x.dims != ("far_target",) or wanted[i]
                 if shown and not np.isnan(pair).any():
                     yield pair
 
