@@ -43,7 +43,7 @@ def supported(target: float, attempts: float, rule: int = RULE_OF_3) -> bool:
 
 
 def wanted_targets(targets: Sequence[float], attempts: float) -> list[bool]:
-    """Say of each FAR target whether it was asked for: of the default ones, if supported."""
+    """Say of each FAR target whether to show it: the default ones if they are supported."""
     usual = tuple(targets[: len(FAR_TARGETS)]) == FAR_TARGETS
     return [not usual or supported(x, attempts) for x in targets]
 

@@ -316,7 +316,7 @@ class DetDisplay(CurvesDisplay):
         """Return the lower limits of both axes, and their upper limits."""
         # The worst point on which both rates agree must be well inside.
         worst = max((float(np.fmin(c.x, c.y).max()) for c in self.defined), default=0.0)
-        points = [p for c in self.defined for p in self._asked(c.system.dataset)]
+        points = [p for c in self.defined for p in self._points_shown(c.system.dataset)]
         most = np.max([(0.4, 0.4), (1.6 * worst,) * 2, *points], axis=0)
         high_x, high_y = (next((t for t in TICKS if t >= x), TICKS[-1]) for x in most)
         floors = [self._floors(c.system) for c in self.defined]
@@ -326,7 +326,7 @@ class DetDisplay(CurvesDisplay):
         high_x, high_y = (float(ndtr(ndtri(x) + 0.06)) for x in (high_x, high_y))
         return _below(low_x), _below(low_y), high_x, high_y
 
-    def _asked(self, dataset: xr.Dataset) -> Iterator[tuple[float, float]]:
+    def _points_shown(self, dataset: xr.Dataset) -> Iterator[tuple[float, float]]:
         """Yield both rates of the operating points of a result.
 
         Of the default FAR targets, those that the impostor attempts support.
