@@ -270,13 +270,23 @@ _OTHER_POINTS = (
     Scalar("strictest threshold without any false reject", "score", name="zero_frr_threshold"),
 )
 
-#: Those at each FAR target and at each cost of a decision.
+#: Those at each FAR or FRR target and at each cost of a decision.
 FRR_AT_FAR = Scalar(
     "smallest FRR with FAR at most the target",
     iso="FNMR at FMR",
     name="frr_at_far",
     threshold="threshold_at_far",
     label="FRR at FAR <= {target}",
+    results=("task", "comparison"),
+)
+
+FAR_AT_FRR = Scalar(
+    "smallest FAR with FRR at most the target",
+    iso="FMR at FNMR",
+    name="far_at_frr",
+    threshold="threshold_at_frr",
+    label="FAR at FRR <= {target}",
+    decimals="impostor",
     results=("task", "comparison"),
 )
 
@@ -653,6 +663,7 @@ POINTS_OF = {
         EQUAL_ERROR[0],
         next(scalar for scalar in _OTHER_POINTS if scalar.name == "auc"),
         FRR_AT_FAR,
+        FAR_AT_FRR,
     ),
     "open_set": (OPEN_SET_EER, DIR_AT_FAR),
     "closed_set": (RECOGNITION_RATE,),
@@ -681,6 +692,7 @@ COMPARED = {
     for scalar in (
         *VERIFICATION_SCALARS,
         FRR_AT_FAR,
+        FAR_AT_FRR,
         RECOGNITION_RATE,
         DIR_AT_FAR,
         CMC,

@@ -56,6 +56,7 @@ COORDINATES = {
     "threshold": Name("decision threshold", "score", "threshold T"),
     "rank": Name("rank", "1", "rank R"),
     "far_target": Name("largest false accept rate allowed", iso="FMR or FPIR"),
+    "frr_target": Name("largest false reject rate allowed", iso="FNMR"),
     "probe": Name("probe, by its row"),
     "run": Name("everything, or a smaller evaluation"),
     "sequence": Name("sequence"),
@@ -94,6 +95,9 @@ COORDINATES = {
     "suspect": Name("template with a suspected label error, the most likely first"),
 }
 
+#: Dimensions of operating points at the targets of a rate, and the variables of their thresholds.
+TARGETS = {"far_target": "threshold_at_far", "frr_target": "threshold_at_frr"}
+
 _RATES = {scalar.name: scalar for scalar in scalars.VERIFICATION_RATES}
 _EQUAL_ERROR = by_name(EQUAL_ERROR)
 
@@ -126,6 +130,8 @@ VERIFICATION: dict[str, Name] = {
     "frr_at_far": scalars.FRR_AT_FAR,
     "threshold_at_far": Name("loosest attainable threshold with FAR at most the target", "score"),
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
+    "far_at_frr": scalars.FAR_AT_FRR,
+    "threshold_at_frr": Name("strictest attainable threshold with FRR at most the target", "score"),
     "min_cost": scalars.MIN_COST,
     "min_cost_threshold": Name("strictest threshold of the smallest cost", "score"),
     "cost_prior": Name("proportion p of genuine attempts expected in use"),
@@ -232,7 +238,7 @@ CLOSED_SET |= in_band(("cms",))
 VERIFICATION |= ends(
     VERIFICATION,
     (
-        *("gar", "frr", "far", "grr", "frr_at_far", "eer", "auc"),
+        *("gar", "frr", "far", "grr", "frr_at_far", "far_at_frr", "eer", "auc"),
         *(scalar.name for scalar in scalars.OPTIMA),
     ),
 )

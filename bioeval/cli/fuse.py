@@ -14,6 +14,7 @@ from bioeval.cli.command import Command, flag, naming, option, progress_shown
 from bioeval.cli.console import note, show_json
 from bioeval.cli.options import (
     far_option,
+    frr_option,
     json_option,
     markup_options,
     names_option,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
 @markup_options
 @templates_option
 @far_option
+@frr_option
 @reading_options
 def command(systems: tuple[str, ...], **options: Any) -> None:
     """Fuse systems A, B ... of the same templates in the same order.
@@ -94,6 +96,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         )
     force, (as_json, markup) = options.pop("force"), take_form(options)
     templates, far_targets = options.pop("templates"), options.pop("far_targets")
+    frr_targets = options.pop("frr_targets") or ()
     how = {key: options.pop(key) for key in ("method", "normalise")}
     weights = _weights(options.pop("weights"))
     reading = take_reading(systems[0], options)
@@ -120,6 +123,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             for files in (systems, train)
         )
         given = {"far_targets": far_targets or FAR_TARGETS, "templates": templates}
+        given["frr_targets"] = frr_targets
         fused = None
         if out is not None or protocol is None:
             stages("fusing")
@@ -190,13 +194,14 @@ def _document(
     found: dict[str, xr.Dataset], files: tuple[str, ...], how: dict[str, Any], protocol: Any
 ) -> dict[str, Any]:
     """Return all results but the curves."""
+    from bioeval.base.variables import TARGETS
     from bioeval.cli.run_outputs import task_document
     from bioeval.results.dataset import Scalars
 
     rows: dict[str, Any] = {}
     for (called, dataset), file in zip(found.items(), (*files, None), strict=True):
         if "fold" in dataset.dims:
-            shown = [v for v in dataset.data_vars if set(dataset[v].dims) <= {"far_target"}]
+            shown = [v for v in dataset.data_vars if set(dataset[v].dims) <= {*TARGETS}]
             numbers = Scalars.of_dataset(dataset[shown]).plain([])
         else:
             numbers = task_document(dataset)

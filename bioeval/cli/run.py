@@ -16,6 +16,7 @@ from bioeval.cli.options import (
     assure_options,
     band_option,
     far_option,
+    frr_option,
     images_option,
     interval_options,
     name_option,
@@ -300,6 +301,7 @@ def _require_verification(card: Protocol, option: str) -> Verification:
 @thresholds_option
 @ranks_option
 @far_option
+@frr_option
 @task_options
 @experiment_options
 @option(

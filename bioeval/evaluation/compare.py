@@ -51,7 +51,7 @@ from bioeval.stats.limits import few_people
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.paired import unpaired_attempts
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
 
 COMPARISON = {
     "value_a": Name("value of the first system"),
@@ -76,7 +76,7 @@ COMPARISON = {
         "why no system is better although p_value and interval show a difference, else empty"
     ),
     "supported": Name(
-        "1, or 0 where the impostor attempts are too few for the FAR target: no conclusion then"
+        "1, or 0 where the attempts are too few for the FAR or FRR target: no conclusion then"
     ),
 }
 
@@ -89,8 +89,12 @@ _JACKKNIFED = ("auc", "recognition_rate", "dir_at_far", "cmc", *by_name(QUERY_ME
 
 _SIDES = ("probe", "gallery template")
 
-# Why nothing is concluded below the rule of 3.
-_WEAK = "too few impostor attempts for this FAR"
+
+def _weak(measure: PairedMeasure) -> str:
+    """Return why nothing is concluded below the rule of 3."""
+    if measure.scalar.name == "far_at_frr":
+        return "too few genuine attempts for this FRR"
+    return "too few impostor attempts for this FAR"
 
 
 @leaves_out_attacks
@@ -102,6 +106,7 @@ def compare(
     templates: str = "single",
     fusion: str = "min",
     far_targets: Sequence[float] = FAR_TARGETS,
+    frr_targets: Sequence[float] = (),
     rank_unit: str = "template",
     ties: str = "pessimistic",
     impostors: str = "auto",
@@ -127,7 +132,7 @@ def compare(
         other similarities. Pairs need their subjects. Where both name their templates (the names of
         a list; metadata ``template`` of both sides of a matrix), or no two pairs have the same
         subjects, they may be in any order, and what one of them lacks is left out, with a warning.
-    templates, fusion, far_targets
+    templates, fusion, far_targets, frr_targets
         As for :func:`verification`.
     rank_unit, ties, impostors
         As for :func:`open_set`.
@@ -140,7 +145,7 @@ def compare(
     margin : float or mapping, optional
         Largest difference that does not matter, set before the data are seen: 0.01 is 1 percentage
         point of every measure, ``{"frr_at_far": 0.01}`` of FRR at each FAR target alone. Keys are
-        ``eer auc frr_at_far recognition_rate dir_at_far``; with a protocol ``mean_ap
+        ``eer auc frr_at_far far_at_frr recognition_rate dir_at_far``; with a protocol ``mean_ap
         rank_k_mean_ap mean_inp mrr r_precision ndcg cmc``.
     protocol : str, path or Protocol, optional
         A card with a ``[reid]`` section: compare re-identification by its convention, in place of
@@ -153,11 +158,12 @@ def compare(
     Returns
     -------
     xarray.Dataset
-        Over ``measure`` (EER, FRR at each FAR target, AUC, the recognition rate, DIR at each FAR
-        target at rank 1; as far as the scores support them; with a protocol mAP, mINP, MRR,
-        R-precision, NDCG, CMC(1) and CMC(5), and the mAP of cut lists): ``value_a value_b
-        difference`` (a - b) ``difference_low difference_high p_value p_adjusted`` (Holm's), and
-        ``better``: 1 where a is better, -1 where b is, 0 where there is no significant difference.
+        Over ``measure`` (EER, FRR at each FAR target, FAR at each FRR target, AUC, the recognition
+        rate, DIR at each FAR target at rank 1; as far as the scores support them; with a protocol
+        mAP, mINP, MRR, R-precision, NDCG, CMC(1) and CMC(5), and the mAP of cut lists): ``value_a
+        value_b difference`` (a - b) ``difference_low difference_high p_value p_adjusted`` (Holm's),
+        and ``better``: 1 where a is better, -1 where b is, 0 where there is no significant
+        difference.
         ``p_value``, limits and ``better`` agree, or ``undecided`` says why not (else empty).
         ``tolerance``: half the weight of one attempt; a smaller difference is rounding.
         ``discordant_subjects``: subjects that the systems decide differently, each system at its
@@ -165,12 +171,12 @@ def compare(
         of subjects whose scores are in another order, and with fewer than six ``better`` is 0.
         ``discordant_at_most``: where there
         are none, an upper bound on the proportion of such subjects, else NaN. ``supported`` is 0
-        where the impostor attempts are too few for the FAR target (rule of 3), and ``better`` is
-        0 there. With a margin, ``margin`` (NaN without one), and of a against b 0 or 1:
-        ``not_worse`` where the one-sided interval of the difference excludes that a is worse by
-        the margin, ``equivalent`` where the two-sided interval of confidence ``2 * confidence - 1``
-        is within the margin on both sides. The attribute ``conclusions`` has a sentence for each
-        measure, and ``verdicts`` what follows from it.
+        where the impostor attempts are too few for the FAR target, or the genuine ones for the FRR
+        target (rule of 3), and ``better`` is 0 there. With a margin, ``margin`` (NaN without one),
+        and of a against b 0 or 1: ``not_worse`` where the one-sided interval of the difference
+        excludes that a is worse by the margin, ``equivalent`` where the two-sided interval of
+        confidence ``2 * confidence - 1`` is within the margin on both sides. The attribute
+        ``conclusions`` has a sentence for each measure, and ``verdicts`` what follows from it.
 
     Raises
     ------
@@ -185,11 +191,11 @@ def compare(
     Notes
     -----
     Paired resampling by subject; operating points are chosen anew for each system in each
-    replicate. EER and FRR have percentile limits of the bootstrap; AUC, recognition rate and DIR
-    those of the studentised jackknife (DIR: the wider of both), as all of re-identification. Where
-    every decision is the same in both systems, the difference is exactly 0. A difference of others
-    that is the same in every replicate has a bound by subjects. With several measures, one in
-    twenty differs at 95 % by chance alone, unless ``adjust="holm"``, which does not concern
+    replicate. EER, FRR and FAR have percentile limits of the bootstrap; AUC, recognition rate and
+    DIR those of the studentised jackknife (DIR: the wider of both), as all of re-identification.
+    Where every decision is the same in both systems, the difference is exactly 0. A difference of
+    others that is the same in every replicate has a bound by subjects. With several measures, one
+    in twenty differs at 95 % by chance alone, unless ``adjust="holm"``, which does not concern
     ``not_worse`` and ``equivalent``: set the margin of the measure that counts. Where every
     decision is the same, a margin is compared with the bound by subjects (``discordant_at_most``).
     See ``docs/uncertainty.md``.
@@ -214,14 +220,14 @@ def compare(
     b = numbered_as(a, b)
     for scores in (a, b):
         require_people(scores)
-    targets = check_far_targets(far_targets)
+    targets, at_frr = check_far_targets(far_targets), check_frr_targets(frr_targets)
     options = ComparisonOptions(templates, fusion, rank_unit, ties, impostors)
     columns = with_jackknife(interval)
     measures: list[PairedMeasure] = []
     if protocol is not None:
         rules = convention_of(protocol)
         a, b = (with_exclusions(scores, protocol) for scores in (a, b))
-        _refuse_unused(options, targets, rules.name)
+        _refuse_unused(options, targets, at_frr, rules.name)
         if rules.needs_cameras and not are_pairs(a):
             for first_side, second_side, where in zip(
                 cameras_of(a), cameras_of(b), _SIDES, strict=True
@@ -230,7 +236,9 @@ def compare(
         pair = ComparedRetrieval(a, rules, progress), ComparedRetrieval(b, rules, progress)
         measures += retrieval_measures(*pair, columns)
         return _dataset(pair, _conclusions(measures, interval, adjust, given), adjust, apart)
-    first, second = (ComparedSystem(scores, options, targets, progress) for scores in (a, b))
+    first, second = (
+        ComparedSystem(scores, options, targets, at_frr, progress) for scores in (a, b)
+    )
     if first.verification is not None and second.verification is not None:
         measures += verification_measures(first, second, columns)
     if first.identifies:
@@ -269,11 +277,14 @@ def require_same(a: Any, b: Any) -> None:
     _require_equal(*own, "templates compared with themselves", "probe")
 
 
-def _refuse_unused(options: ComparisonOptions, targets: np.ndarray, convention: str) -> None:
+def _refuse_unused(
+    options: ComparisonOptions, targets: np.ndarray, at_frr: np.ndarray, convention: str
+) -> None:
     """Raise :class:`ProtocolError` for options without effect on re-identification."""
     default = asdict(ComparisonOptions())
     unused = [name for name, value in asdict(options).items() if value != default[name]]
     unused += [] if np.array_equal(targets, FAR_TARGETS) else ["far_targets"]
+    unused += ["frr_targets"] * (len(at_frr) > 0)
     if unused:
         raise ProtocolError(
             f"{' and '.join(str(Argument(name)) for name in unused)} have no effect in a "
@@ -342,7 +353,7 @@ def _conclusions(
 def _undecided(measure: PairedMeasure, adjusted: float, interval: IntervalOptions) -> str:
     """Return why a significant difference is not declared, empty where it is."""
     if not measure.supported:
-        return _WEAK
+        return _weak(measure)
     if measure.evidence < least_discordant(interval.confidence):
         return _too_few(measure, interval)
     if adjusted > 1 - interval.confidence:
@@ -506,7 +517,7 @@ def _verdict(found: _Conclusions, i: int, names: tuple[str, str], people: int) -
         return "not defined"
     if np.isnan(found.low[i]):
         return f"no conclusion with {counted(people, 'subjects')}"
-    weak = _WEAK if found.same[i] and not measure.supported else ""
+    weak = _weak(measure) if found.same[i] and not measure.supported else ""
     shown = ""
     if found.margins is not None and measure.supported:
         margin, not_worse, equivalent = (x[1][i] for x in found.margins.variables.values())
@@ -541,12 +552,12 @@ def _answer(
     weak = _joined(
         [x.label for x, sign in zip(measures, found.better, strict=True) if sign and x.weak]
     )
-    few = f" Fewer than 30 false accepts are expected for {weak}." if weak else ""
+    few = f" Fewer than 30 errors are expected for {weak}." if weak else ""
     return f"{'; '.join(said)} ({after}).{few}"
 
 
 def _joined(labels: list[str]) -> str:
-    """Return labels in a row, the FAR targets of one rate behind its name."""
+    """Return labels in a row, the targets of one rate behind its name."""
     heads = [label.partition("<= ")[0] for label in labels]
     shown = [
         label.removeprefix(f"{head}<= ") if i and head == heads[i - 1] else label
@@ -563,7 +574,7 @@ def _difference_verdict(found: _Conclusions, i: int, names: tuple[str, str]) -> 
     if found.better[i]:
         return f"{names[0] if found.better[i] > 0 else names[1]} is better"
     if not measure.supported:
-        return f"no conclusion: {_WEAK}"
+        return f"no conclusion: {_weak(measure)}"
     if measure.evidence < least_discordant(confidence):
         return f"too few to decide: {_too_few(measure, found.interval)}"
     if found.undecided[i]:

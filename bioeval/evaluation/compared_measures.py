@@ -119,9 +119,11 @@ class ComparedSystem:
         scores: Scores,
         options: ComparisonOptions,
         targets: np.ndarray,
+        frr_targets: np.ndarray,
         progress: Progress | None,
     ):
-        self.scores, self.options, self.targets = scores, options, targets
+        self.scores, self.options = scores, options
+        self.targets, self.frr_targets = targets, frr_targets
         self.reader = BlockReader(scores)
         self.verification: VerificationJob | None = None
         jobs: list[Any] = []
@@ -129,7 +131,7 @@ class ComparedSystem:
             self.verification = VerificationJob(
                 self.reader, templates=options.templates, fusion=options.fusion
             )
-            wanted = PointsWanted(targets, check_costs(()), True)
+            wanted = PointsWanted(targets, check_costs(()), True, frr_targets=frr_targets)
             self.verification.wanted = wanted
             jobs.append(self.verification)
         self.identifies = not are_pairs(scores)
@@ -199,6 +201,11 @@ class ComparedSystem:
         return self.tallies[0].impostor.total / (2 if self.both_ways else 1)
 
     @property
+    def genuine(self) -> float:
+        """Genuine attempts of verification, each pair of a symmetric matrix once."""
+        return len(self.tallies[0].genuine) / (2 if self.both_ways else 1)
+
+    @property
     def impostor_searches(self) -> int:
         """Impostor attempts of open-set identification; 0 without any genuine one."""
         tally = self.tallies[-1]
@@ -223,11 +230,14 @@ class ComparedSystem:
 
     @property
     def remarks(self) -> list[str]:
-        """Warnings of the FAR targets that the impostor attempts do not support."""
+        """Warnings of the targets that the attempts do not support."""
         found = []
         if self.verification is not None and self.impostors:
             people = compared_people(self.tallies[0])
             found += support_warnings(self.targets, self.impostors, self.both_ways, "FRR", people)
+            found += support_warnings(
+                self.frr_targets, self.genuine, self.both_ways, "FAR", people, "FRR"
+            )
         if self.identifies and self.impostor_searches:
             found += support_warnings(self.targets, self.impostor_searches, False, "DIR")
         return found
@@ -241,7 +251,7 @@ class ComparedSystem:
 def verification_measures(
     a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions
 ) -> Iterator[PairedMeasure]:
-    """Yield EER, FRR at each FAR target and AUC of both systems, in replicates of the same people.
+    """Yield EER, rates at each target and AUC of both systems, in replicates of the same people.
 
     With at most :data:`EXACT_ATTEMPTS` attempts every replicate is counted exactly, so that one
     in which both systems decide alike has the same value for both.
@@ -267,6 +277,15 @@ def verification_measures(
                 scalar.label.format(target=per_cent(target)), scalar, frr[:, i], subjects,
                 1 / max(genuine, 1), some.discordant(thresholds, False),
                 order, *_support(target, made),
+            )  # fmt: skip
+        for i, target in enumerate(a.frr_targets.tolist()):
+            thresholds = points[0].threshold_at_frr[i], points[1].threshold_at_frr[i]
+            scalar, made = COMPARED["far_at_frr"], [x.genuine for x in (a, b)]
+            yield PairedMeasure(
+                scalar.label.format(target=per_cent(target)), scalar,
+                np.stack([found["far_at_frr"][i] for found in drawn]), mixed,
+                1 / max(impostor, 1), some.discordant(thresholds, True), order,
+                *_support(target, made),
             )  # fmt: skip
         yield PairedMeasure(
             COMPARED["auc"].label, COMPARED["auc"], auc, mixed,
@@ -302,7 +321,7 @@ def _drawn(
         assert some is not None
         return [x.values for x in each], some, each[0].subjects, each[0].pairs
     weights = subject_columns(first.no_person, interval)
-    drawn = [paired.points(k, weights, a.targets) for k in (0, 1)]
+    drawn = [paired.points(k, weights, a.targets, a.frr_targets) for k in (0, 1)]
     for system, found in zip((a, b), drawn, strict=True):
         for name, value in exact_points(system.points).items():
             found[name][..., 0] = value

@@ -46,6 +46,7 @@ def evaluate(
     extra_thresholds: Sequence[float] | None = None,
     max_rank: int | None = None,
     far_targets: Sequence[float] | None = None,
+    frr_targets: Sequence[float] | None = None,
     auc: bool = True,
     interval: str | None = None,
     confidence: float = CONFIDENCE,
@@ -69,6 +70,9 @@ def evaluate(
         Thresholds besides those: every task then has rows at these, and at the operating points of
         all tasks, of several systems at those of all that have the same units. An empty list gives
         the operating points alone. The scores are read once more for them.
+    frr_targets : sequence of float, optional
+        FAR of verification is given where FRR is at most each of these; those of the card by
+        default.
     auc : bool
         As for :func:`verification`: without it an evaluation is several times faster.
     interval, confidence, replicates, random_state, band
@@ -109,6 +113,7 @@ def evaluate(
         extra_thresholds=extra_thresholds,
         max_rank=max_rank,
         far_targets=far_targets,
+        frr_targets=frr_targets,
         auc=auc,
         per_query=per_query,
         interval=IntervalOptions.parse(interval, confidence, replicates, random_state, band),
@@ -139,6 +144,7 @@ def summary(
     protocol: str | Protocol = "auto",
     *,
     far_targets: Sequence[float] | None = None,
+    frr_targets: Sequence[float] | None = None,
     auc: bool = True,
 ) -> dict[str, Any]:
     """Return the scalars of every task of a protocol, as plain numbers by name.
@@ -150,17 +156,17 @@ def summary(
     ----------
     scores : Scores, or mapping of str to Scores
         One system, or several by name.
-    protocol, far_targets, auc
+    protocol, far_targets, frr_targets, auc
         As for :func:`evaluate`.
 
     Returns
     -------
     dict of str to dict
         By task, such as ``"verification/single"`` or ``"open_set"``, the variables of its dataset
-        as floats and ints; of several systems, such a mapping for each. What depends on a FAR
-        target, a rank or the prior of a cost is a mapping by it: ``frr_at_far`` of the targets,
-        ``cms`` and ``cmc`` of the ranks that tables show, ``min_cost`` of the card's priors;
-        ``dir_at_far`` of the targets at rank 1. NaN where a number is not defined.
+        as floats and ints; of several systems, such a mapping for each. What depends on a target,
+        a rank or the prior of a cost is a mapping by it: ``frr_at_far`` and ``far_at_frr`` of the
+        targets, ``cms`` and ``cmc`` of the ranks that tables show, ``min_cost`` of the card's
+        priors; ``dir_at_far`` of the targets at rank 1. NaN where a number is not defined.
 
     Raises
     ------
@@ -180,7 +186,7 @@ def summary(
     >>> found["verification/single"]["genuine_attempts"]
     240
     """
-    options = EvaluationOptions.parse(far_targets=far_targets, auc=auc)
+    options = EvaluationOptions.parse(far_targets=far_targets, frr_targets=frr_targets, auc=auc)
     if not isinstance(scores, Mapping):
         return _summary_of_system(scores, protocol, options)
     _check_systems(scores)
@@ -320,7 +326,10 @@ def _evaluate_folds(
             f"out {' and '.join(unused)}, or {how}"
         )
     targets = card.report.far_targets if options.far_targets is None else options.far_targets
-    found = evaluate_folds(scores, card, targets, progress=progress)
+    refuse_unused(card, options)
+    at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets
+    at_frr = () if at_frr is None else at_frr
+    found = evaluate_folds(scores, card, targets, at_frr, progress=progress)
     return tree_of(dict(found))
 
 

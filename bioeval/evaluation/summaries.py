@@ -44,6 +44,7 @@ def summaries(
     protocol: str | Protocol = "auto",
     *,
     far_targets: Sequence[float] | None = None,
+    frr_targets: Sequence[float] | None = None,
     auc: bool = True,
     order: str = "probes-first",
 ) -> xr.DataTree:
@@ -60,7 +61,7 @@ def summaries(
         A splitter, as for :func:`repeat`: its galleries and probes, or its test parts. Or what
         ``scores.select`` takes, for each partition: a pair of index arrays, probes first; a pair
         that names its sides, as a splitter yields; or one index of both sides.
-    protocol, far_targets, auc
+    protocol, far_targets, frr_targets, auc
         As for :func:`evaluate`; ``"auto"`` takes the course card for the layout of each partition.
     order : {"probes-first", "gallery-first"}
         Order of pairs that do not name their sides. It was ``"gallery-first"`` in former versions.
@@ -69,9 +70,9 @@ def summaries(
     -------
     xarray.DataTree
         The nodes of :func:`evaluate`. Every variable is over ``partition``, in the order of the
-        partitions, and has the dtype that it has there; what :func:`summary` gives by FAR target,
-        rank or cost is also over ``far_target``, ``rank`` or ``cost``. A number that a partition
-        lacks, such as CMS at a rank beyond its gallery, is NaN; counts are float64 there.
+        partitions, and has the dtype that it has there; what :func:`summary` gives by target, rank
+        or cost is also over ``far_target``, ``frr_target``, ``rank`` or ``cost``. A number that a
+        partition lacks, such as CMS at a rank beyond its gallery, is NaN; counts are float64 there.
 
     Raises
     ------
@@ -100,7 +101,7 @@ def summaries(
     >>> be.summaries(scores, parts)["verification/single"]["genuine_attempts"].values
     array([180, 180])
     """
-    options = EvaluationOptions.parse(far_targets=far_targets, auc=auc)
+    options = EvaluationOptions.parse(far_targets=far_targets, frr_targets=frr_targets, auc=auc)
     require_choice("order", order, ORDERS)
     require_scores(scores)
     if are_pairs(scores):
@@ -274,7 +275,7 @@ def _figures(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float, Any, Any]
         at = numbers.get(scalar.threshold or "", numbers.get("threshold_at_far"))
         for place, one in each.items():
             label = scalar.label
-            if name.endswith("_at_far"):
+            if name.endswith(("_at_far", "_at_frr")):
                 label = label.format(target=per_cent(float(place)))
             elif "{" in label:
                 label = label.format(prior=place, rank="K" if place == "" else place)

@@ -364,11 +364,12 @@ def _attempts_disagree(tally: VerificationTally) -> str:
 
 
 def _points(points: Any) -> bool:
-    """Check operating points: numbers, and lists by FAR target and by cost."""
+    """Check operating points: numbers, and lists by target and by cost."""
     if type(points) is not VerificationPoints or type(points.equal_error) is not EqualError:
         return False
     lists: dict[str, tuple[str, ...]] = {
         "far_target": ("frr_at_far", "threshold_at_far"),
+        "frr_target": ("far_at_frr", "threshold_at_frr"),
         "costs": ("min_cost", "min_cost_threshold"),
     }
     of_lists = {name for key, names in lists.items() for name in (key, *names)}

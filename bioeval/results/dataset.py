@@ -27,8 +27,9 @@ RANKS = (1, 5, 10)
 
 #: Variables that come first: of many, ``print(dataset)`` shows the first and the last six.
 FIRST = (
-    "eer", "eer_threshold", "frr_at_far", "dir_at_far", "threshold_at_far", "recognition_rate",
-    "auc", "d_prime", *(x.name for x in QUERY_MEANS), "hter_mean", "far_mean", "frr_mean",
+    "eer", "eer_threshold", "frr_at_far", "dir_at_far", "threshold_at_far", "far_at_frr",
+    "recognition_rate", "auc", "d_prime", *(x.name for x in QUERY_MEANS), "hter_mean", "far_mean",
+    "frr_mean",
 )  # fmt: skip
 
 #: What labels the costs of decisions, which are scalars by prior.

@@ -6,7 +6,7 @@ import math
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from bioeval.base.kinds import METRICS, PLURALS, larger_is_closer
 from bioeval.base.scalars import EQUAL_ERROR, Scalar
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import pairs_of_people
-from bioeval.tallies.points import EqualError, per_cent
+from bioeval.tallies.points import FAR_TARGETS, EqualError, per_cent
 from bioeval.tallies.thresholds import to_user
 
 #: Rule of 3: no error in n attempts bounds a rate by 3 / n at 95 %.
@@ -48,6 +48,12 @@ def point_variables(values: Mapping[Scalar, float], kind: str) -> dict[str, tupl
 def supported(target: float, attempts: float, rule: int = RULE_OF_3) -> bool:
     """Whether the number of impostor attempts supports a FAR target, by the rule of 3."""
     return not target > 0 or attempts >= rule / float(target)  # of Python: infinity, no warning
+
+
+def wanted_targets(targets: Sequence[float], attempts: float) -> list[bool]:
+    """Say of each FAR target whether to show it: the default ones if they are supported."""
+    usual = tuple(targets[: len(FAR_TARGETS)]) == FAR_TARGETS
+    return [not usual or supported(x, attempts) for x in targets]
 
 
 def attempts_for(rule: int, target: float) -> int:
@@ -109,6 +115,17 @@ class ComparedPeople:
         return f"{enough:,} people with {pairs:,} pairs"
 
 
+class OnePersonEach(ComparedPeople):
+    """The people of genuine attempts: what counts for a FRR is a person, and no pair."""
+
+    def __str__(self) -> str:
+        return f"{self.number:,} people"
+
+    def needed(self, rule: int, far: float) -> str:
+        """Return in words what a rule needs."""
+        return f"{attempts_for(rule, far):,} people"
+
+
 def pairs_that_count(attempts: float, people: ComparedPeople | None) -> float:
     """Return what the rules of 3 and 30 count: pairs of people, or attempts where unknown."""
     return attempts if people is None else min(attempts, people.pairs)
@@ -127,32 +144,38 @@ def support_warnings(
     symmetric: bool,
     rate: str,
     people: ComparedPeople | None = None,
+    chosen: str = "FAR",
 ) -> list[str]:
-    """Return a warning of the FAR targets that the number of people cannot support.
+    """Return a warning of the targets that the number of people cannot support.
 
-    With ``n`` pairs of people (impostor attempts, where people are unknown or fewer pairs of them
-    are compared) and a target ``x``: ``n < 3/x``: not even zero errors support ``x`` at 95 % (rule
-    of 3); ``n < 30/x``: fewer than 30 errors in independent attempts are expected (rule of 30,
-    Doddington et al. 2000). Fewer than ``1/x`` attempts make the point that of zero false accepts.
+    The targets are of the `chosen` rate: of FAR, with impostor attempts, or of FRR, with genuine
+    ones. With ``n`` pairs of people, for a FRR people (attempts, where people are unknown or fewer
+    are compared), and a target ``x``: ``n < 3/x``: not even zero errors support ``x`` at 95 %
+    (rule of 3); ``n < 30/x``: fewer than 30 errors in independent attempts are expected (rule of
+    30, Doddington et al. 2000). Fewer than ``1/x`` attempts make the point that of zero errors.
     """
-    found, pairs = [], pairs_that_count(attempts, people)
+    errors, role = "false accepts", "impostor"
+    if chosen == "FRR":
+        errors, role = "false rejects", "genuine"
+        people = None if people is None else OnePersonEach(people.number, people.number)
+    found, independent = [], pairs_that_count(attempts, people)
     by_people = people if people is not None and people.pairs <= attempts else None
     for x in targets:
-        if supported(x, pairs, RULE_OF_30):
+        if supported(x, independent, RULE_OF_30):
             continue
-        rule = RULE_OF_30 if supported(x, pairs) else RULE_OF_3
+        rule = RULE_OF_30 if supported(x, independent) else RULE_OF_3
         if not supported(x, attempts, 1):
-            why = "fewer attempts than 1 / FAR: the same as at FAR = 0"
+            why = f"fewer attempts than 1 / {chosen}: the same as at {chosen} = 0"
         elif by_people:
             why = f"needs {by_people.needed(rule, x)}: rule of {rule}"
         elif rule == RULE_OF_3:
             why = f"{attempts_for(rule, x):,} needed: rule of 3"
         else:
-            why = f"about {attempts * x:.2g} false accepts expected, 30 needed: rule of 30"
-        found.append(f"FAR {per_cent(x)} ({why})")
+            why = f"about {attempts * x:.2g} {errors} expected, 30 needed: rule of 30"
+        found.append(f"{chosen} {per_cent(x)} ({why})")
     if not found:
         return []
-    made = counted(attempts, "impostor pairs" if symmetric else "impostor attempts")
+    made = counted(attempts, f"{role} pairs" if symmetric else f"{role} attempts")
     verb = "is" if attempts == 1 else "are"
     if by_people:
         made, verb = str(by_people), "are"

@@ -488,7 +488,7 @@ def open_set_intervals(
             by_person = _ProbeSubjects(tally, subjects, *given)
             remarks = few_people(by_person.people, options)
             if not options.resamples:
-                remarks.append(CHOSEN.format("DIR"))
+                remarks.append(CHOSEN.format("DIR at a FAR"))
         grid = to_internal(dataset["threshold"].values, kind)
         found = by_person.curves(grid, ranks, inside)
         if larger_is_closer(kind):

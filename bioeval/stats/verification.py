@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 #: Why there is no closed form of a rate at a FAR target.
 CHOSEN = (
-    "no analytic interval of {} at a FAR: the closed form leaves out the choice of the threshold "
+    "no analytic interval of {}: the closed form leaves out the choice of the threshold "
     "on the same data; use subject-bootstrap"
 )
 
@@ -106,6 +106,9 @@ def _independent(
     if "frr_at_far" in dataset:
         errors = np.rint(dataset["frr_at_far"].values * genuine)
         found["frr_at_far"] = independent(errors, genuine, options)
+    if "far_at_frr" in dataset:
+        errors = np.rint(dataset["far_at_frr"].values * impostor)
+        found["far_at_frr"] = independent(errors, impostor, options)
     return found, [assumed_independent(options, "attempts", "that share a")]
 
 
@@ -157,6 +160,9 @@ def replicates(
     if len(points.far_target):
         at_far = [frr_at_far(far, frr, float(x), exact) for x in points.far_target]
         chosen["frr_at_far"] = np.stack(at_far)
+    if len(points.frr_target):
+        at_frr = [far_at_frr(far, frr, float(x), exact) for x in points.frr_target]
+        chosen["far_at_frr"] = np.stack(at_frr)
     if points.every_score:
         corners = _with_ends(far, frr)
         chosen |= {"auc": area(far, frr), **{x.name: x.over_points(*corners) for x in OPTIMA}}
@@ -175,9 +181,11 @@ def copies_of(tally: VerificationTally) -> int:
 
 def exact_points(points: VerificationPoints) -> dict[str, Any]:
     """Return the operating points of the data themselves that have replicates."""
+    at_frr = {"far_at_frr": points.far_at_frr} if len(points.frr_target) else {}
     return {
         "eer": points.equal_error.eer,
         "frr_at_far": points.frr_at_far,
+        **at_frr,
         "auc": points.auc,
         **{x.name: points.optima.get(x.name, np.nan) for x in OPTIMA},
     }
@@ -188,7 +196,8 @@ def _wanted(tally: VerificationTally) -> np.ndarray:
     points = tally.points
     assert points is not None
     given = np.empty(0) if tally.given is None else tally.given.thresholds
-    chosen = [points.threshold_at_far, [points.equal_error.eer_threshold]]
+    at_targets = points.threshold_at_far, points.threshold_at_frr
+    chosen = [*at_targets, [points.equal_error.eer_threshold]]
     return np.concatenate([*chosen, given if len(given) <= 64 else []])
 
 
@@ -254,6 +263,15 @@ def frr_at_far(far: np.ndarray, frr: np.ndarray, target: float, exact: bool) -> 
     return np.where(defined, found, np.nan)
 
 
+def far_at_frr(far: np.ndarray, frr: np.ndarray, target: float, exact: bool) -> np.ndarray:
+    """Return the smallest FAR with FRR at most the target, for each column.
+
+    The two errors change places where the points are taken from loose to strict.
+    """
+    found = frr_at_far(frr[::-1], far[::-1], target, exact)
+    return found if target < 1 else 0 * found  # reject-all, which is the last
+
+
 def area(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     """Return the area under the ROC of each column, by the trapezoidal rule."""
     f, r = _with_ends(far, frr)
@@ -279,10 +297,13 @@ def _resampled(
     genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally))
     frr = rate_limits(drawn.frr, drawn.subjects, options)
     found["frr"] = genuine.frr_limits(grid, frr)
-    for name, trials, curves in (
-        ("frr_at_far", drawn.subjects, (genuine.few,)),
-        ("eer", mixed, (genuine.few, drawn.few_far)),
-    ):
+    of_points: dict[str, tuple[int, list[tuple[FewErrors, FewErrors]]]] = {
+        "frr_at_far": (drawn.subjects, [genuine.few]),
+        "far_at_frr": (drawn.pairs, [drawn.few_far]),
+        "eer": (mixed, [genuine.few, drawn.few_far]),
+    }
+    for name in found.keys() & of_points:
+        trials, curves = of_points[name]
         values = drawn.values[name]
         low, high = confidence_limits(values, options)
         for few in curves:
@@ -370,7 +391,9 @@ class _Genuine:
     ) -> _Genuine:
         distances, people = attempts
         number = np.bincount(people, minlength=len(weights))
-        return cls(SubjectMeans(number, weights, options, copies=copies), Placed.of(people, distances))
+        return cls(
+            SubjectMeans(number, weights, options, copies=copies), Placed.of(people, distances)
+        )
 
     @property
     def few(self) -> tuple[FewErrors, FewErrors]:
@@ -439,5 +462,10 @@ def _analytic(
         found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
     undefined = np.full(len(tally.points.frr_at_far), np.nan)
     found["frr_at_far"] = undefined, undefined
+    chosen = ["FRR at a FAR"]
+    if len(tally.points.frr_target):
+        undefined = np.full(len(tally.points.frr_target), np.nan)
+        found["far_at_frr"] = undefined, undefined
+        chosen.append("FAR at a FRR")
     units = {"genuine_subjects": sample_of(len(np.unique(people)))}
-    return found, [*few_people(attempts.people, options), CHOSEN.format("FRR")], units
+    return found, [*few_people(attempts.people, options), *map(CHOSEN.format, chosen)], units

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.scalars import ATTACK_RATES, AVERAGED, OPEN_SET_EER, POINTS_OF, SEEN, Scalar
+from bioeval.base.variables import TARGETS
 from bioeval.results.dataset import shown_ranks
 from bioeval.tallies.points import per_cent
 from bioeval.views.terms import term_translator
@@ -119,11 +120,12 @@ def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, dict[str
     """Return the label and the coordinates of each value of a scalar that is shown in a row."""
     dims = dataset[scalar.name].dims
     ranks = dataset["rank"].values.tolist() if "rank" in dims else []
-    if "far_target" in dims:
+    over = next((dim for dim in TARGETS if dim in dims), "")
+    if over:
         at = {"rank": ranks[0]} if ranks else {}
-        for target in dataset["far_target"].values.tolist():
+        for target in dataset[over].values.tolist():
             label = scalar.label.format(target=per_cent(target))
-            yield label.replace("rank 1", f"rank {at.get('rank')}"), {"far_target": target, **at}
+            yield label.replace("rank 1", f"rank {at.get('rank')}"), {over: target, **at}
     elif ranks:
         for rank in ranks if len(ranks) <= max(_RANKS) else _RANKS:
             yield f"{scalar.label}, rank {rank}", {"rank": rank}

@@ -122,10 +122,7 @@ def test_a_comparison_begins_with_one_sentence(saved, said):
     assert found.attrs["answer"].startswith(sentence)
     first, _, weak = found.attrs["answer"].partition("). ")
     assert len(better) == first.count(", ")
-    assert (
-        weak
-        == "Fewer than 30 false accepts are expected for FRR at FAR <= 0.1 %, DIR at FAR <= 10 %."
-    )
+    assert weak == "Fewer than 30 errors are expected for FRR at FAR <= 0.1 %, DIR at FAR <= 10 %."
     plain = be.compare(be.load(bad), be.load(good), replicates=300)
     assert "tested measures alone)" in plain.attrs["answer"]
     _, out, _ = said("compare", bad, good, "--replicates", 300)

@@ -40,7 +40,7 @@ def altered(scores, people, seed, worse=0.4):
 
 
 def points_of(genuine, impostor, targets):
-    """EER, FRR at each target and AUC of lists of distances, from the definitions."""
+    """EER, FRR and FAR at each target and AUC of lists of distances, from the definitions."""
     f, r = [0.0], [1.0]
     for t in np.unique(np.concatenate([genuine, impostor])):
         f.append((impostor <= t).mean())
@@ -49,8 +49,9 @@ def points_of(genuine, impostor, targets):
     share = (r[at - 1] - f[at - 1]) / ((f[at] - f[at - 1]) - (r[at] - r[at - 1]))
     eer = f[at - 1] + share * (f[at] - f[at - 1])
     frr = [min(b for a, b in zip(f, r, strict=True) if a <= x) for x in targets]
+    far = [min(a for a, b in zip(f, r, strict=True) if b <= x) for x in targets]
     auc = (np.sign(impostor[None] - genuine[:, None]) / 2 + 0.5).mean()
-    return eer, frr, auc
+    return eer, frr, far, auc
 
 
 def test_replicates_are_exact():
@@ -60,7 +61,7 @@ def test_replicates_are_exact():
     weights = subject_weights(7, 25, seed_sequence(3))
     targets = np.array([0.2, 0.03, 0.0])
     paired = pair_up(scores, scores)
-    found = paired.points(0, weights, targets)
+    found = paired.points(0, weights, targets, targets)
     others = ~np.eye(21, dtype=bool)
     same = labels[:, None] == labels
     for c in range(25):
@@ -69,9 +70,10 @@ def test_replicates_are_exact():
             same & others
         ])  # fmt: skip
         impostor = np.repeat(scores.values[~same], np.outer(w, w)[~same])
-        eer, frr, auc = points_of(genuine, impostor, targets)
+        eer, frr, far, auc = points_of(genuine, impostor, targets)
         assert found["eer"][c] == pytest.approx(eer, abs=1e-12)
         np.testing.assert_allclose(found["frr_at_far"][:, c], frr, atol=1e-12)
+        np.testing.assert_allclose(found["far_at_frr"][:, c], far, atol=1e-12)
         assert found["auc"][c] == pytest.approx(auc, abs=1e-12)
 
 

@@ -40,7 +40,9 @@ def drawn_by(scores, interval, grid, **options):
     tally.points = refine(
         tally,
         lambda: job.sweep(),
-        PointsWanted(np.array(TARGETS), check_costs(COSTS), every_score=True),
+        PointsWanted(
+            np.array(TARGETS), check_costs(COSTS), every_score=True, frr_targets=np.array(TARGETS)
+        ),
         symmetric=False,
     )
     grid = np.asarray(grid, dtype=float)
@@ -115,6 +117,7 @@ def test_each_replicate_is_what_resampling_people_gives(case, multi):
             "eer": naive.eer(genuine, impostor, "distance").value,
             "auc": naive.auc(genuine, impostor, "distance"),
             "frr_at_far": [naive.frr_at_far(genuine, impostor, "distance", x)[0] for x in TARGETS],
+            "far_at_frr": [naive.far_at_frr(genuine, impostor, "distance", x)[0] for x in TARGETS],
         }
         for name, value in expected.items():
             got = drawn.values[name][..., 1 + r]
@@ -182,7 +185,7 @@ def test_between_few_thresholds_points_are_nearly_those_of_all_scores(monkeypatc
     assert len(sparse.thresholds) < 200 < 5000 < len(exact.thresholds)
     for name, values in exact.values.items():
         near = sparse.values[name]
-        if name == "frr_at_far":  # at FAR 0.1; hardly any false reject is left at 0.5
+        if name.endswith(("_at_far", "_at_frr")):  # at 0.1; hardly any error at 0.5
             values, near = values[1:2], near[1:2]
         spread = values[..., 1:].std(axis=-1, keepdims=True)
         assert (np.abs(near - values) < 0.6 * spread).all(), name
@@ -215,7 +218,7 @@ def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores
     given = scores
     if kind == "similarity":
         given = be.Scores(-scores.values, scores.probe_labels, kind=kind)
-    ds = be.verification(given, interval=method, replicates=200)
+    ds = be.verification(given, interval=method, replicates=200, frr_targets=[0.1, 0.02])
     assert ds.attrs["interval_method"] == method and ds.attrs["confidence"] == 0.95
     assert ("replicates" in ds.attrs) == method.startswith("subject")
     for name in CURVES:
@@ -231,11 +234,13 @@ def test_intervals_hold_their_values_and_ends_rise_where_there_are_errors(scores
             # Percentiles of rates that only rise do so, too; other methods know no such thing.
             if not method.endswith(("bca", "logit", "analytic")):
                 assert (sign * np.diff(end) >= -1e-12).all(), name
-    for name, stem in (("frr_at_far", "frr_at_far"), ("eer", "eer_interval"), ("auc", "auc")):
-        there = name == "frr_at_far" or method.startswith("subject")
+    at_targets = "frr_at_far", "far_at_frr"
+    for name in (*at_targets, "eer", "auc"):
+        stem = "eer_interval" if name == "eer" else name
+        there = name in at_targets or method.startswith("subject")
         assert (f"{stem}_low" in ds) == there
         if there and method == "analytic":  # it would leave out the choice of the threshold
-            assert np.isnan(ds.frr_at_far_low).all() and np.isnan(ds.frr_at_far_high).all()
+            assert np.isnan(ds[f"{name}_low"]).all() and np.isnan(ds[f"{name}_high"]).all()
             assert "choice of the threshold" in ds.attrs["warnings"]
         elif there:
             assert (ds[f"{stem}_low"] <= ds[name] + 1e-12).all()

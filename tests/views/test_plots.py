@@ -221,6 +221,62 @@ def test_det_axes_are_normal_deviates_in_per_cent(single):
     assert np.isfinite(deviate([0, 1])).all()
 
 
+def test_det_axes_show_the_operating_points_of_the_result():
+    scores = be.simulate(30, 4, within=1.2, random_state=1)
+    ds = be.verification(scores, far_targets=[0.01, 0.3], frr_targets=[0.01])
+    assert ds.frr_at_far[0] > 0.7 and ds.far_at_frr[0] > 0.5
+    ax = plot.det(ds).ax_
+    for x, y in ((0.01, float(ds.frr_at_far[0])), (float(ds.far_at_frr[0]), 0.01)):
+        assert ax.get_xlim()[0] < x < ax.get_xlim()[1] and ax.get_ylim()[0] < y < ax.get_ylim()[1]
+    usual = be.verification(scores)  # 0.01 % is not supported by 6,960 pairs: 0 false accepts
+    assert usual.frr_at_far[1] < plot.det(usual).ax_.get_ylim()[1] < usual.frr_at_far[3]
+    searched = be.open_set(scores, far_targets=[0.1])
+    assert 1 - searched.dir_at_far[0, 0] < plot.det(searched).ax_.get_ylim()[1]
+
+
+@pytest.mark.slow
+def test_det_ticks_of_small_axes_keep_apart():
+    figure, grid = plt.subplots(2, 2)
+    ds = be.verification(be.simulate(30, 4, within=1.6, random_state=1), far_targets=[0.001])
+    display = plot.det(ds, grid[0, 1])
+    figure.canvas.draw()
+    for axis, place in ((display.ax_.xaxis, "x"), (display.ax_.yaxis, "y")):
+        boxes = [x.get_window_extent() for x in axis.get_ticklabels()]
+        ends = sorted((getattr(b, f"{place}0"), getattr(b, f"{place}1")) for b in boxes)
+        assert all(last < first for (_, last), (first, _) in itertools.pairwise(ends))
+
+
+@pytest.mark.parametrize("function", [plot.roc, plot.dir_far])
+@pytest.mark.cases(1)
+def test_a_logarithmic_axis_by_matplotlib_shows_the_curve(tree, function):
+    ax = function(tree).ax_
+    assert ax.get_xlim() == pytest.approx((-0.015, 1.015))
+    ax.set_xscale("log")
+    ax.figure.canvas.draw()
+    low, high = ax.get_xlim()
+    assert 1e-6 < low < 0.05 < 1 <= high < 2
+    assert ax.get_window_extent().height > 0.4 * ax.figure.bbox.height
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(6.4, 4.8), (9, 8)])
+def test_titles_in_a_grid_without_a_layout_leave_other_axes_free(tree, size):
+    figure, grid = plt.subplots(2, 2, figsize=size)
+    for function, ax in zip(
+        (plot.roc, plot.det, plot.error_rates, plot.dir_far), grid.flat, strict=True
+    ):
+        one = tree["verification/single"] if function is plot.error_rates else tree
+        function(one, ax)
+    figure.canvas.draw()
+    for k in range(2):
+        assert grid[1, k].get_tightbbox().y1 < grid[0, k].get_tightbbox().y0 + 1
+        assert grid[0, k].get_tightbbox().y1 <= figure.bbox.y1 + 1
+    chosen, grid = plt.subplots(2, 2, gridspec_kw={"hspace": 0.1})
+    plot.roc(tree, grid[1, 0])
+    assert chosen.subplotpars.hspace == plt.rcParams["figure.subplot.hspace"]
+    assert grid[1, 0].get_gridspec().hspace == 0.1
+
+
 def test_det_labels_give_the_eer(single):
     display = plot.det(single)
     assert [t.get_text() for t in display.labels_.texts] == [

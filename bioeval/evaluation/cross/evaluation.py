@@ -61,7 +61,7 @@ from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.folds import PooledRates
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
 from bioeval.tallies.by_subject import require_people
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
 from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
 from bioeval.tallies.thresholds import require_values
 
@@ -90,6 +90,7 @@ def cross_evaluate(
     assure: float | None = None,
     assurance: str = "estimated",
     far_targets: Sequence[float] | None = None,
+    frr_targets: Sequence[float] = (),
     interval: str = "nadeau-bengio",
     confidence: float = 0.95,
     replicates: int = REPLICATES,
@@ -159,8 +160,10 @@ def cross_evaluate(
     far_targets : sequence of float, optional
         Also find the operating points of each test part by itself, at the scores of that part:
         ``eer`` (of verification and open set), ``auc`` and ``frr_at_far`` or ``dir_at_far`` at
-        these FAR targets, and ``recognition_rate``. None: with an ``Experiment``, 0.1, 0.01, 0.001
-        and 0.0001; with other splitters there are no such points.
+        these FAR targets, and ``recognition_rate``. None: with an ``Experiment`` or FRR targets,
+        0.1, 0.01, 0.001 and 0.0001; with other splitters there are no such points.
+    frr_targets : sequence of float
+        Of verification, also ``far_at_frr`` of each test part by itself at these FRR targets.
     interval : {"nadeau-bengio", "quantile", "subject-bootstrap", "subject-bootstrap-bca", \
             "subject-bootstrap-logit"}
         ``"nadeau-bengio"``: of the mean over folds, by their spread. ``"quantile"``: the central
@@ -237,7 +240,8 @@ def cross_evaluate(
     0.0099 0.0059
     """
     rule = NO_RULE if threshold is None else parse_rule(threshold)
-    if far_targets is None and isinstance(splitter, Experiment):
+    at_frr = check_frr_targets(frr_targets)
+    if far_targets is None and (len(at_frr) or isinstance(splitter, Experiment)):
         far_targets = FAR_TARGETS
     options = FoldOptions(
         task=task,
@@ -250,6 +254,7 @@ def cross_evaluate(
         impostors=impostors,
         interval=interval,
         far_targets=None if far_targets is None else check_far_targets(far_targets),
+        frr_targets=at_frr,
         claims=claims,
         assurance=Assurance.parse(assure, assurance, rule, replicates, random_state),
     )
@@ -557,7 +562,12 @@ def _predefined(card: str, column: str | None, scores: Scores) -> Any:
 
 
 def evaluate_folds(
-    scores: Scores, card: Protocol, far_targets: Any, *, progress: Progress | None = None
+    scores: Scores,
+    card: Protocol,
+    far_targets: Any,
+    frr_targets: Any = (),
+    *,
+    progress: Progress | None = None,
 ) -> dict[str, xr.Dataset]:
     """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
     from bioeval.evaluation.plan import compared_scores
@@ -597,6 +607,7 @@ def evaluate_folds(
             nodes[f"folds/verification/{templates}"] = make(
                 task="verification", templates=templates, fusion=card.verification.fusion,
                 claims=claims, assurance=assurance, attacks=attacks,
+                frr_targets=check_frr_targets(frr_targets),
             )  # fmt: skip
             if attacks is not None:
                 require_attacks(nodes[f"folds/verification/{templates}"])

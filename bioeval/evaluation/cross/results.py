@@ -259,6 +259,8 @@ def fold_dataset(
     if "far_target" in {dim for dims, _ in variables.values() for dim in dims}:
         assert options.far_targets is not None
         coordinates["far_target"] = options.far_targets
+    if len(options.frr_targets):
+        coordinates["frr_target"] = options.frr_targets
     if options.attacks is not None:
         coordinates["species"] = np.unique(options.attacks.species)
     searched, remark = _galleries([fold.galleries for fold in folds])
@@ -402,7 +404,7 @@ class IntervalOverFolds:
 def dims_of_point(name: str) -> tuple[str, ...]:
     """Return the dimensions of a scalar within a fold."""
     dims = {"dir": ("rank",), "cms": ("rank",), "frr_at_far": ("far_target",)}
-    dims["iapar_of_species"] = ("species",)
+    dims |= {"iapar_of_species": ("species",), "far_at_frr": ("frr_target",)}
     return {**dims, "dir_at_far": ("far_target", "rank")}.get(name.removeprefix("train_"), ())
 
 
@@ -528,15 +530,16 @@ def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) 
 def _few_attempts(
     counts: Mapping[str, np.ndarray], options: FoldOptions, unit: str, about: Provenance
 ) -> list[str]:
-    """Return a warning of the FAR targets for which a test part has too few people or attempts."""
+    """Return a warning of the targets for which a test part has too few people or attempts."""
     if options.far_targets is None or options.task == "closed_set":
         return []
-    fewest = int(counts["impostor_attempts"].min())
+    genuine, impostor = (int(counts[f"{x}_attempts"].min()) for x in ("genuine", "impostor"))
     rate = "DIR" if options.task == "open_set" else "FRR"
     people = None
     if options.task == "verification" and about.people is not None:
         people = ComparedPeople.among(int(counts["test_subjects"].min()))
-    found = support_warnings(options.far_targets, fewest, False, rate, people)
+    found = support_warnings(options.far_targets, impostor, False, rate, people)
+    found += support_warnings(options.frr_targets, genuine, False, "FAR", people, "FRR")
     task = task_in_words(options.task, options.templates)
     more = "fewer folds" if unit == "fold" else "a larger test part"
     return [f"{task}: in the smallest test part, {x}; {more} or more people help" for x in found]

@@ -54,6 +54,7 @@ from bioeval.views.page.tables import (
     ScalarSection,
     comparison_table,
     cost_table,
+    frr_target_table,
     live_table,
     mean_table,
     other_tables,
@@ -341,7 +342,8 @@ def _task(
         _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows, state.rank)
     section = ScalarSection(own, any(part.label for part in own))
     made = [live_table(rows, section.several, state)] if rows else []
-    made += [make(section) for make in (people_table, target_table, rank_table, mean_table)]
+    tables = (people_table, target_table, frr_target_table, rank_table, mean_table)
+    made += [make(section) for make in tables]
     made += [*scalar_tables(section), cost_table(section)]
     made += [comparison_table(part) for part in own]
     made += [table for part in own for table in other_tables(part, len(drawing.hues), images)]

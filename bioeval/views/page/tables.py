@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.scalars import QUERY_MEANS
-from bioeval.base.variables import by_name
+from bioeval.base.variables import TARGETS, by_name
 from bioeval.results.support import (
     RULE_OF_3,
     RULE_OF_30,
@@ -44,11 +44,11 @@ from bioeval.views.terms import term_translator
 MOST_ROWS = 400
 
 # Dimensions whose values are curves, or have a table of their own.
-_CURVES = ("threshold", "rank", "far_target", "recall_level")
+_CURVES = ("threshold", "rank", *TARGETS, "recall_level")
 
 _ENDS = ("_low", "_high")
 
-_DIMENSIONS = {"far_target": "FAR target"}
+_DIMENSIONS = {"far_target": "FAR target", "frr_target": "FRR target"}
 
 #: What has an image, over the dimensions of worst pairs.
 _SIDES = {"pair": ("probe", "gallery"), "suspect": ("suspect",)}
@@ -372,23 +372,39 @@ def target_table(section: ScalarSection) -> PageTable | None:
     return section.table(f"far-targets-{section.name}", title, heads, body, note=note)
 
 
-def _target_row(part: PageItem, rate: str, i: int, target: float) -> list[Any]:
+def frr_target_table(section: ScalarSection) -> PageTable | None:
+    """Return the FAR at each FRR target."""
+    body: list[Row] = []
+    for part in section.parts:
+        values = part.dataset.get("far_at_frr")
+        if values is not None and values.dims == ("frr_target",):
+            for i, target in enumerate(part.dataset["frr_target"].values.tolist()):
+                row = _target_row(part, "far_at_frr", i, target, "frr_target")
+                body.append((part, row[:5]))
+    heads = ["FRR target", "FAR there", *section.interval_heads, "Threshold"]
+    return section.table(f"frr-targets-{section.name}", "FAR at FRR targets", heads, body)
+
+
+def _target_row(
+    part: PageItem, rate: str, i: int, target: float, dim: str = "far_target"
+) -> list[Any]:
     dataset = part.dataset
-    decimals = decimals_for(attempts_of(part, "genuine_attempts"))
+    role = "genuine" if dim == "far_target" else "impostor"
+    decimals = decimals_for(attempts_of(part, f"{role}_attempts"))
 
     def number(name: str, shape: str) -> Any:
         if name not in dataset:
             return ""
-        values, more = dataset[name], {"far_target": target}
+        values, more = dataset[name], {dim: target}
         if "rank" in values.dims:
             values, more = values.isel(rank=0), {**more, "rank": int(values["rank"][0])}
         return Number(part, name, values.values[i].item(), shape, decimals, more=more)
 
-    expected = number("expected_false_accepts", "count")
+    expected = number("expected_false_accepts", "count") if dim == "far_target" else ""
     return [
         per_cent(target),
         *(number(f"{rate}{end}", "percent") for end in ("", *_ENDS)),
-        number("threshold_at_far", "score"),
+        number(TARGETS[dim], "score"),
         expected,
         support(target, float(expected.value), _people_of(dataset)) if expected else "",
     ]
@@ -489,7 +505,7 @@ def other_tables(part: PageItem, systems: int, images: Images) -> Iterator[PageT
                 break
             more = dict(zip(dims, place, strict=True))
             cells = [_cell(part, name, flat[name][i], more) for name in names]
-            at = (per_cent(x) if dim == "far_target" else str(x) for dim, x in more.items())
+            at = (per_cent(x) if dim in TARGETS else str(x) for dim, x in more.items())
             body.append([*at, *cells])
         heads = [_DIMENSIONS.get(dim, dim.replace("_", " ").capitalize()) for dim in dims]
         heads += [_head(name) for name in names]

@@ -230,6 +230,8 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
     translate = term_translator(dataset)
     numbers = Scalars.of_dataset(dataset).plain([])
     for scalar in POINTS_OF["verification"]:
+        if scalar.name not in numbers:
+            continue
         unit = ", %" if scalar.percent else ""
         found = numbers[scalar.name]
         values = found.items() if isinstance(found, dict) else [(0.0, found)]
