@@ -29,6 +29,7 @@ RANKS = (1, 5, 10)
 FIRST = (
     "eer", "eer_threshold", "frr_at_far", "dir_at_far", "threshold_at_far", "recognition_rate",
     "auc", "d_prime", "mean_ap", "mean_inp", "hter_mean", "far_mean", "frr_mean",
+    "hter_summary", "far_summary", "frr_summary",
 )  # fmt: skip
 
 #: What labels the costs of decisions, which are scalars by prior.

@@ -12,6 +12,7 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import PLURALS, larger_is_closer, noun_of
+from bioeval.results.layouts import former_names
 from bioeval.views.plots import style as look
 from bioeval.views.plots.registry import PLOTS, Needs, Plot
 from bioeval.views.tasks import once
@@ -128,9 +129,9 @@ def _datasets(data: Any) -> Iterator[xr.Dataset]:
     if isinstance(data, System):
         yield data.dataset
     elif isinstance(data, xr.Dataset):
-        yield data
+        yield former_names(data)
     elif isinstance(data, xr.DataTree):
-        yield from (node.dataset for node in data.subtree)
+        yield from (node.dataset for node in former_names(data).subtree)
     elif isinstance(data, Mapping):
         for one in data.values():
             yield from _datasets(one)
@@ -147,10 +148,11 @@ def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
     if isinstance(data, System):
         return [data]
     if isinstance(data, xr.Dataset):
+        data = former_names(data)
         _require(data, plot, needs)
         return [System("", data)]
     if isinstance(data, xr.DataTree):
-        return _of_tree(data, plot, needs)
+        return _of_tree(former_names(data), plot, needs)
     if not isinstance(data, Mapping):
         raise DataError(
             f"be.plot.{plot.name} got {type(data).__name__}; expected a result of {plot.result} "
