@@ -40,11 +40,8 @@ _ALL = "; over all folds, by statistic"
 # Operating points of each test part by itself: there are no counts to sum.
 _NOT_POOLED = {x.name for x in (*CALIBRATION_POINTS, *(x for of in POINTS_OF.values() for x in of))}
 
-# What a variable of results over partitions may also be over.
-_PLACES = {
-    **{x: COORDINATES[x] for x in ("far_target", "rank")},
-    "cost": VERIFICATION["cost_prior"],
-}
+# What describes a dimension of results over partitions.
+_PLACES = {**COORDINATES, "cost": VERIFICATION["cost_prior"]}
 
 Results = TypeVar("Results", xr.Dataset, xr.DataTree)
 
@@ -167,7 +164,7 @@ def in_columns(dataset: xr.Dataset) -> xr.Dataset:
             words = [f"{'rank_' * (dim == 'rank')}{value!r}" for dim, value in at.items()]
             said = "".join(f"; {dim.replace('_', ' ')} {value!r}" for dim, value in at.items())
             attrs = {**x.attrs, "long_name": f"{x.attrs['long_name']}{said}"}
-            attrs |= {"of": str(name), **at} if at else {}
+            attrs |= {"of": str(name), "over": " ".join(at), **at} if at else {}
             found["_".join([str(name), *words])] = xr.Variable(
                 "partition", x.values[:, *place], attrs
             )
@@ -179,20 +176,19 @@ def _over_places(dataset: xr.Dataset) -> _Both:
     """Return the variables of results over partitions, over FAR targets, ranks and costs."""
     columns: dict[str, dict[tuple, xr.Variable]] = {}
     for name, x in dataset.data_vars.items():
-        at = tuple(x.attrs[dim] for dim in _PLACES if dim in x.attrs)
+        at = tuple(x.attrs[dim] for dim in str(x.attrs.get("over", "")).split())
         columns.setdefault(str(x.attrs.get("of", name)), {})[at] = x.variable
     found: dict[str, xr.Variable] = {}
     coords: dict[str, xr.Variable] = {}
     for name, of in columns.items():
         first = next(iter(of.values()))
-        dims = [dim for dim in _PLACES if dim in first.attrs]
+        dims = str(first.attrs.get("over", "")).split()
         labels = [list(dict.fromkeys(x)) for x in zip(*of, strict=True)]
         for dim, values in zip(dims, labels, strict=True):
             into, key = (found, "cost_prior") if dim == "cost" else (coords, dim)
             into[key] = xr.Variable(dim, values, _PLACES[dim].attrs())
-        attrs = {k: x for k, x in first.attrs.items() if k not in ("of", *dims)}
-        for _ in dims:
-            attrs["long_name"] = attrs["long_name"].rpartition("; ")[0]
+        attrs = {k: x for k, x in first.attrs.items() if k not in ("of", "over", *dims)}
+        attrs["long_name"] = str(attrs["long_name"]).rsplit("; ", len(dims))[0]
         values = np.stack([x.values for x in of.values()], axis=-1)
         shape = (len(first), *map(len, labels))
         found[name] = xr.Variable(("partition", *dims), values.reshape(shape), attrs)

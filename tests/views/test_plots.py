@@ -18,6 +18,7 @@ import pytest
 import xarray as xr
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from twins import crossed
 
 import bioeval as be
 from bioeval import plot
@@ -1052,7 +1053,7 @@ def test_save_all_draws_what_single_functions_return(scores, tmp_path):
 
 def test_spread_draws_every_scalar_of_each_repeat(scores):
     experiment = be.partition.Experiment(0.5, gallery_templates=1, repeats=12, random_state=0)
-    ds = be.cross_evaluate(scores, experiment, interval="quantile", far_targets=(0.1,))
+    ds = crossed(scores, experiment, interval="quantile", far_targets=(0.1,))
     display = plot.spread(ds)
     expected = {
         "FAR, %": ds.far, "FRR, %": ds.frr, "HTER, %": ds.hter, "EER, %": ds.eer, "AUC": ds.auc,
