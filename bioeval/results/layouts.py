@@ -127,25 +127,23 @@ _Both = tuple[dict[str, xr.Variable], dict[str, xr.Variable]]  # variables and n
 def _by_statistic(dataset: xr.Dataset) -> _Both:
     """Return the variables of results over folds, one for each statistic."""
     labels = dataset["statistic"].values.tolist()
-    every = {str(k): x.variable for k, x in dataset.data_vars.items()}
-    found = {k: x for k, x in every.items() if "statistic" not in x.dims}
-    for part in ("", TRAINING):
-        for rate in [k.removesuffix("_summary") for k in every if k not in found]:
-            summary = every[f"{rate}_summary"]
-            said, dims = summary.attrs, summary.dims[1:]
-            about = Name(f"{'on the training part: ' * bool(part)}{said['long_name']}")
-            values = dict(zip(labels, summary.values, strict=True))
-            if np.isnan(values.get(f"{part}folds", np.nan)).all():
-                continue  # a rate of the test part alone
-            for key in OVER_FOLDS:
-                if key == "pooled" and rate in _NOT_POOLED:
-                    continue
-                own = values[f"{part}{key}"]
-                own = own.astype(np.int64) if key == "folds" else own
-                words = of_statistic(about, key).long_name.replace(_ALL, "")
-                units = "folds" if key == "folds" else said["units"]
-                attrs = {**said, "long_name": words, "units": units}
-                found[f"{part}{rate}_{key}"] = xr.Variable(dims, own, attrs)
+    found = {str(k): x.variable for k, x in dataset.data_vars.items()}
+    summaries = {k.removesuffix("_summary"): x for k, x in found.items() if "statistic" in x.dims}
+    found = {k: x for k, x in found.items() if "statistic" not in x.dims}
+    rates = sorted(summaries, key=[*found, *summaries].index)
+    parts = [(part, rate) for part in ("", TRAINING) for rate in rates]
+    for part, rate in sorted(parts, key=lambda of: of[1] in _NOT_POOLED):
+        values = dict(zip(labels, summaries[rate].values, strict=True))
+        if np.isnan(values.get(f"{part}folds", np.nan)).all():
+            continue  # a rate of the test part alone
+        said, dims = summaries[rate].attrs, summaries[rate].dims[1:]
+        words = f"{'on the training part: ' * bool(part)}{said['long_name'].removesuffix(_ALL)}"
+        for key in OVER_FOLDS:
+            if key == "pooled" and rate in _NOT_POOLED:
+                continue
+            own, about = values[f"{part}{key}"], of_statistic(Name(words, said["units"]), key)
+            own = own.astype(np.int64) if key == "folds" else own
+            found[f"{part}{rate}_{key}"] = xr.Variable(dims, own, {**said, **about.attrs()})
     return found, {}
 
 
