@@ -158,7 +158,7 @@ def in_columns(dataset: xr.Dataset) -> xr.Dataset:
     found = {}
     for name, x in dataset.data_vars.items():
         for place in np.ndindex(x.shape[1:]) if x.dims[0] == "partition" else ():
-            at = {str(dim): labels[dim][i] for dim, i in zip(x.dims[1:], place, strict=True)}
+            at = {str(dim): labels[str(dim)][i] for dim, i in zip(x.dims[1:], place, strict=True)}
             words = [f"{'rank_' * (dim == 'rank')}{value!r}" for dim, value in at.items()]
             said = "".join(f"; {dim.replace('_', ' ')} {value!r}" for dim, value in at.items())
             attrs = {**x.attrs, "long_name": f"{x.attrs['long_name']}{said}"}
@@ -182,9 +182,9 @@ def _over_places(dataset: xr.Dataset) -> _Both:
         first = next(iter(of.values()))
         dims = str(first.attrs.get("over", "")).split()
         labels = [list(dict.fromkeys(x)) for x in zip(*of, strict=True)]
-        for dim, values in zip(dims, labels, strict=True):
+        for dim, places in zip(dims, labels, strict=True):
             into, key = (found, "cost_prior") if dim == "cost" else (coords, dim)
-            into[key] = xr.Variable(dim, values, _PLACES[dim].attrs())
+            into[key] = xr.Variable(dim, places, _PLACES[dim].attrs())
         attrs = {k: x for k, x in first.attrs.items() if k not in ("of", "over", *dims)}
         attrs["long_name"] = str(attrs["long_name"]).rsplit("; ", len(dims))[0]
         values = np.stack([x.values for x in of.values()], axis=-1)
