@@ -118,7 +118,7 @@ def former_names(results: Results) -> Results:
     data, more = (_by_statistic if "statistic" in results.dims else _over_places)(results)
     coords = {str(k): x.variable for k, x in results.coords.items() if k != "statistic"}
     attrs = {k: x for k, x in results.attrs.items() if k != "schema"}
-    return dataset_of(in_order(data), coords | more, attrs)
+    return xr.Dataset(in_order(data), coords | more, attrs)  # of which some may be selected
 
 
 _Both = tuple[dict[str, xr.Variable], dict[str, xr.Variable]]  # variables and new coordinates

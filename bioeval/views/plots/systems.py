@@ -184,10 +184,22 @@ def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
             f"({task}) has no {' and no '.join(missing)}{hint}"
         )
     for name, dims in needs.items():
-        extra = [str(dim) for dim in dataset[name].dims if dim not in dims]
+        there = [str(dim) for dim in dataset[name].dims]
+        extra = [dim for dim in there if dim not in dims]
+        if set(dims) - set(there):
+            hint = ""
+            if "fold" in {*there, *dataset.coords}:
+                hint = (
+                    "; be.plot.folds and be.plot.spread draw results over folds, and be.plot.roc "
+                    "and be.plot.det those at FAR targets"
+                )
+            raise DataError(
+                f"{name} is over {', '.join(there) or 'no dimension'}; be.plot.{plot.name} draws "
+                f"it over {', '.join(dims)}{hint}"
+            )
         if extra:
             raise DataError(
-                f"{name} is over {', '.join(map(str, dataset[name].dims))}; be.plot.{plot.name} "
+                f"{name} is over {', '.join(there)}; be.plot.{plot.name} "
                 f"draws it over {', '.join(dims)}: choose a {' and a '.join(extra)} first, as in "
                 f"ds.isel({extra[0]}=0)"
             )
