@@ -231,8 +231,8 @@ def cross_evaluate(
     >>> scores = be.simulate(40, 4, random_state=1)
     >>> splitter = be.partition.SubjectKFold(4, shuffle=True, random_state=0)
     >>> ds = be.cross_evaluate(scores, splitter, threshold=("far", 0.01))
-    >>> dict(ds.sizes)
-    {'repeat': 1, 'fold': 4}
+    >>> ds.far.sizes
+    Frozen({'repeat': 1, 'fold': 4})
     >>> ds.far_summary.sel(statistic=["train_mean", "mean"]).values.round(4)
     array([0.0099, 0.0059])
     """
