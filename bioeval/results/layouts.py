@@ -118,7 +118,9 @@ def former_names(results: Results) -> Results:
     data, more = (_by_statistic if "statistic" in results.dims else _over_places)(results)
     coords = {str(k): x.variable for k, x in results.coords.items() if k != "statistic"}
     attrs = {k: x for k, x in results.attrs.items() if k != "schema"}
-    return xr.Dataset(in_order(data), coords | more, attrs)  # of which some may be selected
+    coords |= more
+    make = dataset_of if all(x.dims for x in coords.values()) else xr.Dataset  # one is selected
+    return make(in_order(data), coords, attrs)
 
 
 _Both = tuple[dict[str, xr.Variable], dict[str, xr.Variable]]  # variables and new coordinates
@@ -143,7 +145,9 @@ def _by_statistic(dataset: xr.Dataset) -> _Both:
                 continue
             own, about = values[f"{part}{key}"], of_statistic(Name(words, said["units"]), key)
             own = own.astype(np.int64) if key == "folds" else own
-            found[f"{part}{rate}_{key}"] = xr.Variable(dims, own, {**said, **about.attrs()})
+            found[f"{part}{rate}_{key}"] = xr.Variable(
+                dims, np.asarray(own), {**said, **about.attrs()}, fastpath=True
+            )
     return found, {}
 
 
@@ -164,7 +168,7 @@ def in_columns(dataset: xr.Dataset) -> xr.Dataset:
             attrs = {**x.attrs, "long_name": f"{x.attrs['long_name']}{said}"}
             attrs |= {"of": str(name), "over": " ".join(at), **at} if at else {}
             found["_".join([str(name), *words])] = xr.Variable(
-                "partition", x.values[:, *place], attrs
+                ("partition",), x.values[:, *place], attrs, fastpath=True
             )
     coords = {"partition": dataset["partition"].variable}
     return dataset_of(found, coords, {**dataset.attrs, "schema": SCHEMA})
