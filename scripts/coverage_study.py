@@ -202,7 +202,7 @@ def crossed(
             far = np.searchsorted(impostor, at, "right") / len(impostor)
             frr = 1 - np.searchsorted(genuine, at, "right") / len(genuine)
             for rate, truth in zip(CROSSED, (far, (far + frr) / 2), strict=True):
-                low, high = (ds[f"{rate}_{end}"].item() for end in ("low", "high"))
+                low, high = ds[f"{rate}_summary"].sel(statistic=["low", "high"]).values
                 held[f"{rate}, {way}"] += low <= truth.mean() <= high
         tell(f"{subjects} subjects, crossed", run + 1, runs)
     return {name: count / runs for name, count in held.items()}

@@ -25,6 +25,11 @@ def one_thread() -> Iterator[None]:
     numba.set_num_threads(before)
 
 
+def crossed(*args: Any, **options: Any) -> Any:
+    """Cross-evaluate, with a variable for each statistic of a rate."""
+    return be.stats.former_names(be.cross_evaluate(*args, **options))
+
+
 def floats(values: Any) -> np.ndarray:
     """Return counts and fractions, nested in lists, as float64."""
     if isinstance(values, list):

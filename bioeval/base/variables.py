@@ -77,6 +77,7 @@ COORDINATES = {
     "age": Name("age of the template when the probe was seen: start of the bin", ""),
     "partition": Name("partition, by its place in the list, from 0"),
     "fold": Name("fold of a repeat, in the order of the splitter"),
+    "statistic": Name("statistic of a rate over all folds; of training parts with train_", ""),
     "subject": Name("subject, by its label"),
     "animal": Name("animal of the zoo of Yager and Dunstone (2010)"),
     "event": Name(

@@ -197,9 +197,11 @@ def _document(
     from bioeval.base.variables import TARGETS
     from bioeval.cli.run_outputs import task_document
     from bioeval.results.dataset import Scalars
+    from bioeval.results.layouts import former_names
 
     rows: dict[str, Any] = {}
-    for (called, dataset), file in zip(found.items(), (*files, None), strict=True):
+    for (called, one), file in zip(found.items(), (*files, None), strict=True):
+        dataset = former_names(one)
         if "fold" in dataset.dims:
             shown = [v for v in dataset.data_vars if set(dataset[v].dims) <= {*TARGETS}]
             numbers = Scalars.of_dataset(dataset[shown]).plain([])

@@ -19,6 +19,7 @@ from bioeval.kernels import index_sets as kernel
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import COSTS, RANKS, Scalars, Variables, build, shown_ranks, tree_of
 from bioeval.results.identification import IMPOSTORS
+from bioeval.results.layouts import in_columns
 from bioeval.results.support import equal_error_variables
 from bioeval.results.verification import labels_of, point_scalars
 from bioeval.scores.blocks import threads_for
@@ -173,7 +174,7 @@ def summaries_tree(
             variables["cost_prior"] = ("cost",), labels["cost"]
         coordinates |= {k: v for k, v in labels.items() if k in used and k != "cost"}
         task = {"task": f"{node.replace('_', '-').replace('/', ', ')}, over partitions"}
-        found[node] = build(variables, names_of(node), coordinates, {**task, **attrs})
+        found[node] = in_columns(build(variables, names_of(node), coordinates, {**task, **attrs}))
     return tree_of(found)
 
 

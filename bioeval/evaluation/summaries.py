@@ -70,9 +70,11 @@ def summaries(
     -------
     xarray.DataTree
         The nodes of :func:`evaluate`. Every variable is over ``partition``, in the order of the
-        partitions, and has the dtype that it has there; what :func:`summary` gives by target, rank
-        or cost is also over ``far_target``, ``frr_target``, ``rank`` or ``cost``. A number that a
-        partition lacks, such as CMS at a rank beyond its gallery, is NaN; counts are float64 there.
+        partitions, and has the dtype that it has there: ``to_dataset().to_dataframe()`` of a node
+        has a row a partition. What :func:`summary` gives by target, rank or cost is a variable
+        each, such as ``frr_at_far_0.01`` and ``cms_rank_1``; :func:`bioeval.stats.former_names`
+        joins them. A number that a partition lacks, such as CMS at a rank beyond its gallery, is
+        NaN; counts are float64 there.
 
     Raises
     ------

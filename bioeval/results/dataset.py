@@ -30,6 +30,7 @@ FIRST = (
     "eer", "eer_threshold", "frr_at_far", "dir_at_far", "threshold_at_far", "far_at_frr",
     "recognition_rate", "auc", "d_prime", *(x.name for x in QUERY_MEANS), "hter_mean", "far_mean",
     "frr_mean",
+    "hter_summary", "far_summary", "frr_summary",
 )  # fmt: skip
 
 #: What labels the costs of decisions, which are scalars by prior.

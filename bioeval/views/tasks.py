@@ -11,6 +11,7 @@ import xarray as xr
 from bioeval.base.scalars import ATTACK_RATES, AVERAGED, OPEN_SET_EER, POINTS_OF, SEEN, Scalar
 from bioeval.base.variables import TARGETS
 from bioeval.results.dataset import shown_ranks
+from bioeval.results.layouts import former_names
 from bioeval.tallies.points import per_cent
 from bioeval.views.terms import term_translator
 
@@ -147,12 +148,12 @@ TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid", "g
 
 
 def datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
-    """Return the path and the dataset of each task, in the order of display."""
+    """Return the path and the dataset of each task, in the order of display and former names."""
     if isinstance(tree, xr.Dataset):
-        yield "", tree
+        yield "", former_names(tree)
         return
     if tree.data_vars:
-        yield tree.path.strip("/"), tree.to_dataset()
+        yield tree.path.strip("/"), former_names(tree.to_dataset())
     children = list(tree.children.values())
     place = {name: i for i, name in enumerate(TASKS)}
     for node in sorted(children, key=lambda node: place.get(str(node.name), -1)):

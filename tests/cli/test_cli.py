@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from report_text import Answer
+from twins import crossed
 
 import bioeval as be
 from bioeval.base.errors import Argument
@@ -1029,7 +1030,7 @@ def test_the_whole_experiment_in_one_command(tmp_path, capsys):
         found = document["tasks"][
             "folds/" + {"verification": "verification/single"}.get(task, task)
         ]
-        expected = be.cross_evaluate(
+        expected = crossed(
             scores, experiment, task=task, threshold=("far", 0.1), interval="quantile",
             far_targets=(0.1, 0.01, 0.001),
         )  # fmt: skip
@@ -1098,7 +1099,7 @@ def test_training_by_sample_in_one_command(capsys):
         0.5, None, {"quality": "light", "number": 1}, by="sample", unseen=3, stratify="light",
         repeats=2, random_state=0,
     )  # fmt: skip
-    expected = be.cross_evaluate(scores, experiment, interval="quantile")
+    expected = crossed(scores, experiment, interval="quantile")
     for name in ("frr_seen_mean", "frr_unseen_mean", "far_seen_mean", "far_unseen_mean"):
         assert found[name] == expected[name].item()
     assert run("run", "all.npz", *given, "--repeats", 2) == 0

@@ -18,6 +18,7 @@ import pytest
 import xarray as xr
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from twins import crossed
 
 import bioeval as be
 from bioeval import plot
@@ -1108,7 +1109,7 @@ def test_save_all_draws_what_single_functions_return(scores, tmp_path):
 
 def test_spread_draws_every_scalar_of_each_repeat(scores):
     experiment = be.partition.Experiment(0.5, gallery_templates=1, repeats=12, random_state=0)
-    ds = be.cross_evaluate(scores, experiment, interval="quantile", far_targets=(0.1,))
+    ds = crossed(scores, experiment, interval="quantile", far_targets=(0.1,))
     display = plot.spread(ds)
     expected = {
         "FAR, %": ds.far, "FRR, %": ds.frr, "HTER, %": ds.hter, "EER, %": ds.eer, "AUC": ds.auc,
@@ -1188,3 +1189,60 @@ def test_curves_of_templates_that_are_alone_are_drawn_once():
     display = plot.roc(be.evaluate(be.Scores(d, list("abc"), list("abc"))))
     assert list(display.curves) == [""]
     assert "single- and multi-template" in display.ax_.get_title(loc="left")
+
+
+def of_folds(seed, **options):
+    scores = be.simulate(12, 3, within=0.9, random_state=seed)
+    return be.cross_evaluate(scores, be.partition.SubjectKFold(3), **options)
+
+
+@pytest.mark.parametrize("plot", [be.plot.roc, be.plot.det])
+def test_folds_are_thin_lines_with_their_mean(plot):
+    """At FAR targets in any order; of several systems each has its colour."""
+    targets = [0.5, 0.05, 1, 0.2]
+    found = {name: of_folds(i, far_targets=targets) for i, name in enumerate("ab")}
+    display = plot(found)
+    places = np.argsort(targets)
+    assert list(display.lines_) == ["a", "b"]
+    for name, ds in found.items():
+        frr = ds.frr_at_far.values.reshape(3, 4)[:, places]
+        mean, low, high = (
+            ds.frr_at_far_summary.sel(statistic=x).values[places] for x in ("mean", "low", "high")
+        )
+        if plot is be.plot.roc:
+            frr, mean, low, high = 1 - frr, 1 - mean, 1 - high, 1 - low
+        line = display.lines_[name]
+        np.testing.assert_array_equal(line.get_xdata(), np.sort(targets))
+        np.testing.assert_allclose(line.get_ydata(), mean)
+        curve = display.curves[name]
+        np.testing.assert_allclose([curve.low, curve.high], [low, high])
+        thin = [x for x in display.ax_.lines if x.get_color() == line.get_color() and x is not line]
+        thin = [x.get_ydata() for x in thin if len(x.get_xdata()) == 4]
+        np.testing.assert_allclose(thin, frr)
+    assert "thin lines: 3 folds; bold: their mean" in words(display)
+
+
+def test_partitions_are_thin_lines_with_their_mean():
+    scores = be.simulate(12, 3, within=0.9, random_state=1)
+    ds = be.repeat(scores, be.partition.ProbeGallerySplit(1, n_repeats=2, random_state=0))
+    display = be.plot.roc(ds, log=True)
+    assert len(display.ax_.lines) == 3
+    np.testing.assert_array_equal(display.curves[""].x, ds.far_mean)
+    np.testing.assert_array_equal(display.curves[""].y, ds.gar_mean)
+    assert "thin lines: 2 partitions" in words(display)
+
+
+def test_folds_of_a_card_are_drawn_by_template():
+    tree = be.evaluate(be.simulate(12, 3, within=0.9, random_state=1), "course-kfold")
+    assert list(be.plot.roc(tree).lines_) == ["single-template", "multi-template"]
+
+
+def test_folds_without_targets_say_what_to_give():
+    ds = of_folds(1)
+    with pytest.raises(be.DataError, match=r"give far_targets= to be\.cross_evaluate"):
+        be.plot.roc({"a": ds})
+    for part in (ds.isel(repeat=0), ds.isel(repeat=0, fold=0)):
+        with pytest.raises(
+            be.DataError, match="draws it over threshold; be.plot.folds and be.plot.spread"
+        ):
+            be.plot.det(part)

@@ -196,10 +196,11 @@ def cross_evaluate(
         training part, too (the attribute ``seen`` says what is fitted there), with their counts;
         with `attack` ``iapar_max iapar_pooled riapar`` and ``ia attack_attempts`` of the test part,
         and over ``species`` ``iapar_of_species``.
-        Over
-        the folds of all repeats, for each rate: ``<rate>_mean``, ``<rate>_sd``, ``<rate>_pooled``
-        (counts summed), ``<rate>_low`` and ``<rate>_high`` (the interval) and ``<rate>_folds``, the
-        number of folds in which it is defined. With `assure`, ``assured_threshold``,
+        Over ``statistic``, for each rate ``<rate>_summary``, of the folds of all repeats:
+        ``"mean"``, ``"sd"``, ``"se"``, ``"pooled"`` (counts summed), ``"low"`` and ``"high"`` (the
+        interval), and ``"folds"``, the number of folds in which it is defined; of the training
+        parts ``"train_mean"`` and so on. :func:`bioeval.stats.former_names` gives each a variable.
+        With `assure`, ``assured_threshold``,
         ``assured_limit`` (the upper limit of its FAR, as a mean over pairs of people of the
         training part) and ``assured_reason`` (why none can be promised; then it is NaN) over
         ``repeat, fold``, ``assured_far`` and ``assured_frr`` of all attempts with counts and
@@ -234,10 +235,10 @@ def cross_evaluate(
     >>> scores = be.simulate(40, 4, random_state=1)
     >>> splitter = be.partition.SubjectKFold(4, shuffle=True, random_state=0)
     >>> ds = be.cross_evaluate(scores, splitter, threshold=("far", 0.01))
-    >>> dict(ds.sizes)
-    {'repeat': 1, 'fold': 4}
-    >>> print(f"{ds.train_far_mean.item():.4f} {ds.far_mean.item():.4f}")
-    0.0099 0.0059
+    >>> ds.far.sizes
+    Frozen({'repeat': 1, 'fold': 4})
+    >>> ds.far_summary.sel(statistic=["train_mean", "mean"]).values.round(4)
+    array([0.0099, 0.0059])
     """
     rule = NO_RULE if threshold is None else parse_rule(threshold)
     at_frr = check_frr_targets(frr_targets)

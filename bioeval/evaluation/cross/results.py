@@ -24,6 +24,7 @@ from bioeval.evaluation.cross.options import FoldOptions, task_in_words
 from bioeval.evaluation.cross.parts import Searched
 from bioeval.partition import Experiment
 from bioeval.results.dataset import Variables, about_attrs, build
+from bioeval.results.layouts import OVER_FOLDS, SCHEMA, TRAINING, over_folds, summarised
 from bioeval.results.support import ComparedPeople, support_warnings
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import ratio
@@ -49,19 +50,6 @@ _SEEN_COUNTS = {
     for name in ("fr", "fa", "genuine_attempts", "impostor_attempts")
     for which, also in (("seen", "also"), ("unseen", "not"))
 }
-
-#: Summaries of a rate over all folds, in the order of the variables.
-OVER_FOLDS = {
-    "mean": "mean over folds",
-    "sd": "standard deviation over folds",
-    "se": "standard error of the mean, sd over the root of the folds, as in tables of LFW; too "
-    "small, for folds share their training parts",
-    "pooled": "counts of all folds summed",
-    "low": "lower end of the interval over folds",
-    "high": "upper end of the interval over folds",
-    "folds": "number of folds in which it is defined",
-}
-
 
 CROSS = {
     "threshold": Name("threshold chosen on the training part", "score", "threshold T"),
@@ -96,15 +84,8 @@ for _name, _what in {**AVERAGED, **FOLD_COUNTS, **_AT_ASSURED}.items():
 
 CROSS |= _SEEN_COUNTS
 
-for _rate in (
-    f"{_part}{_k}" for _k in (*AVERAGED, "assured_far", "assured_frr") for _part in ("", "train_")
-):
-    for _key, _words in OVER_FOLDS.items():
-        _units = "folds" if _key == "folds" else "1"
-        CROSS[f"{_rate}_{_key}"] = Name(
-            f"{CROSS[_rate].long_name}; {_words}", _units, CROSS[_rate].iso
-        )
-
+for _rate in (*AVERAGED, "assured_far", "assured_frr"):
+    CROSS[f"{_rate}_summary"] = over_folds(CROSS[_rate])
 
 #: Rates at the assured threshold, and before their names and counts.
 RATES, ASSURED = ("far", "frr"), "assured_"
@@ -123,7 +104,7 @@ class AssuredFold:
         return not self.found.reason
 
 
-PARTS = ("", "train_")
+PARTS = ("", TRAINING)
 
 INTERVAL_BY_SUBJECT = (
     "of the pooled rate, by resampling subjects; each fold keeps its threshold, and what choosing "
@@ -244,16 +225,20 @@ def fold_dataset(
     variables |= {name: (over, n) for name, n in sizes.items()}
     mean_sizes = (float(sizes[f"{part}_subjects"][there].mean()) for part in ("test", "train"))
     how = IntervalOverFolds(options.interval, confidence, *mean_sizes)
-    variables |= _summaries({**ratios, **points}, pooled, there, how)
+    summaries = _summaries({**ratios, **points}, pooled, there, how)
     if resampled:
         limits = ends_by_subject(resampled[0])
         for more in resampled[1:]:
             limits |= {f"{ASSURED}{name}": ends for name, ends in ends_by_subject(more).items()}
         for name in ratios:
             _, low, high = limits.get(name, (np.nan, np.nan, np.nan))
-            variables |= {f"{name}_low": ((), low), f"{name}_high": ((), high)}
+            part, rate = _part_of(name)
+            summaries[rate] |= {f"{part}low": low, f"{part}high": high}
+    own, statistics = summarised(summaries, {name: dims_of_point(name) for name in summaries})
+    variables |= own
 
     coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
+    coordinates["statistic"] = statistics
     if options.task != "verification":
         coordinates["rank"] = options.ranks
     if "far_target" in {dim for dims, _ in variables.values() for dim in dims}:
@@ -279,7 +264,7 @@ def fold_dataset(
     attrs = about_attrs(
         about, f"{task_in_words(options.task, options.templates)}, {division}", warnings
     )
-    attrs |= _attrs(options, splitter, confidence)
+    attrs |= _attrs(options, splitter, confidence) | {"schema": SCHEMA}
     if resampled:
         attrs |= resampled[0].options.attrs()
         attrs["interval"] = INTERVAL_BY_SUBJECT
@@ -408,16 +393,23 @@ def dims_of_point(name: str) -> tuple[str, ...]:
     return {**dims, "dir_at_far": ("far_target", "rank")}.get(name.removeprefix("train_"), ())
 
 
+def _part_of(name: str) -> tuple[str, str]:
+    """Return what the name of a rate has before it if it is of training parts, and the rate."""
+    rate = name.removeprefix(TRAINING)
+    return name.removesuffix(rate), rate
+
+
 def _summaries(
     ratios: Mapping[str, np.ndarray],
     pooled: Mapping[str, np.ndarray],
     there: np.ndarray,
     how: IntervalOverFolds,
-) -> dict[str, tuple[tuple[str, ...], Any]]:
+) -> dict[str, dict[str, Any]]:
     """Return mean, standard deviation, pooled value and interval of each rate over all folds."""
-    variables: dict[str, tuple[tuple[str, ...], Any]] = {}
+    summaries: dict[str, dict[str, Any]] = {}
     for name, values in ratios.items():
-        limits = AVERAGED[name.removeprefix("train_").removeprefix(ASSURED)].bounds
+        part, rate = _part_of(name)
+        limits = AVERAGED[rate.removeprefix(ASSURED)].bounds
         inner = values.shape[2:]
         columns = values[there].reshape(int(there.sum()), -1)
         with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
@@ -426,10 +418,8 @@ def _summaries(
         summary = {key: np.array([one[key] for one in found]).reshape(inner) for key in keys}
         if name in pooled:
             summary["pooled"] = np.asarray(pooled[name])
-        for key in OVER_FOLDS:
-            if key in summary:
-                variables[f"{name}_{key}"] = (dims_of_point(name), summary[key][()])
-    return variables
+        summaries.setdefault(rate, {}).update({f"{part}{k}": x for k, x in summary.items()})
+    return summaries
 
 
 def _all_alike(column: np.ndarray) -> bool:

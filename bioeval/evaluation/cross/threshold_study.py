@@ -32,7 +32,6 @@ from bioeval.evaluation.cross.parts import Searched
 from bioeval.evaluation.cross.results import (
     BOUND,
     CROSS,
-    OVER_FOLDS,
     Fold,
     ends_by_subject,
     fold_dataset,
@@ -43,6 +42,7 @@ from bioeval.evaluation.pairs_of_people import SearchShares
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.identification import impostor_probes
+from bioeval.results.layouts import OVER_FOLDS, former_names, of_statistic
 from bioeval.results.support import (
     KIND_DOUBT,
     NO_INSTALL,
@@ -119,7 +119,7 @@ for _rule in ("3", "30"):
     }
 
 for _rate in ("far", "frr", "hter"):
-    STUDY |= {f"{_rate}_{_key}": CROSS[f"{_rate}_{_key}"] for _key in OVER_FOLDS}
+    STUDY |= {f"{_rate}_{_key}": of_statistic(CROSS[_rate], _key) for _key in OVER_FOLDS}
 
 for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
     for _key, _words in OVER_FOLDS.items():
@@ -296,8 +296,8 @@ def study_threshold(
     counts = count(scores, reader, splitter, options, interval, progress)
     by_subject, remarks = counts.by_subject, counts.remarks
     reader.note_failure_codes()
-    crossed = fold_dataset(
-        counts.folds, counts.plan.shape, reader.about, options, splitter, confidence
+    crossed = former_names(
+        fold_dataset(counts.folds, counts.plan.shape, reader.about, options, splitter, confidence)
     )
     variables = _where_chosen(counts, scores.kind)
     for rate in RATES:
@@ -467,7 +467,7 @@ def _assured_on_new(
     made = assured_folds(parts, assurance, options.templates, options.fusion)
     folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
     shape = 1, plan.shape[1]
-    found = fold_dataset(folds, shape, about, options, splitter, confidence)
+    found = former_names(fold_dataset(folds, shape, about, options, splitter, confidence))
     names = [f"assured_{rate}_{key}" for rate in ("far", "frr") for key in OVER_FOLDS]
     rates: Variables = {f"new_{x}": ((), found[x].item()) for x in names}
     return rates, refusals([*made.values()], "fold")

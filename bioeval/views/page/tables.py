@@ -400,7 +400,7 @@ def _target_row(
             values, more = values.isel(rank=0), {**more, "rank": int(values["rank"][0])}
         return Number(part, name, values.values[i].item(), shape, decimals, more=more)
 
-    expected = number("expected_false_accepts", "count") if dim == "far_target" else ""
+    expected: Any = number("expected_false_accepts", "count") if dim == "far_target" else ""
     return [
         per_cent(target),
         *(number(f"{rate}{end}", "percent") for end in ("", *_ENDS)),

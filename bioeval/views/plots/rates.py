@@ -12,13 +12,16 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from scipy.special import ndtr, ndtri
 
 from bioeval.base.arguments import require_flag
+from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import larger_is_closer
+from bioeval.results.layouts import former_names
 from bioeval.results.support import wanted_targets
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.display import (
     MOST_NAMED,
     RANKS,
+    Curve,
     CurvesDisplay,
     CurveSpec,
     curve_of,
@@ -36,7 +39,67 @@ from bioeval.views.plots.systems import (
     steps_of,
     threshold_label,
 )
+from bioeval.views.tasks import unit_of
 from bioeval.views.terms import TermTranslator
+
+# ------------------------------------------------------------------------- curves of folds
+
+
+def mean_curves(data: Any) -> Any:
+    """Return results in which those over folds are mean curves, beside ``fold_far`` and so on.
+
+    Of :func:`bioeval.repeat` they are means at each threshold, of :func:`bioeval.cross_evaluate`
+    at each FAR target.
+    """
+    if isinstance(data, xr.DataTree):
+        return data.map_over_datasets(mean_curves)
+    if isinstance(data, Mapping) and not isinstance(data, xr.Dataset):
+        return {name: mean_curves(one) for name, one in data.items()}
+    if not isinstance(data, xr.Dataset) or not {"fold", "repeat"} <= {*data.dims}:
+        return data
+    given = former_names(data)
+    found: dict[str, np.ndarray] = {}
+    attrs = dict(given.attrs)
+    if "threshold" in given.dims:
+        for name in ("far", "frr", "gar"):
+            if f"{name}_mean" in given:
+                for key, into in (("mean", ""), ("low", "_low"), ("high", "_high")):
+                    found[f"{name}{into}"] = given[f"{name}_{key}"].values
+                found[f"fold_{name}"] = given[name].values.reshape(-1, given.sizes["threshold"])
+    elif "frr_at_far" in given:
+        order = np.argsort(given["far_target"].values)
+        mean, low, high = (given[f"frr_at_far_{x}"].values[order] for x in ("mean", "low", "high"))
+        frr = given["frr_at_far"].values.reshape(-1, len(order))[:, order]
+        far = given["far_target"].values[order]
+        attrs["far_targets"] = len(far)
+        found = {"far": far, "fold_far": np.broadcast_to(far, frr.shape)}
+        found |= {"frr": mean, "frr_low": low, "frr_high": high, "fold_frr": frr}
+        found |= {"gar": 1 - mean, "gar_low": 1 - high, "gar_high": 1 - low, "fold_gar": 1 - frr}
+    elif str(given.attrs.get("task", "")).startswith("verification"):
+        raise DataError(
+            "the results have one threshold for each fold; for curves of the folds give "
+            "far_targets= to be.cross_evaluate, such as far_targets=[0.001, 0.01, 0.1, 1]"
+        )
+    else:
+        return given.drop_vars(["far", "gar", "frr"], errors="ignore")
+    dims = {1: ("threshold",), 2: ("fold", "threshold")}
+    curves = xr.Dataset({k: (dims[x.ndim], x) for k, x in found.items()}, attrs=attrs)
+    for role in ("genuine_attempts", "impostor_attempts"):
+        curves[role] = round(float(given[role].sum()) / given.sizes["repeat"])
+    return curves
+
+
+def folds_in_words(systems: Sequence[System]) -> list[str]:
+    """Return how many folds are drawn, if any are."""
+    first = systems[0].dataset
+    if "fold_far" not in first:
+        return []
+    number = counted(first.sizes["fold"], f"{unit_of(first.attrs)}s")
+    bands = ""
+    if "interval_method" not in first.attrs:
+        bands = f"; bands: {100 * float(first.attrs['confidence']):g} % of them at each threshold"
+    return [f"thin lines: {number}; bold: their mean{bands}"]
+
 
 # ------------------------------------------------------------------------- rates against FAR
 
@@ -57,7 +120,7 @@ class FarCurvesDisplay(CurvesDisplay):
             if log:
                 x, y = from_floor(x, y, floors[curve.name])
                 lowest = min(lowest, float(y.min()))
-            self._line(curve, x, y, style)
+            self._line(curve, x, y, draw_folds(self, curve, style, floors[curve.name] * log))
             self._band(curve, floor=floors[curve.name] if log else -np.inf)
         if log:
             known = [f for f in floors.values() if f == f]
@@ -86,8 +149,13 @@ class RocDisplay(FarCurvesDisplay):
 
     spec = CurveSpec(
         "roc", "ROC", "far", {"gar": ""}, "False accept rate, FAR", "Genuine accept rate, GAR",
-        terms=(("far",), ("gar",)), size=(5.6, 5.7), reference=_chance,
+        terms=(("far",), ("gar",)), size=(5.6, 5.7), reference=_chance, details=folds_in_words,
     )  # fmt: skip
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the curves of a result, a tree, or a mapping of name to either."""
+        return super().from_results(mean_curves(data))
 
 
 class DirFarDisplay(FarCurvesDisplay):
@@ -104,6 +172,24 @@ class DirFarDisplay(FarCurvesDisplay):
         """Take the curves of an open-set result, a tree, or a mapping of name to either."""
         found = curves_at_ranks(pick(data, "dir_far"), "far", "dir", ranks)
         return cls(curve for curve, _ in found)
+
+
+def draw_folds(
+    display: CurvesDisplay, curve: Curve, style: Mapping[str, Any], floor: float = 0.0
+) -> Mapping[str, Any]:
+    """Draw each fold of a mean curve as a thin line, if it has any; return the style of the mean.
+
+    Above 0, `floor` is the smallest FAR of a logarithmic axis.
+    """
+    dataset, (rate,) = curve.system.dataset, display.spec.lines
+    if f"fold_{rate}" not in dataset:
+        return style
+    both = zip(dataset["fold_far"].values, dataset[f"fold_{rate}"].values, strict=True)
+    lines = [by_far(far, y) for far, y in both]
+    lines = [from_floor(x, y, floor) for x, y in lines] if floor > 0 else lines
+    between = "default" if "far_targets" in dataset.attrs else "steps-post"
+    display._cloud(curve, lines, alpha=0.45, linewidth=0.8, drawstyle=between)
+    return {"linewidth": 2.4, "drawstyle": between, **style}
 
 
 def by_far(far: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -165,6 +251,9 @@ def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -
     data : Dataset, DataTree, or mapping of str to either
         A result of :func:`bioeval.verification` or :func:`bioeval.evaluate`, or several by name.
         Of a tree, every verification result is drawn (single- and multi-template, all systems).
+        Of :func:`bioeval.cross_evaluate` with `far_targets`, GAR of each fold at these is a thin
+        line and their mean a bold one, straight between these; of :func:`bioeval.repeat`, each
+        partition.
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
     log : bool
@@ -263,12 +352,18 @@ class DetDisplay(CurvesDisplay):
     spec = CurveSpec(
         "det", "DET", "far", {"frr": ""}, "False accept rate, FAR (%)",
         "False reject rate, FRR (%)", terms=(("far",), ("frr",)), size=look.SQUARE, at=0.5,
+        details=folds_in_words,
     )  # fmt: skip
     _eer: ClassVar = ("eer", "EER")  # the variable of the point on the diagonal, and its name
     #: The rates of operating points on both axes, which are within the axes.
     _points: ClassVar[tuple[tuple[str, str], ...]] = (
         ("far_target", "frr_at_far"), ("far_target", "dir_at_far"), ("far_at_frr", "frr_target"),
     )  # fmt: skip
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the curves of a result, a tree, or a mapping of name to either."""
+        return super().from_results(mean_curves(data))
 
     def _floors(self, system: System) -> tuple[float, float]:
         """Return the smallest rates above 0 of both axes."""
@@ -287,7 +382,7 @@ class DetDisplay(CurvesDisplay):
         }
         texts, others = {}, []
         for curve in self.defined:
-            self._line(curve, *by_far(curve.x, curve.y), style)
+            self._line(curve, *by_far(curve.x, curve.y), draw_folds(self, curve, style))
             if curve.name not in unseen:  # as far to the right as the curve is on the axes
                 self._band(curve, curve.x <= curve.x[curve.y < low_y].min(initial=np.inf))
             dataset = curve.system.dataset
@@ -385,7 +480,8 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
     ----------
     data : Dataset, DataTree, or mapping of str to either
         A result of verification or of open-set identification, or several by name. Of a tree,
-        every verification result is drawn (open set only where there is no verification).
+        every verification result is drawn (open set only where there is no verification). Folds
+        are drawn as by :func:`roc`.
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
     **style

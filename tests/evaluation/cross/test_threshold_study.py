@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from matplotlib.legend import Legend
-from twins import one_thread  # noqa: F401
+from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
@@ -35,11 +35,11 @@ def test_it_is_an_evaluation_and_a_cross_evaluation(scores, templates):
     assert ds.threshold == whole.threshold_at_far.item()
     assert ds.optimistic_frr == whole.frr_at_far.item()
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=3, random_state=0)
-    crossed = be.cross_evaluate(scores, splitter, threshold=("far", 0.01), templates=templates)
+    by_fold = crossed(scores, splitter, threshold=("far", 0.01), templates=templates)
     for name in ("far_mean", "far_low", "frr_high", "frr_pooled", "hter_sd", "far_folds"):
-        assert ds[name].item() == crossed[name].item()
-    np.testing.assert_array_equal(ds.fold_threshold, crossed.threshold)
-    np.testing.assert_array_equal(ds.fold_far, crossed.far)
+        assert ds[name].item() == by_fold[name].item()
+    np.testing.assert_array_equal(ds.fold_threshold, by_fold.threshold)
+    np.testing.assert_array_equal(ds.fold_far, by_fold.far)
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -163,7 +163,7 @@ def test_no_errors_in_any_fold_are_no_certainty():
     assert ds.optimistic_far_low == 0 < ds.optimistic_far_high
     assert "FAR is 0 in every fold" in ds.attrs["warnings"]
     folds = be.partition.SubjectKFold(4)
-    by_subject = be.cross_evaluate(scores, folds, interval="subject-bootstrap")
+    by_subject = crossed(scores, folds, interval="subject-bootstrap")
     assert by_subject.far_low == 0 < by_subject.far_high
     assert "in every fold" not in by_subject.attrs["warnings"]
 
@@ -326,10 +326,8 @@ def test_the_hter_is_not_surer_than_its_parts(swap):
     none, some = ("far", "frr") if swap else ("frr", "far")
     assert study[f"optimistic_{none}"] == 0 < study[f"optimistic_{some}"]
     folds = be.partition.SubjectKFold(2)
-    crossed = be.cross_evaluate(
-        scores, folds, threshold=("fixed", 0.5), interval="subject-bootstrap"
-    )
-    for ds, prefix in ((study, "optimistic_"), (crossed, "")):
+    by_fold = crossed(scores, folds, threshold=("fixed", 0.5), interval="subject-bootstrap")
+    for ds, prefix in ((study, "optimistic_"), (by_fold, "")):
         ends = {
             end: [ds[f"{prefix}{rate}_{end}"].item() for rate in ("far", "frr")]
             for end in ("low", "high")
