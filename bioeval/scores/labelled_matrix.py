@@ -472,12 +472,14 @@ class LabelledMatrix:
         """Return a view of the values of a container in memory, for more than one sweep.
 
         The same scores where a limit is stated, the values would take more than a matrix of
-        embeddings may, some rows are selected, or an engine counts.
+        embeddings may, some rows are selected, an engine counts, or there is a mask without labels:
+        the last digits of its d' depend on the blocks of rows.
         """
         base: Any = self._base
         if not self.is_stored or self.limited or self.selects_rows or engine() is not None:
             return self
-        if math.prod(base.shape) * base.dtype.itemsize > MEMORY_LIMIT:
+        size = math.prod(base.shape) * base.dtype.itemsize
+        if not self.labelled or size > MEMORY_LIMIT:
             return self
         view = copy(self)
         with stage("reading"):
