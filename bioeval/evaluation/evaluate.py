@@ -297,6 +297,8 @@ def _count(
     """Return the counts of every task of a card with their operating points, and their plan."""
     if options.interval is not None and options.interval.needs_all_pairs and card.verification:
         refuse_engine()  # before anything is counted
+    if card.verification is not None:  # its operating points take a second sweep
+        scores = scores.held()
     plan = Plan(scores, card, options, automatic=automatic)
     if options.interval is not None and options.interval.by_subject:
         require_people(scores, options.interval.method)

@@ -7,6 +7,7 @@ and in any selection of one.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from bioeval.base.arguments import require_integer, require_list, require_text
+from bioeval.base.engine import engine
 from bioeval.base.errors import (
     Argument,
     DataError,
@@ -26,6 +28,7 @@ from bioeval.base.errors import (
 )
 from bioeval.base.kinds import KINDS, larger_is_closer
 from bioeval.base.memory import require_bytes
+from bioeval.base.progress import stage
 from bioeval.scores.arrays import (
     as_index,
     as_mask,
@@ -534,6 +537,24 @@ class LabelledMatrix:
             return self
         view = copy(self)
         view.memory_limit, view.limited = require_bytes("memory_limit", memory_limit), True
+        return view
+
+    def held(self) -> Self:
+        """Return a view of the values of a container in memory, for more than one sweep.
+
+        The same scores where a limit is stated, the values would take more than a matrix of
+        embeddings may, some rows are selected, an engine counts, or there is a mask without labels:
+        the last digits of its d' depend on the blocks of rows.
+        """
+        base: Any = self._base
+        if not self.is_stored or self.limited or self.selects_rows or engine() is not None:
+            return self
+        size = math.prod(base.shape) * base.dtype.itemsize
+        if not self.labelled or size > MEMORY_LIMIT:
+            return self
+        view = copy(self)
+        with stage("reading"):
+            view._base = base[:]
         return view
 
     def reading_own_columns(self) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
 import os
@@ -351,6 +352,25 @@ def test_another_error_in_a_finaliser_is_reported_as_before(monkeypatch):
     monkeypatch.setattr(sys, "unraisablehook", lambda found: seen.append(found.exc_type))
     assert main([], command=command) == 0
     assert seen == [ValueError]
+
+
+def test_a_command_looks_for_unreachable_objects_less_often():
+    found = []
+
+    @click.command("notes")
+    def command():
+        found.append(gc.get_threshold())
+
+    before = gc.get_threshold()
+    try:
+        gc.set_threshold(700, 9, 8)
+        assert main([], command=command) == 0
+        assert gc.get_threshold() == (700, 9, 8)
+        gc.set_threshold(0)  # never
+        assert main([], command=command) == 0
+    finally:
+        gc.set_threshold(*before)
+    assert found == [(10_000, 9, 8), (0, 9, 8)]
 
 
 @pytest.mark.slow
