@@ -254,6 +254,6 @@ def warn_of_kind(doubt: str) -> None:
     if _WRONG_KIND not in doubt:
         return
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("bioeval."):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bioeval."):
         level, frame = level + 1, frame.f_back
     warnings.warn(doubt, BioevalWarning, stacklevel=level)
