@@ -46,7 +46,7 @@ def main(args: Sequence[str] | None = None, *, command: click.Command | None = N
     try:
         if threading.current_thread() is threading.main_thread():
             before = signal.signal(signal.SIGTERM, _terminate)
-        with _outputs(), _heard():
+        with _outputs(), _escaped(), _heard():
             return _run(args, command)
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
@@ -79,6 +79,21 @@ def _outputs() -> Iterator[None]:
     finally:
         if closed:
             sys.stdout = None
+
+
+@contextlib.contextmanager
+def _escaped() -> Iterator[None]:
+    """Escape what the encoding of the output lacks: that of a pipe on Windows has few characters."""
+    out: Any = sys.stdout
+    strict = getattr(out, "errors", "") == "strict" and hasattr(out, "reconfigure")
+    if strict:
+        out.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        if strict:
+            with contextlib.suppress(OSError, ValueError):  # it is flushed
+                out.reconfigure(errors="strict")
 
 
 @contextlib.contextmanager
