@@ -83,7 +83,7 @@ def _outputs() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _escaped() -> Iterator[None]:
-    """Escape what the encoding of the output lacks: that of a pipe on Windows has few characters."""
+    """Escape characters that the encoding of the output lacks, as on Windows that of a pipe."""
     out: Any = sys.stdout
     strict = getattr(out, "errors", "") == "strict" and hasattr(out, "reconfigure")
     if strict:

@@ -75,7 +75,7 @@ def take_scores(out: str, force: bool) -> Path:
 
 
 def refuse_to_replace(places: Iterable[Path], force: bool) -> None:
-    """Raise :class:`DataError` if files exist, unless `force` and the system let us replace them."""
+    """Raise :class:`DataError` if files exist, unless `force` and the system allow it."""
     from bioeval.scores.formats.files import require_unused
 
     there = [place for place in places if place.exists()]
