@@ -7,7 +7,6 @@ import io
 import json
 import os
 import random
-import resource
 import signal
 import sys
 from pathlib import Path
@@ -143,6 +142,8 @@ def test_a_pipe_is_refused_with_the_reason(args, scores, capsys):
 @pytest.fixture
 def small_files():
     """No file may become larger than 3 KiB; Python ignores the signal."""
+    import resource  # Windows has none
+
     before, limits = signal.getsignal(signal.SIGXFSZ), resource.getrlimit(resource.RLIMIT_FSIZE)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 10, limits[1]))
