@@ -138,6 +138,7 @@ def write_folder(
     """
     from bioeval.scores.formats.files import (
         FileInUseError,
+        move,
         naming_writes,
         part_of,
         put_in_place,
@@ -164,7 +165,7 @@ def write_folder(
             put_in_place([part / name for name in ordered], [folder / name for name in ordered])
     except FileInUseError as error:
         kept = next(x for i in itertools.count(2) if not (x := folder / f"results-{i}").exists())
-        part.rename(kept)
+        move(os.rename, part, kept)
         raise FileInUseError(f"{error}. The results are in {kept}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
@@ -173,8 +174,10 @@ def write_folder(
 
 def _rename(part: Path, folder: Path) -> None:
     """Rename a folder; raise :class:`FileExistsError` where another has taken the name."""
+    from bioeval.scores.formats.files import move
+
     try:
-        part.rename(folder)
+        move(os.rename, part, folder)
     except OSError as error:
         if error.errno == errno.ENOTEMPTY:
             raise FileExistsError(error.errno, error.strerror, str(folder)) from error

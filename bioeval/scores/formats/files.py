@@ -19,7 +19,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from gzip import GzipFile
 from pathlib import Path, PurePosixPath
@@ -77,6 +77,9 @@ _LONGEST = 200  # characters of a library's message
 
 # Numbers of errors by which Windows refuses to move or replace a file that is open or mapped.
 _IN_USE = (5, 32, 33, 1224)
+
+# Seconds for which a program, such as a virus scanner, may have a new file open there.
+_PATIENCE = 0.5
 
 # In a temporary folder that could not be removed, since its files were mapped to the end.
 _LEFT = "left-behind"
@@ -283,7 +286,7 @@ def require_unused(path: Path) -> None:
     """Raise :class:`FileInUseError` if a file or a folder is there that cannot be replaced."""
     place = path.resolve()
     with naming_writes(path), suppress(FileNotFoundError):
-        os.rename(place, place)  # does nothing, but where the system refuses it
+        move(os.rename, place, place)  # does nothing, but where the system refuses it
 
 
 def part_of(path: Path) -> Path:
@@ -359,7 +362,7 @@ def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
     Writers take turns; what was there comes back where one fails, or is interrupted.
     """
     if len(parts) == 1 and parts[0].is_file():
-        os.replace(parts[0], places[0])
+        move(os.replace, parts[0], places[0])
         return
     aside: list[tuple[Path, Path]] = []
     with turn_at(places[0]):
@@ -367,19 +370,31 @@ def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
             for place in places:
                 if place.exists():
                     aside.append((part_of(place), place))
-                    os.replace(place, aside[-1][0])
+                    move(os.replace, place, aside[-1][0])
             for part, place in reversed([*zip(parts, places, strict=True)]):
-                os.replace(part, place)
+                move(os.replace, part, place)
         except BaseException:
             for part, place in zip(parts, places, strict=True):
                 if not part.exists():
                     discard(place)
             for old, place in reversed(aside):
                 if old.exists():
-                    os.replace(old, place)
+                    move(os.replace, old, place)
             raise
     for old, _ in aside:
         discard(old)
+
+
+def move(how: Callable[[Path, Path], None], source: Path, place: Path) -> None:
+    """Move a file or a folder by a function of `os`; wait for programs that look at new files."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return how(source, place)
+        except PermissionError as error:
+            if getattr(error, "winerror", None) not in _IN_USE or time.monotonic() > end:
+                raise
+        time.sleep(0.02)
 
 
 def discard(path: Path) -> None:
