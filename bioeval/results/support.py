@@ -90,7 +90,7 @@ class ComparedPeople:
 
     @classmethod
     def among(cls, number: int) -> ComparedPeople:
-        """Of people of whom any two may be compared."""
+        """Of people, any two of them compared."""
         return cls(number, pairs_of_people(number, number, number))
 
     @classmethod

@@ -468,7 +468,7 @@ def _write(scores: Scores, path: Path) -> None:
         if scores.mask is not None:
             with open(parts[-1], "wb") as file:
                 write_npy(file, (m, n), np.dtype(np.uint8), scores.read_mask)
-        described.write_text(json.dumps(about) + "\n", encoding="utf-8")
+        described.write_bytes(json.dumps(about).encode() + b"\n")
         with open(part, "wb") as file:
             write_npy(file, (m, n), scores.dtype, scores.read_rows)
 
