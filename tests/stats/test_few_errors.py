@@ -44,7 +44,9 @@ def test_limits_along_a_curve_are_those_of_plain_loops(case, method):
     attempts, hits = case
     options = IntervalOptions.parse(method, 0.9, 100)
     number = np.array(attempts)
-    means = SubjectMeans(number, subject_columns(np.zeros(len(number), dtype=bool), options), options)
+    means = SubjectMeans(
+        number, subject_columns(np.zeros(len(number), dtype=bool), options), options
+    )
     placed, at = as_placed(hits), np.arange(-1.0, 8.0)
     low, high = means.limits_along(placed, at)
     rate = np.array([(placed.place <= t).sum() for t in at]) / max(number.sum(), 1)
