@@ -32,6 +32,7 @@ from bioeval.evaluation.cross.parts import Searched
 from bioeval.evaluation.cross.results import (
     BOUND,
     CROSS,
+    Ends,
     Fold,
     ends_by_subject,
     fold_dataset,
@@ -39,6 +40,7 @@ from bioeval.evaluation.cross.results import (
 )
 from bioeval.evaluation.cross.splits import SplitPlan, SplitSides, plan_of, plan_of_scores
 from bioeval.evaluation.pairs_of_people import SearchShares
+from bioeval.evaluation.verification import verification
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.identification import impostor_probes
@@ -513,7 +515,25 @@ def _by_subject(
     pooled = PooledRates(scores.subjects.tolist(), interval)
     with threads_for(scores):
         pooled.add(attempts_by_subject(scores, templates, fusion), whole.chosen.threshold)
-    return ends_by_subject(pooled), pooled.remarks()
+    if not math.isfinite(whole.chosen.threshold):
+        return ends_by_subject(pooled), pooled.remarks()
+    there = verification(
+        scores,
+        templates=templates,
+        fusion=fusion,
+        thresholds=[to_user(whole.chosen.threshold, scores.kind)],
+        auc=False,
+        interval=interval.method,
+        confidence=interval.confidence,
+        replicates=interval.replicates,
+        random_state=interval.seed,
+    )
+    # One threshold of a curve, which shows how errors are correlated where few people err.
+    known: dict[str, Ends] = {
+        name: (there[name].item(), there[f"{name}_low"].item(), there[f"{name}_high"].item())
+        for name in ("far", "frr")
+    }
+    return ends_by_subject(pooled, known), pooled.remarks()
 
 
 def _require_units(scores: Scores, folds: int, task: str) -> None:
