@@ -70,7 +70,7 @@ from bioeval.scores.simulation.scores_of_people import (
 )
 from bioeval.scores.top_k import TopKScores as TopKScores
 from bioeval.views.page.write import report as report
-from bioeval.views.show import show as show
+from bioeval.views.show import show as show, to_latex as to_latex, to_markdown as to_markdown
 
 # Other names: those of the commands.
 check = check_data

@@ -1,7 +1,7 @@
 """How often intervals hold the truth: a simulation, printed as the table of docs/uncertainty.md.
 
     scripts/coverage [--runs 2000] [--chosen 1000] [--crossed 400] [--nulls 600] [--power 200]
-        [--searched 1000] [--identified 1000] [--checks 200] [--extrapolation 100]
+        [--searched 1000] [--identified 1000] [--checks 200] [--extrapolation 100] [--few 100]
 
 Each run draws other people from one population whose true rates are known from many millions of
 independent pairs of templates, compares all templates of all people with each other, and asks every
@@ -21,6 +21,7 @@ from typing import Any
 
 import coverage_checks
 import coverage_extrapolation
+import coverage_few_errors
 import numpy as np
 from coverage_promise import PEOPLE, lines as promises
 
@@ -201,7 +202,7 @@ def crossed(
             far = np.searchsorted(impostor, at, "right") / len(impostor)
             frr = 1 - np.searchsorted(genuine, at, "right") / len(genuine)
             for rate, truth in zip(CROSSED, (far, (far + frr) / 2), strict=True):
-                low, high = (ds[f"{rate}_{end}"].item() for end in ("low", "high"))
+                low, high = ds[f"{rate}_summary"].sel(statistic=["low", "high"]).values
                 held[f"{rate}, {way}"] += low <= truth.mean() <= high
         tell(f"{subjects} subjects, crossed", run + 1, runs)
     return {name: count / runs for name, count in held.items()}
@@ -552,6 +553,7 @@ def main() -> None:
     parser.add_argument(
         "--extrapolation", type=int, default=100, help="of each line on extrapolated FAR"
     )
+    parser.add_argument("--few", type=int, default=100, help="of each line with few errors")
     parser.add_argument("--only", metavar="TABLE", help="this table alone, such as extrapolation")
     given = parser.parse_args()
     tables = [name for name in vars(given) if name not in ("only", "people")]
@@ -583,6 +585,8 @@ def main() -> None:
         coverage_checks.print_tables(seed=1, runs=given.checks)
     if given.extrapolation:
         coverage_extrapolation.print_table(SEED, given.extrapolation)
+    if given.few:
+        coverage_few_errors.print_table(SEED, given.few)
     print(f"\n{time.process_time():.0f} s of processor time", file=sys.stderr)
 
 

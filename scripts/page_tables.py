@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,8 @@ def formats_recognised() -> list[str]:
 
 #: What is put before or after the name of a variable, explained at the top of the page.
 FORMS = (
-    "train_", "_mean", "_sd", "_se", "_pooled", "_folds", "_low", "_high", "_interval_low",
-    "_interval_high", "_in_band", "_at_least", "_at_most", "_flagged",
+    "train_", "_summary", "_mean", "_sd", "_se", "_pooled", "_folds", "_low", "_high",
+    "_interval_low", "_interval_high", "_in_band", "_at_least", "_at_most", "_flagged",
 )  # fmt: skip
 
 
@@ -98,14 +99,37 @@ def names(of: str, _: dict[str, Any]) -> str:
     return _table(rows)
 
 
+def versions(extra: str, _: dict[str, Any]) -> str:
+    """Return the versions of packages with which continuous integration runs the tests.
+
+    Of the ``dependencies``, or of an extra; the lowest and those of the locks.
+    """
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    required = project["optional-dependencies"].get(extra, project["dependencies"])
+    lowest, newest = _pinned("requirements-lowest.lock"), _pinned("requirements-full.lock")
+    rows = [("package", "lowest", "newest"), ("---",) * 3]
+    for name in sorted(re.split(r"[\[<>=]", text)[0] for text in required):
+        rows.append((name, " ".join(lowest[name]), ", ".join(newest[name])))
+    return _table(rows)
+
+
+def _pinned(lock: str) -> dict[str, list[str]]:
+    """Return the versions of each package in a lock; several where they depend on the Python."""
+    found: dict[str, list[str]] = {}
+    text = (DOCS.parent / lock).read_text(encoding="utf-8")
+    for name, version in re.findall(r"^([a-z0-9-]+)==([^ ;]+)", text, re.MULTILINE):
+        found.setdefault(name, []).append(version)
+    return found
+
+
 def _table(rows: list[tuple[str, ...]]) -> str:
     return "".join("| " + " | ".join(x.replace("|", "\\|") for x in row) + " |\n" for row in rows)
 
 
 def filled(page: str) -> str:
-    """Fill the table below each ``<!-- variables: X -->`` and ``<!-- names: X -->`` of a page."""
-    tables = {"variables": variables, "names": names}
-    mark = re.compile(r"^(<!-- (variables|names): (.+?) -->\n)\n?(\|.*\n)*", re.MULTILINE)
+    """Fill the table below each mark of a page, such as ``<!-- variables: results.zoo.ZOO -->``."""
+    tables = {"variables": variables, "names": names, "versions": versions}
+    mark = re.compile(rf"^(<!-- ({'|'.join(tables)}): (.+?) -->\n)\n?(\|.*\n)*", re.MULTILINE)
     above: dict[str, Any] = {}
     return mark.sub(lambda found: f"{found[1]}\n{tables[found[2]](found[3], above)}", page)
 
@@ -127,7 +151,7 @@ def main() -> None:
     written(DOCS / "formats.md", rf"\| format \| recognised{rows}", "\n".join([*recognised, ""]))
     fields = r"(?P<here>### Above the first section\n[\s\S]*?\n)(?=\n*## |\Z)"
     written(DOCS / "protocol-cards.md", fields, reference())
-    for page in (DOCS / "variables.md", DOCS / "api.md"):
+    for page in (DOCS / "variables.md", DOCS / "api.md", DOCS / "install.md"):
         page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 

@@ -769,6 +769,16 @@ def threshold_at_frr(genuine: Sequence[Any], impostor: Sequence[Any], kind: str,
     return next(p.threshold for p in roc_points(genuine, impostor, kind) if at_most(p.frr, x))
 
 
+def far_at_frr(
+    genuine: Sequence[Any], impostor: Sequence[Any], kind: str, x: float
+) -> tuple[Any, Any]:
+    """Smallest FAR with FRR at most ``x``, and the strictest threshold."""
+    allowed = [p for p in roc_points(genuine, impostor, kind) if at_most(p.frr, x)]
+    if not allowed:
+        return NAN, NAN
+    return min(p.far for p in allowed), allowed[0].threshold
+
+
 def zero_far(genuine: Sequence[Any], impostor: Sequence[Any], kind: str) -> Any:
     """Smallest FRR with no false accept."""
     return min((p.frr for p in roc_points(genuine, impostor, kind) if p.far == 0), default=NAN)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import naive
+import naive_few_errors
 import scipy
 
 
@@ -52,6 +53,40 @@ def limits(
     )
 
 
+def joined(
+    case: dict[str, Any],
+    options: dict[str, Any],
+    trials: int,
+    points: Sequence[tuple[Any, tuple[float, float]]],
+    rank: int | None = None,
+    along: str = "distance",
+) -> list[tuple[float, float]]:
+    """The limits of FAR, or of DIR at a rank, or of CMS (`along` ranks) where few people err too.
+
+    The points are of increasing distance (or rank), each with its limits by the jackknife.
+    """
+    if any(math.isnan(x) for _, ends in points for x in ends):
+        return [ends for _, ends in points]
+    hits: dict[Any, list[tuple[float, float]]] = {}
+    attempts: dict[Any, float] = {}
+    found = naive.ranked(naive.read(**case), options["unit"], options["fusion"], options["ties"])
+    for r, person in zip(found, case["probe_labels"], strict=True):
+        place = r.nearest_other if rank is None and along == "distance" else r.best_mate
+        if place is None:
+            continue
+        attempts[person] = attempts.get(person, 0) + 1
+        of = hits.setdefault(person, [])
+        if along == "rank":
+            ranks = r.rank if isinstance(r.rank, dict) else {r.rank: 1}
+            of += [(float(k), float(x)) for k, x in ranks.items()]
+        else:
+            of.append((float(place), 1.0 if rank is None else float(naive.within(r.rank, rank))))
+    return naive_few_errors.limits_along(
+        hits, attempts, trials, [(float(t), *ends) for t, ends in points],
+        proportion=trials / max(len(attempts), 1),
+    )  # fmt: skip
+
+
 def trials(case: dict[str, Any], options: dict[str, Any]) -> tuple[int, int]:
     """People with a genuine attempt, and disjoint pairs of people with impostor attempts."""
     data = naive.read(**case)
@@ -89,6 +124,8 @@ def dir_at_far(
     apart = of_each(case, rates)
     far_limits = [limits(x, [a[0][j] for a in apart], pairs) for j, x in enumerate(far)]
     dir_limits = [limits(x, [a[1][j] for a in apart], people) for j, x in enumerate(dir_)]
+    far_limits = joined(case, options, pairs, list(zip(strict, far_limits, strict=True)))
+    dir_limits = joined(case, options, people, list(zip(loose, dir_limits, strict=True)), rank)
     if any(math.isnan(x) for pair in (*far_limits, *dir_limits) for x in pair):
         return math.nan, math.nan
 

@@ -149,6 +149,30 @@ def inverse_negative_penalty(entries: Sequence[Entry]) -> Fraction:
     return Fraction(len(ranks), ranks[-1])
 
 
+def reciprocal_rank(entries: Sequence[Entry]) -> Fraction:
+    return Fraction(1, match_ranks(entries)[0])
+
+
+def r_precision(entries: Sequence[Entry]) -> Fraction:
+    return precision_at(entries, sum(e.match for e in entries))
+
+
+def ndcg(entries: Sequence[Entry]) -> Fraction:
+    ranks = match_ranks(entries)
+    gained = sum(1 / math.log2(1 + rank) for rank in ranks)
+    ideal = sum(1 / math.log2(1 + rank) for rank in range(1, len(ranks) + 1))
+    return Fraction(gained / ideal)
+
+
+#: Measures of one list: the variables of the mean and of each query.
+OF_LISTS = {
+    ("mean_inp", "inp"): inverse_negative_penalty,
+    ("mrr", "reciprocal_rank"): reciprocal_rank,
+    ("r_precision", "query_r_precision"): r_precision,
+    ("ndcg", "query_ndcg"): ndcg,
+}
+
+
 def precision_at(entries: Sequence[Entry], k: int) -> Fraction:
     return Fraction(sum(e.match for e in entries[:k]), k)
 
@@ -211,16 +235,22 @@ class Reid:
 
     cmc: list[Any]
     mean_ap: Any
-    mean_inp: Any
     rank_k_mean_ap: Any
     queries: int
     unmatched: int
     not_in_gallery: int
     average_precision: list[Any]
-    inp: list[Any]
     precision_at_k: list[Any]
     recall_at_k: list[Any]
     interpolated_precision: list[Any]
+    mean_inp: Any
+    inp: list[Any]
+    mrr: Any
+    reciprocal_rank: list[Any]
+    r_precision: Any
+    query_r_precision: list[Any]
+    ndcg: Any
+    query_ndcg: list[Any]
 
 
 def reid(
@@ -264,16 +294,18 @@ def reid(
         each = (interpolated_precision(entries, Fraction(tenth, 10)) for entries in whole)
         levels.append(naive.rate(sum(each, Fraction(0)), number))
     aps: list[Any] = []
-    inps: list[Any] = []
+    of_lists: dict[str, list[Any]] = {name: [] for _, name in OF_LISTS}
     cuts: list[Any] = []
     for q in found:
         if not q.matches:
             aps.append(None)
-            inps.append(None)
+            for values in of_lists.values():
+                values.append(None)
             continue
         order = ordered(q.entries, fixed)
         aps.append(average_precision(order, ap))
-        inps.append(inverse_negative_penalty(order))
+        for (_, name), measure in OF_LISTS.items():
+            of_lists[name].append(measure(order))
         cuts.append(cut_average_precision(order, rank_k, over))
 
     def mean(values: Sequence[Any]) -> Any:
@@ -282,16 +314,16 @@ def reid(
     return Reid(
         cmc=cmc,
         mean_ap=mean(aps),
-        mean_inp=mean(inps),
         rank_k_mean_ap=mean(cuts),
         queries=number,
         unmatched=len(found) - len(matched),
         not_in_gallery=sum(not q.enrolled for q in found),
         average_precision=aps,
-        inp=inps,
         precision_at_k=at_k["precision"],
         recall_at_k=at_k["recall"],
         interpolated_precision=levels,
+        **of_lists,
+        **{name: mean(of_lists[each]) for name, each in OF_LISTS},
     )
 
 

@@ -71,9 +71,21 @@ print(sorted(heavy & {*sys.modules}), file=sys.stderr)
 """
 
 
-def test_an_evaluation_loads_no_library_that_it_does_not_need(tmp_path):
+EXPERIMENTS = """
+import sys
+import bioeval as be
+from bioeval.cli import main
+
+be.save(be.simulate(12, 4, random_state=1), "scores.npz")
+assert main(["run", "scores.npz", "--protocol", "course-experiment"]) == 0
+print(sorted({"dask", "sklearn", "matplotlib"} & {*sys.modules}), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("program", [EVALUATES, pytest.param(EXPERIMENTS, marks=pytest.mark.slow)])
+def test_an_evaluation_loads_no_library_that_it_does_not_need(tmp_path, program):
     done = subprocess.run(
-        [sys.executable, "-c", EVALUATES],
+        [sys.executable, "-c", program],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import bioeval as be
+from bioeval.results.reid import gom_from_curves  # noqa: F401
+from bioeval.views.plots.registry import PLOTS  # noqa: F401
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -23,6 +25,11 @@ def one_thread() -> Iterator[None]:
     numba.set_num_threads(1)
     yield
     numba.set_num_threads(before)
+
+
+def crossed(*args: Any, **options: Any) -> Any:
+    """Cross-evaluate, with a variable for each statistic of a rate."""
+    return be.stats.former_names(be.cross_evaluate(*args, **options))
 
 
 def floats(values: Any) -> np.ndarray:

@@ -13,6 +13,10 @@ VALUED: tuple[ValuedKind, ...] = get_args(ValuedKind)
 Kind = Literal[ValuedKind, "order"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
+#: Metrics of embeddings, which give distances.
+MetricName = Literal["cosine", "l2", "l1", "linf", "bhattacharyya"]
+METRICS: tuple[MetricName, ...] = get_args(MetricName)
+
 #: Scores of each kind in words.
 PLURALS = {
     "distance": "distances",

@@ -62,15 +62,20 @@ class Name:
 class Scalar(Name):
     """A number of a result: its meaning, its computation and its presentation.
 
-    It is computed in one of three ways: the attribute `name` of the operating points, a quotient
-    of counts (`quotient`), or a function of FAR and FRR (`of_rates`), which must be monotone in
-    each. The results that have it: ``"folds"`` at the threshold of each fold, ``"repeats"`` at each
-    threshold of the grid, ``"task"`` and ``"comparison"`` at the operating points.
+    It is computed in one of four ways: the attribute `name` of the operating points, a quotient
+    of counts (`quotient`), a function of FAR and FRR (`of_rates`), which must be monotone in
+    each, or a mean over queries of a sum over their matches (`of_match`). The results that have it:
+    ``"folds"`` at the threshold of each fold, ``"repeats"`` at each threshold of the grid,
+    ``"task"`` and ``"comparison"`` at the operating points.
     """
 
     name: str  # of the variable in datasets, JSON and CSV
     quotient: Quotient | None = None  # of a rate at one threshold
     of_rates: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    #: Of a mean over queries: what a match adds to its query, from its place among the matches, its
+    #: rank and the number of matches. It must not rise with the rank.
+    of_match: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None
+    of_query: Scalar | None = None  # of a mean over queries: the value of each
     best: Literal["", "max", "min"] = ""  # which value over all operating points a task has
     threshold: str = ""  # variable of its threshold
     label: str = ""  # in tables and comparisons, with a FAR target in per cent as {target}
@@ -265,13 +270,23 @@ _OTHER_POINTS = (
     Scalar("strictest threshold without any false reject", "score", name="zero_frr_threshold"),
 )
 
-#: Those at each FAR target and at each cost of a decision.
+#: Those at each FAR or FRR target and at each cost of a decision.
 FRR_AT_FAR = Scalar(
     "smallest FRR with FAR at most the target",
     iso="FNMR at FMR",
     name="frr_at_far",
     threshold="threshold_at_far",
     label="FRR at FAR <= {target}",
+    results=("task", "comparison"),
+)
+
+FAR_AT_FRR = Scalar(
+    "smallest FAR with FRR at most the target",
+    iso="FMR at FNMR",
+    name="far_at_frr",
+    threshold="threshold_at_frr",
+    label="FAR at FRR <= {target}",
+    decimals="impostor",
     results=("task", "comparison"),
 )
 
@@ -362,10 +377,18 @@ CMC = Scalar(
     results=("task", "comparison"),
 )
 
+
+def _ndcg(place: np.ndarray, rank: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """Return what a match adds to NDCG, over the sum of an ideal ranking of all matches."""
+    ideal = np.cumsum(1 / np.log2(1.0 + np.arange(1, number.max(initial=0) + 1)))
+    return 1 / np.log2(1.0 + rank) / ideal[number - 1]
+
+
 QUERY_MEANS = (
     Scalar(
         "mean average precision (mAP)",
         name="mean_ap",
+        of_query=Scalar("average precision; NaN without a match", name="average_precision"),
         label="mAP",
         larger_is_better=True,
         results=("task", "comparison"),
@@ -373,6 +396,10 @@ QUERY_MEANS = (
     Scalar(
         "mean average precision of lists cut at rank K",
         name="rank_k_mean_ap",
+        of_query=Scalar(
+            "average precision of the cut list; NaN without a match",
+            name="rank_k_average_precision",
+        ),
         label="rank-{rank} mAP",
         larger_is_better=True,
         results=("task", "comparison"),
@@ -380,11 +407,53 @@ QUERY_MEANS = (
     Scalar(
         "mean inverse negative penalty (mINP): matches over the last one's rank",
         name="mean_inp",
+        of_match=lambda place, rank, number: np.where(place == number, number / rank, 0.0),
+        of_query=Scalar("matches over the rank of the last one; NaN without a match", name="inp"),
         label="mINP",
         larger_is_better=True,
         results=("task", "comparison"),
     ),
+    Scalar(
+        "mean reciprocal rank (MRR): 1 over the rank of the first match",
+        name="mrr",
+        of_match=lambda place, rank, number: np.where(place == 1, 1 / rank, 0.0),
+        of_query=Scalar(
+            "1 over the rank of the first match; NaN without a match", name="reciprocal_rank"
+        ),
+        label="MRR",
+        larger_is_better=True,
+        results=("task", "comparison"),
+    ),
+    Scalar(
+        "R-precision: proportion of matches among the first R entries, R the number of matches of "
+        "the query; mean over the queries",
+        name="r_precision",
+        of_match=lambda place, rank, number: (rank <= number) / number,
+        of_query=Scalar(
+            "proportion of matches among the first R entries, R their number; NaN without a match",
+            name="query_r_precision",
+        ),
+        label="R-precision",
+        larger_is_better=True,
+        results=("task", "comparison"),
+    ),
+    Scalar(
+        "normalised discounted cumulative gain (NDCG): sum of 1 / log2(1 + rank) of the matches, "
+        "over that of an ideal ranking; mean over the queries",
+        name="ndcg",
+        of_match=_ndcg,
+        of_query=Scalar(
+            "normalised discounted cumulative gain of the query; NaN without a match",
+            name="query_ndcg",
+        ),
+        label="NDCG",
+        larger_is_better=True,
+        results=("task", "comparison"),
+    ),
 )
+
+#: Of these, what is a sum over the matches of a query.
+MATCH_SUMS = {scalar.name: scalar for scalar in QUERY_MEANS if scalar.of_match}
 
 #: Over the ranks, besides the CMC.
 RANKED_LISTS = (
@@ -594,6 +663,7 @@ POINTS_OF = {
         EQUAL_ERROR[0],
         next(scalar for scalar in _OTHER_POINTS if scalar.name == "auc"),
         FRR_AT_FAR,
+        FAR_AT_FRR,
     ),
     "open_set": (OPEN_SET_EER, DIR_AT_FAR),
     "closed_set": (RECOGNITION_RATE,),
@@ -622,6 +692,7 @@ COMPARED = {
     for scalar in (
         *VERIFICATION_SCALARS,
         FRR_AT_FAR,
+        FAR_AT_FRR,
         RECOGNITION_RATE,
         DIR_AT_FAR,
         CMC,

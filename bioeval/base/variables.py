@@ -55,6 +55,7 @@ COORDINATES = {
     "threshold": Name("decision threshold", "score", "threshold T"),
     "rank": Name("rank", "1", "rank R"),
     "far_target": Name("largest false accept rate allowed", iso="FMR or FPIR"),
+    "frr_target": Name("largest false reject rate allowed", iso="FNMR"),
     "probe": Name("probe, by its row"),
     "run": Name("everything, or a smaller evaluation"),
     "sequence": Name("sequence"),
@@ -75,6 +76,7 @@ COORDINATES = {
     "age": Name("age of the template when the probe was seen: start of the bin", ""),
     "partition": Name("partition, by its place in the list, from 0"),
     "fold": Name("fold of a repeat, in the order of the splitter"),
+    "statistic": Name("statistic of a rate over all folds; of training parts with train_", ""),
     "subject": Name("subject, by its label"),
     "animal": Name("animal of the zoo of Yager and Dunstone (2010)"),
     "event": Name(
@@ -93,6 +95,9 @@ COORDINATES = {
     "suspect": Name("template with a suspected label error, the most likely first"),
 }
 
+#: Dimensions of operating points at the targets of a rate, and the variables of their thresholds.
+TARGETS = {"far_target": "threshold_at_far", "frr_target": "threshold_at_frr"}
+
 _RATES = {scalar.name: scalar for scalar in scalars.VERIFICATION_RATES}
 _EQUAL_ERROR = by_name(EQUAL_ERROR)
 
@@ -105,8 +110,8 @@ VERIFICATION: dict[str, Name] = {
     "genuine_attempts": Name("genuine attempts", "attempts"),
     "impostor_attempts": Name("impostor attempts", "attempts"),
     "impostor_pairs": Name(
-        "impostor attempts, each pair of a symmetric matrix once; they share subjects, and the "
-        "rules of 3 and 30 count them",
+        "impostor attempts, each pair of a symmetric matrix once; they share subjects: the rules "
+        "of 3 and 30 count pairs of people",
         "attempts",
     ),
     "subjects": Name("subjects of the attempts, on either side", "subjects"),
@@ -125,6 +130,8 @@ VERIFICATION: dict[str, Name] = {
     "frr_at_far": scalars.FRR_AT_FAR,
     "threshold_at_far": Name("loosest attainable threshold with FAR at most the target", "score"),
     "expected_false_accepts": Name("false accepts expected at the target", "attempts"),
+    "far_at_frr": scalars.FAR_AT_FRR,
+    "threshold_at_frr": Name("strictest attainable threshold with FRR at most the target", "score"),
     "min_cost": scalars.MIN_COST,
     "min_cost_threshold": Name("strictest threshold of the smallest cost", "score"),
     "cost_prior": Name("proportion p of genuine attempts expected in use"),
@@ -231,7 +238,7 @@ CLOSED_SET |= in_band(("cms",))
 VERIFICATION |= ends(
     VERIFICATION,
     (
-        *("gar", "frr", "far", "grr", "frr_at_far", "eer", "auc"),
+        *("gar", "frr", "far", "grr", "frr_at_far", "far_at_frr", "eer", "auc"),
         *(scalar.name for scalar in scalars.OPTIMA),
     ),
 )

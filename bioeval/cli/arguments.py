@@ -158,6 +158,8 @@ RATES = Typed(
     "x", lambda text: tuple(map(_far, text.split(","))),
     "a rate (0.01, 1% or 1/100), or several, comma-separated",
 )  # fmt: skip
+RATE = Typed("x", _far, "a rate (0.01, 1% or 1/100)")
+PROPORTION = Typed("p", _rate, "a proportion (0.01, 1% or 1/100)")
 CONFIDENCE = Typed("p", _confidence, "a number between 0 and 1 (0.95 or 95%)")
 WHOLE_NUMBERS = Typed(
     "n,n", lambda text: [int(word) for word in text.split(",")],

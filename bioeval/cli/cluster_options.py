@@ -41,6 +41,10 @@ _ENVIRONMENT = {
 # seconds. As many features of embeddings take as long as a comparison of a matrix.
 WORTH_WORKERS, FEATURES = 1 << 31, 128
 
+# Two threads of this process are at least as fast as two processes of one thread, which also take
+# seconds to start, at any size that was timed. More have not been compared.
+MOST_AS_THREADS = 2
+
 # Threads and processes that are started have the mask of signals of the thread that starts them.
 _MASKS = hasattr(signal, "pthread_sigmask")
 
@@ -92,23 +96,23 @@ def executor_from_options(
 ) -> Iterator[dict[str, Any]]:
     """Remove the cluster options from a command's, and yield the library's arguments.
 
-    No workers are started for `scores` that are too few for them. A cluster that was started for
-    the command ends with it. What a checkpoint keeps is said where the evaluation ends before it is
-    done.
+    No workers are started where this process is faster: for `scores` that are too few, and where
+    its threads do as much. A cluster that was started for the command ends with it. What a
+    checkpoint keeps is said where the evaluation ends before it is done.
     """
     workers, scheduler = options.pop("workers"), options.pop("scheduler")
     checkpoint = options.pop("checkpoint", None)
     found = {} if checkpoint is None else {"checkpoint": checkpoint}
     if workers is not None and scheduler is not None:
         raise click.UsageError("--workers starts a cluster, --scheduler uses one; give one of them")
-    if workers is not None and scores and _too_few(scores):
-        logging.getLogger("bioeval").info(
-            "--workers %d: counting in this process, since starting workers would take longer",
-            workers,
-        )
-        workers = None
     try:
         with contextlib.ExitStack() as inside:
+            if workers is not None and (why := _faster_here(workers, scores)):
+                logging.getLogger("bioeval").info(
+                    "--workers %d: counting in this process, since %s", workers, why
+                )
+                inside.enter_context(_threads(workers))
+                workers = None
             if workers is not None or scheduler is not None:
                 from bioeval.evaluation.blocks.cluster import require_distributed
 
@@ -127,6 +131,35 @@ def executor_from_options(
                     checkpoint, counted(kept, "finished blocks"),
                 )  # fmt: skip
         raise
+
+
+def _faster_here(workers: int, scores: tuple[Scores, ...]) -> str:
+    """Return why this process counts faster than workers on this machine; empty if it does not."""
+    if scores and _too_few(scores):
+        return "starting workers would take longer"
+    if any(each.layout in ("pairs", "top-k") for each in scores):
+        return ""  # refused where they are counted
+    import numba
+
+    cores = int(getattr(numba.config, "NUMBA_DEFAULT_NUM_THREADS", 1))
+    useful = min(workers, cores)
+    if useful > min(numba.get_num_threads(), MOST_AS_THREADS):
+        return ""
+    them = "1 thread is" if useful == 1 else f"{useful} threads are"
+    return f"its {them} faster than workers of one thread each"
+
+
+@contextlib.contextmanager
+def _threads(number: int) -> Iterator[None]:
+    """Count on no more threads than the workers would have had."""
+    import numba
+
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(number, before))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 def _too_few(scores: tuple[Scores, ...]) -> bool:
@@ -179,14 +212,14 @@ def _undisturbed() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    from multiprocessing import resource_tracker
-
     came: list[int] = []
     before = {
         number: signal.signal(number, lambda number, frame: came.append(number))
         for number in (signal.SIGINT, signal.SIGTERM)
     }
     if _MASKS:
+        from multiprocessing import resource_tracker
+
         resource_tracker.ensure_running()  # what starts it would receive interrupts again
         masked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

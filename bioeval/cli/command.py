@@ -43,8 +43,8 @@ HEADINGS: dict[str, Sequence[str]] = {
     ),
     "Uncertainty": ("--interval", "--confidence", "--replicates", "--band", "--seed"),
     "Output": (
-        *("--out", "--force", "--plots", "--plot-format", "--report", "--json", "--terms"),
-        *("--name", "--worst", "--images", "--images-root", "--per-query"),
+        *("--out", "--force", "--plots", "--plot-format", "--report", "--json", "--latex"),
+        *("--markdown", "--terms", "--name", "--worst", "--images", "--images-root", "--per-query"),
     ),
     "Scores": (
         *("--scores", "--kind", "--nan", "--embeddings", "--gallery-embeddings", "--metric"),

@@ -15,6 +15,7 @@ from bioeval.cli.cluster_options import cluster_options, executor_from_options
 from bioeval.cli.command import Command, option, progress_shown, reword
 from bioeval.cli.options import (
     far_option,
+    frr_option,
     interval_options,
     margin_option,
     output_options,
@@ -61,12 +62,13 @@ _APART = {"scores": ("embeddings", "gallery_embeddings", "metric"), "embeddings"
 @option("--metric-b M", "Metric between embeddings of B.  [as for A]")
 @option(
     "--protocol CARD",
-    "Compare mAP, mINP and CMC of re-identification under this convention (name or path of "
-    "a card).",
+    "Compare mAP, CMC and the other measures of re-identification under this convention (name or "
+    "path of a card).",
 )
 @templates_option
 @terms_option
 @far_option
+@frr_option
 @interval_options
 @cluster_options()
 @option(
@@ -107,6 +109,7 @@ def command(
         if options["protocol"] is not None:
             options["protocol"] = card(options["protocol"])
         options["far_targets"] = options["far_targets"] or FAR_TARGETS
+        options["frr_targets"] = options["frr_targets"] or ()
         read = []
         for file, called, reading in systems:
             scores = read_scores(file, reading, stages)
@@ -120,7 +123,8 @@ def command(
             curves = {}
             if output.plots or output.page is not None:
                 names = (str(found.attrs[f"system_{x}"]) for x in "ab")
-                kept = {key: options[key] for key in ("protocol", "templates", "far_targets")}
+                names_kept = "protocol", "templates", "far_targets", "frr_targets"
+                kept = {key: options[key] for key in names_kept}
                 kept |= {"client": place.get("client"), "progress": stages.counting}
                 extra = None if output.page is None else ()
                 trees = _curves(dict(zip(names, read, strict=True)), **kept, extra_thresholds=extra)
@@ -143,6 +147,7 @@ def _curves(
     protocol: str | Protocol | None,
     templates: str,
     far_targets: Sequence[float],
+    frr_targets: Sequence[float],
     **options: Any,
 ) -> xr.DataTree:
     """Return the results of systems whose curves are drawn: those of the compared tasks."""
@@ -158,7 +163,8 @@ def _curves(
     card = replace(card, name="", verification=verification)  # no longer the card of that name
     if scores.kind == "order":
         return evaluate(systems, replace(card, verification=None, open_set=None), **options)
-    return evaluate(systems, card, far_targets=far_targets, auc=False, **options)
+    options |= {"far_targets": far_targets, "frr_targets": frr_targets}
+    return evaluate(systems, card, auc=False, **options)
 
 
 def _document(found: xr.Dataset, a: str, b: str) -> dict[str, Any]:

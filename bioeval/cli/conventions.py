@@ -16,8 +16,8 @@ from bioeval.cli.study_command import StudyCommand, as_columns, attributes, rows
 @click.argument("data")
 @option(
     "--measure M",
-    "eer, auc, frr_at_far=X, dir_at_far=X, recognition_rate, cms=K, mean_ap, mean_inp, cmc=K "
-    "...  [all of the task]",
+    "eer, auc, frr_at_far=X, dir_at_far=X, recognition_rate, cms=K, mean_ap, mean_inp, mrr, "
+    "r_precision, ndcg, cmc=K ...  [all of the task]",
 )
 @option("--published N", "Published number as printed, such as 88.40 (per cent).")
 @option("--unit", "Unit of --published, if 1 or less.", ["percent", "fraction"])

@@ -25,6 +25,8 @@ bioeval run matrix.npy --kind similarity --labels people.csv
 bioeval run scores.npz --interval subject-bootstrap --report report.html
 # Choose the threshold on folds of subjects
 bioeval run scores.npz --protocol course-kfold
+# Print the tables as LaTeX, for a paper
+bioeval run scores.npz --latex
 # Evaluate re-identification, with the worst queries
 bioeval run reid.npz --protocol market1501 --per-query
 # Evaluate a list of pairs; print JSON

@@ -14,7 +14,9 @@ from bioeval.cli.command import Command, flag, naming, option, progress_shown
 from bioeval.cli.console import note, show_json
 from bioeval.cli.options import (
     far_option,
+    frr_option,
     json_option,
+    markup_options,
     names_option,
     read_system,
     reading_options,
@@ -23,7 +25,7 @@ from bioeval.cli.options import (
     templates_option,
     warnings_of,
 )
-from bioeval.cli.outputs import take_scores
+from bioeval.cli.outputs import take_form, take_scores
 from bioeval.cli.study_command import require_values
 from bioeval.views.show import print_table
 
@@ -68,8 +70,10 @@ if TYPE_CHECKING:
 @option("--out FILE", "Write the fused scores, as .npz.")
 @flag("--force", "Replace FILE if it exists.")
 @json_option("Print one JSON document instead of a table.")
+@markup_options
 @templates_option
 @far_option
+@frr_option
 @reading_options
 def command(systems: tuple[str, ...], **options: Any) -> None:
     """Fuse systems A, B ... of the same templates in the same order.
@@ -90,8 +94,9 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
         raise click.UsageError(
             "give --train or --protocol, not both: each selects the training data"
         )
-    as_json, force = options.pop("as_json"), options.pop("force")
+    force, (as_json, markup) = options.pop("force"), take_form(options)
     templates, far_targets = options.pop("templates"), options.pop("far_targets")
+    frr_targets = options.pop("frr_targets") or ()
     how = {key: options.pop(key) for key in ("method", "normalise")}
     weights = _weights(options.pop("weights"))
     reading = take_reading(systems[0], options)
@@ -118,6 +123,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
             for files in (systems, train)
         )
         given = {"far_targets": far_targets or FAR_TARGETS, "templates": templates}
+        given["frr_targets"] = frr_targets
         fused = None
         if out is not None or protocol is None:
             stages("fusing")
@@ -143,7 +149,7 @@ def command(systems: tuple[str, ...], **options: Any) -> None:
     if as_json:
         show_json(_document(found, systems, {**how, "weights": weights}, protocol))
     else:
-        print_table(table)
+        print_table(table, markup)
     if out is not None:
         note(f"wrote {out}: {fused!r}")
 
@@ -188,13 +194,16 @@ def _document(
     found: dict[str, xr.Dataset], files: tuple[str, ...], how: dict[str, Any], protocol: Any
 ) -> dict[str, Any]:
     """Return all results but the curves."""
+    from bioeval.base.variables import TARGETS
     from bioeval.cli.run_outputs import task_document
     from bioeval.results.dataset import Scalars
+    from bioeval.results.layouts import former_names
 
     rows: dict[str, Any] = {}
-    for (called, dataset), file in zip(found.items(), (*files, None), strict=True):
+    for (called, one), file in zip(found.items(), (*files, None), strict=True):
+        dataset = former_names(one)
         if "fold" in dataset.dims:
-            shown = [v for v in dataset.data_vars if set(dataset[v].dims) <= {"far_target"}]
+            shown = [v for v in dataset.data_vars if set(dataset[v].dims) <= {*TARGETS}]
             numbers = Scalars.of_dataset(dataset[shown]).plain([])
         else:
             numbers = task_document(dataset)

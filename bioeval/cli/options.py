@@ -274,19 +274,21 @@ def _by_name(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
 # ------------------------------------------------------------------------- numbers
 
 
-def far_targets_option(help: str) -> Callable[[F], F]:
-    """Return the option of FAR targets."""
+def far_targets_option(help: str, rate: str = "far") -> Callable[[F], F]:
+    """Return the option of FAR targets, or of those of another rate."""
     return option(
-        "--far",
+        f"--{rate}",
         f"{help}, such as 0.001; repeatable.",
         RATES,
         multiple=True,
         callback=lambda ctx, param, given: [x for numbers in given for x in numbers] or None,
-        name="far_targets",
+        name=f"{rate}_targets",
     )
 
 
 far_option = far_targets_option("FAR at which to report FRR and DIR")
+
+frr_option = far_targets_option("Verification: FRR at which to report FAR", "frr")
 
 fusion_option = option(
     "--fusion RULE",
@@ -445,6 +447,13 @@ report_option = option(
 )
 
 
+#: The forms in which tables are printed for a paper.
+markup_options = option_group(
+    flag("--latex", "Print the tables as LaTeX, for booktabs."),
+    flag("--markdown", "Print the tables as Markdown."),
+)
+
+
 def output_options(
     files: str, plots: str = "", json: str = "", report: bool = False
 ) -> Callable[[F], F]:
@@ -459,6 +468,7 @@ def output_options(
         *([drawing] if plots else []),
         *([report_option] if report else []),
         json_option(f"Print one JSON document instead of a table{json}."),
+        markup_options,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import errno
+import itertools
 import os
 import shlex
 import shutil
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from bioeval.scores.matrix import Scores
+    from bioeval.views.tables.markup import Form
 
 SUMMARY = "summary.json"
 
@@ -51,6 +53,14 @@ def check_folder(out: str, force: bool) -> Path:
     return folder
 
 
+def take_form(options: dict[str, Any]) -> tuple[bool, Form | None]:
+    """Remove what is printed from a command's options: JSON, or the form of the table."""
+    as_json, latex, markdown = (options.pop(name) for name in ("as_json", "latex", "markdown"))
+    if as_json + latex + markdown > 1:
+        raise click.UsageError("give one of --json, --latex and --markdown")
+    return as_json, "latex" if latex else "markdown" if markdown else None
+
+
 def take_out(out: str, force: bool, inputs: tuple[str, ...] = ()) -> Path:
     """Return the path of a file to write, checked before anything is computed."""
     from bioeval.scores.formats.files import check_target
@@ -74,11 +84,16 @@ def take_scores(out: str, force: bool) -> Path:
 
 
 def refuse_to_replace(places: Iterable[Path], force: bool) -> None:
-    """Raise :class:`DataError` if files exist, unless `force` allows their replacement."""
-    names = [str(place) for place in places if place.exists()]
+    """Raise :class:`DataError` if files exist, unless `force` and the system allow it."""
+    from bioeval.scores.formats.files import require_unused
+
+    there = [place for place in places if place.exists()]
+    names = [str(place) for place in there]
     if names and not force:
         listed = " and ".join([", ".join(names[:6]), *[f"{len(names) - 6} more"][: len(names) > 6]])
         raise DataError(f"{listed} would be replaced; give --force or another name")
+    for place in there:
+        require_unused(place)
 
 
 def require_images(scores: Scores, column: str) -> None:
@@ -128,9 +143,16 @@ def write_folder(
 
     `write` writes into the folder that it is given; the document, with the names of all files, is
     added. Files of the same names are replaced with `force`, and are an error without; no other
-    file of the folder is touched.
+    file of the folder is touched. Where one is in use, the results get a folder of their own.
     """
-    from bioeval.scores.formats.files import naming_writes, part_of, put_in_place, turn_at
+    from bioeval.scores.formats.files import (
+        FileInUseError,
+        move,
+        naming_writes,
+        part_of,
+        put_in_place,
+        turn_at,
+    )
 
     new = not folder.exists()
     part = part_of(folder.absolute()) if new else part_of(folder / "results")
@@ -140,15 +162,20 @@ def write_folder(
             write(part)
             names = sorted([*(file.name for file in part.iterdir()), SUMMARY])
             text = as_json({**document, "files": names})
-            (part / SUMMARY).write_text(text + "\n", encoding="utf-8")
+            (part / SUMMARY).write_text(text + "\n", encoding="utf-8", newline="\n")
         if new and not folder.exists():
             with contextlib.suppress(FileExistsError, NotADirectoryError):
                 _rename(part, folder)
                 return names
         ordered = sorted(names, key=SUMMARY.__ne__)  # the summary lists the others
-        with turn_at(folder / "results"):  # another run may have written there in the meantime
+        # Another run may have written there in the meantime.
+        with turn_at(folder / "results"), naming_writes(folder / SUMMARY):
             refuse_to_replace([folder / name for name in names], force)
             put_in_place([part / name for name in ordered], [folder / name for name in ordered])
+    except FileInUseError as error:
+        kept = next(x for i in itertools.count(2) if not (x := folder / f"results-{i}").exists())
+        move(os.rename, part, kept)
+        raise FileInUseError(f"{error}. The results are in {kept}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return names
@@ -156,8 +183,10 @@ def write_folder(
 
 def _rename(part: Path, folder: Path) -> None:
     """Rename a folder; raise :class:`FileExistsError` where another has taken the name."""
+    from bioeval.scores.formats.files import move
+
     try:
-        part.rename(folder)
+        move(os.rename, part, folder)
     except OSError as error:
         if error.errno == errno.ENOTEMPTY:
             raise FileExistsError(error.errno, error.strerror, str(folder)) from error
@@ -173,7 +202,8 @@ def write_results(
         # both are closed here, and `Path.write_bytes` would make another.
         with results.to_netcdf(engine="h5netcdf") as made, open(folder / name, "wb") as file:
             file.write(made)
-    (folder / "table.txt").write_text(as_text(table, WIDTH), encoding="utf-8")
+    text = as_text(table, WIDTH)
+    (folder / "table.txt").write_text(text, encoding="utf-8", newline="\n")
 
 
 def fold_rows(dataset: xr.Dataset) -> list[dict[str, Any]]:
@@ -203,6 +233,7 @@ class Output:
     force: bool  # whether files of the same names are replaced
     plots: bool  # whether plots are among the files
     as_json: bool  # whether a document is printed, in place of a table
+    markup: Form | None = None  # of the printed table, where it is not text
     page: Path | None = None  # the page to write; it can be written
     remarks: list[str] = field(default_factory=list)  # on plots and images that are left out
 
@@ -216,7 +247,7 @@ class Output:
         page = options.pop("report", None)
         folder = None if out is None else check_folder(out, force)
         page = None if page is None else take_out(page, force)
-        return cls(folder, force, plots is not False, options.pop("as_json"), page)
+        return cls(folder, force, plots is not False, *take_form(options), page)
 
     @property
     def documented(self) -> bool:
@@ -280,7 +311,7 @@ class Output:
         if self.as_json:
             show_json(document)
         else:
-            print_table(table)
+            print_table(table, self.markup)
         lines = [*self.remarks]
         if self.folder is not None:
             lines.append(f"wrote {len(files)} files to {self.folder}")

@@ -10,7 +10,7 @@ from click.core import ParameterSource
 
 from bioeval.base.errors import DataError
 from bioeval.base.variables import INTERVALS
-from bioeval.cli.arguments import THRESHOLD, WHOLE_NUMBERS, Typed, card
+from bioeval.cli.arguments import PROPORTION, RATE, THRESHOLD, WHOLE_NUMBERS, Typed, card
 from bioeval.cli.command import Command, flag, option
 from bioeval.cli.options import (
     interval_by_default,
@@ -65,11 +65,11 @@ def plan_command(data: str | None, protocol: str, workers: int, **options: Any) 
 
 @click.command("sample-size", cls=Command)
 @click.argument("pilot", required=False)
-@option("--far X", "FAR of the operating point.", float, 1e-4)
-@option("--width W", "Largest width of the interval.", float, 0.01, name="frr_width")
+@option("--far X", "FAR of the operating point, such as 0.1%.", RATE, 1e-4)
+@option("--width W", "Largest width of the interval.", PROPORTION, 0.01, name="frr_width")
 @option("--measure", "Measure whose interval is planned.", ["frr", "eer"], "frr")
 @option("--threshold", "Threshold of the pilot.  [the loosest that keeps --far]", THRESHOLD)
-@option("--frr P", "Without a pilot: expected FRR.", float)
+@option("--frr P", "Without a pilot: expected FRR.", PROPORTION)
 @option("--icc R", "Without a pilot: correlation of two genuine errors of a subject.", float)
 @option(
     "--template-icc R",
@@ -113,7 +113,7 @@ TASKS = ("verification/single", "verification/multi", "open_set")
 
 def _by_name(text: str) -> dict[str, float]:
     parts = [part.partition("=") for part in text.split(",")]
-    return {name.strip(): float(value) for name, _, value in parts}
+    return {name.strip(): PROPORTION.read(value) for name, _, value in parts}
 
 
 @click.command("workload", cls=Command)
@@ -122,11 +122,11 @@ def _by_name(text: str) -> dict[str, float]:
 @option(
     "--impostors P",
     "Proportion of people who are impostors, or who are not on the watch list.",
-    float,
+    PROPORTION,
     required=True,
     name="impostor_share",
 )
-@option("--far X", "Operating point: FAR at most X.", float, name="far_target")
+@option("--far X", "Operating point: FAR at most X.", RATE, name="far_target")
 @option(
     "--alarms-per-day K",
     "Operating point: the FAR at which K false alarms a day are expected.",

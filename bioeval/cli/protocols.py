@@ -12,7 +12,8 @@ from bioeval.base.errors import CardError
 from bioeval.cli.arguments import card as checked
 from bioeval.cli.command import Command, flag
 from bioeval.cli.console import put, show_json, terminal_width
-from bioeval.cli.options import json_option, terms_option
+from bioeval.cli.options import json_option, markup_options, terms_option
+from bioeval.cli.outputs import take_form
 from bioeval.views.show import print_table
 
 _LEAST_TITLE = 24  # columns
@@ -25,11 +26,15 @@ _LEAST_WIDTH = 20
 @flag("--toml", "Print the card as TOML, to copy and change.")
 @terms_option
 @json_option("Print one JSON document.")
-def command(card: str | None, check: bool, toml: bool, terms: str, as_json: bool) -> None:
+@markup_options
+def command(card: str | None, check: bool, toml: bool, terms: str, **options: Any) -> None:
     """List the protocols, or explain CARD, a protocol's name or card file (.toml)."""
     from bioeval.protocol import available, explain, load
     from bioeval.views.terms import TermTranslator
 
+    as_json, markup = take_form(options)
+    if markup and card is not None:
+        raise click.UsageError(f"--{markup} is for the table of all cards, without CARD")
     names = available() if card is None else [checked(card)]
     if check and not as_json:
         _check(names)
@@ -43,7 +48,7 @@ def command(card: str | None, check: bool, toml: bool, terms: str, as_json: bool
         documents = [one.as_dict() for one in cards]
         show_json(documents if card is None else documents[0])
     elif card is None:
-        print_table(_Cards(cards))
+        print_table(_Cards(cards), markup)
     else:
         # Lines longer than usual would be hard to read, however wide the terminal.
         width = min(terminal_width(), 92)

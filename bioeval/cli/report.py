@@ -17,6 +17,7 @@ from bioeval.cli.console import note
 from bioeval.cli.options import (
     band_option,
     far_option,
+    frr_option,
     images_option,
     interval_by_default,
     interval_options,
@@ -85,6 +86,7 @@ _SAVED = (".nc",)
 )
 @thresholds_option
 @far_option
+@frr_option
 @terms_option
 @reading_options
 @cluster_options(checkpoint=False)
@@ -151,7 +153,7 @@ def command(
                 found[called] = in_terms(found[called], terms)
             compared = {}
             if len(read) == len(data) > 1:
-                names = ("confidence", "replicates", "random_state", "far_targets")
+                names = ("confidence", "replicates", "random_state", "far_targets", "frr_targets")
                 given = {x: options[x] for x in names if options[x] is not None} | place
                 given["margin"] = margin
                 compared = _compared(read, found, options["protocol"], given, stages)

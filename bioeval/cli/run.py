@@ -16,6 +16,7 @@ from bioeval.cli.options import (
     assure_options,
     band_option,
     far_option,
+    frr_option,
     images_option,
     interval_options,
     name_option,
@@ -107,6 +108,28 @@ experiment_options = option_group(
     ),
 )
 
+#: Options of the tasks, in place of fields of the card.
+TASKS = ("templates", "fusion", "rank_unit")
+task_options = option_group(
+    option(
+        "--templates",
+        "Verification attempts: one per gallery template (single), or one per subject (multi), "
+        "alone.  [those of the card]",
+        ["single", "multi"],
+    ),
+    option(
+        "--fusion RULE",
+        "Fusion of the scores of a subject's templates: min, mean, max, median or kth:K.  [that "
+        "of the card, or min]",
+    ),
+    option(
+        "--rank-unit",
+        "Identification: rank templates, or subjects by their fused score.  [that of the card, or "
+        "template]",
+        ["template", "subject"],
+    ),
+)
+
 
 def take_experiment(options: dict[str, Any]) -> dict[str, Any]:
     """Remove the experiment's options that were given from a command's, with their seed."""
@@ -138,6 +161,14 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
     if parts and (drawn is None or drawn.by != "experiment"):
         option = f"--{'by' if 'unit' in parts else next(iter(parts)).replace('_', '-')}"
         of_folds = ""
+        if card.reid or card.gom:
+            size = f", train_size={parts['train']}" if "train" in parts else ""
+            split = f"SubjectShuffleSplit({parts.get('repeats', 10)}{size}, random_state=0)"
+            raise click.UsageError(
+                f"{option} applies to experiments, and protocol {card.name} is re-identification; "
+                f'in Python, be.show(be.summaries(be.load("FILE"), be.partition.{split}, '
+                f'"{name}")) evaluates random parts of the subjects, with mean and sd'
+            )
         if option == "--repeats" and drawn is not None and drawn.by != "given-folds":
             of_folds = (
                 f". For folds, write [partition] repeats = {given['repeats']} in a card (bioeval "
@@ -184,6 +215,42 @@ def resolve(protocol: str, scores: Scores, given: dict[str, Any], seed: int) -> 
     if "attempts" in given:
         task = _require_verification(card, "--attempts is")
         card = replace(card, verification=replace(task, attempts=given["attempts"]))
+    return _with_tasks(card, given)
+
+
+def _with_tasks(card: Protocol, given: dict[str, Any]) -> Protocol:
+    """Return a card with other templates of verification, another fusion or unit of ranks."""
+    if "templates" in given:
+        task = _require_verification(card, "--templates is")
+        if given["templates"] == "multi" and task.pairs != "ordered":
+            raise click.UsageError(
+                f"--templates multi does not go with pairs = {task.pairs} of protocol "
+                f"{card.name}; leave it out"
+            )
+        card = replace(card, verification=replace(task, templates=(given["templates"],)))
+    searches = {x: getattr(card, x) for x in ("open_set", "closed_set") if getattr(card, x)}
+    if "rank_unit" in given:
+        if not searches:
+            raise click.UsageError(
+                f"--rank-unit is of identification, and protocol {card.name} has none; leave it out"
+            )
+        searches = {k: replace(x, rank_unit=given["rank_unit"]) for k, x in searches.items()}
+        card = replace(card, **searches)
+    if "fusion" in given:
+        if not searches and card.verification is None:
+            raise click.UsageError(
+                f"--fusion is of verification and identification, and protocol {card.name} has "
+                "neither; leave it out"
+            )
+        fused = {k: x for k, x in searches.items() if x.rank_unit == "subject"}
+        if card.verification is not None and "multi" in card.verification.templates:
+            fused["verification"] = card.verification
+        if not fused:
+            raise click.UsageError(
+                f"--fusion has no effect on protocol {card.name}; it needs --templates multi or "
+                "--rank-unit subject"
+            )
+        card = replace(card, **{k: replace(x, fusion=given["fusion"]) for k, x in fused.items()})
     return card
 
 
@@ -234,6 +301,8 @@ def _require_verification(card: Protocol, option: str) -> Verification:
 @thresholds_option
 @ranks_option
 @far_option
+@frr_option
+@task_options
 @experiment_options
 @option(
     "--interval METHOD",
@@ -286,6 +355,7 @@ def command(
     options["plots"] = options["plots"] or bool(plot_formats)
     failures = {name: options.pop(name) or 0.0 for name in ("fta", "fte")}
     experiment = take_experiment(options)
+    tasks = {name: value for name in TASKS if (value := options.pop(name)) is not None}
     require_method(options["interval"], seed_of_draws=bool(experiment))
     output = Output.take(options)
     if (images or images_root) and (worst is None or not (output.page or options["plots"])):
@@ -300,7 +370,7 @@ def command(
 
         scores = read_system(data, name, reading, stages)
         require_images(scores, images or "")
-        resolved = resolve(protocol, scores, experiment, options["random_state"])
+        resolved = resolve(protocol, scores, experiment | tasks, options["random_state"])
         stages("counting")
         # On a page all tasks share their thresholds; a checkpoint is the same with or without it.
         if output.page is not None and options["checkpoint"] is None:

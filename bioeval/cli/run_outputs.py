@@ -12,6 +12,7 @@ from rich.text import Text
 
 from bioeval.base.errors import Naming, renamed
 from bioeval.base.scalars import RANKED_LISTS
+from bioeval.base.variables import TARGETS
 from bioeval.base.version import __version__
 from bioeval.cli.outputs import fold_rows, write_csv, write_results
 from bioeval.cli.study_command import columns_over, rows_of, scalars
@@ -280,7 +281,7 @@ def _fold_task(dataset: xr.Dataset, reword: Callable[[str], str]) -> dict[str, A
     }
     axes = {
         name: dataset[dim].values.tolist()
-        for name, dim in (("ranks", "rank"), ("far_targets", "far_target"))
+        for name, dim in (("ranks", "rank"), *((f"{dim}s", dim) for dim in TARGETS))
         if dim in dataset.dims
     }
     return {**kept, **axes, **whole, "folds": fold_rows(dataset)}

@@ -17,6 +17,7 @@ from bioeval.cli.console import note, put, show_json, terminal_width
 from bioeval.cli.options import (
     far_option,
     json_option,
+    markup_options,
     ranks_option,
     read_scores,
     reading_options,
@@ -24,12 +25,13 @@ from bioeval.cli.options import (
     take_reading,
     terms_option,
 )
-from bioeval.cli.outputs import take_out, write_page
+from bioeval.cli.outputs import take_form, take_out, write_page
 from bioeval.views.show import print_table
 
 if TYPE_CHECKING:
     from bioeval.evaluation.gallery_parts import BestMates
     from bioeval.evaluation.protocol_tally import Tally
+    from bioeval.views.tables.markup import Form
 
 #: Options of a site: what is counted, where it goes, and under which key.
 site_options = option_group(
@@ -211,6 +213,7 @@ T = TypeVar("T")
 @flag("--force", "Replace FILE and HTML if they exist.")
 @terms_option
 @json_option("Print one JSON document instead of a table.")
+@markup_options
 def merge_command(
     files: tuple[str, ...],
     union_of_galleries: bool,
@@ -219,15 +222,15 @@ def merge_command(
     report: str | None,
     force: bool,
     terms: str,
-    as_json: bool,
+    **options: Any,
 ) -> None:
     """Merge tallies or best mates A, B ..., and print the rates of all probes.
 
     A single tally is printed as it is. Tallies are refused if their systems have different names,
     if they share a probe, or if they were counted in different ways.
     """
+    as_json, markup = take_form(options)
     place = None if out is None else take_out(out, force, files)
-
     page = None if report is None else take_out(report, force)
     with progress_shown():
         from bioeval.evaluation.gallery_parts import BestMates
@@ -249,7 +252,7 @@ def merge_command(
             found.part.require_complete()
         show_written(found, place, as_json)
         return
-    _show_rates(found, files, terms, as_json)
+    _show_rates(found, files, terms, as_json, markup)
     for written in filter(None, (place, page)):
         note(f"wrote {written}")
 
@@ -284,7 +287,9 @@ def _sum(files: tuple[str, ...], load: Callable[[str], T], **options: Any) -> T:
     return found
 
 
-def _show_rates(found: Tally, files: tuple[str, ...], terms: str, as_json: bool) -> None:
+def _show_rates(
+    found: Tally, files: tuple[str, ...], terms: str, as_json: bool, markup: Form | None
+) -> None:
     """Print the results of a tally as a table or as a document."""
     from bioeval.cli.run_outputs import task_document
     from bioeval.views.tables import warnings
@@ -308,4 +313,4 @@ def _show_rates(found: Tally, files: tuple[str, ...], terms: str, as_json: bool)
             }
         )
         return
-    print_table(table_of(in_terms(tree, terms), lambda text: renamed(text, named)))
+    print_table(table_of(in_terms(tree, terms), lambda text: renamed(text, named)), markup)

@@ -26,6 +26,7 @@ from bioeval.base.scalars import Name
 from bioeval.evaluation.pairs_of_people import PairShares
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Title
 from bioeval.results.dataset import about_attrs, build
+from bioeval.results.support import people_with_pairs
 from bioeval.results.words import threshold_text, threshold_to_install
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Progress
@@ -67,7 +68,7 @@ ASSURED = {
         "fewest people with which the guaranteed rule could promise the target", "subjects"
     ),
     "people_estimated": Name(
-        "about how many people the estimated rule would need; undefined unless it was refused",
+        "about how many people the estimated rule needs to promise the target",
         "subjects",
     ),
     "point_threshold": Name("threshold at which the limit was computed", "score"),
@@ -112,7 +113,7 @@ class Assured:
     attempts: float = math.nan
     frr: float = math.nan
     needed: int = 0
-    estimated: float = math.nan  # people that the estimated rule would need, where it was refused
+    estimated: float = math.nan  # people that the estimated rule needs, where that is known
     reason: str = ""
     rule: str = ""
     valid_for: str = "people like these"
@@ -252,12 +253,13 @@ def _loosest_kept(
         high = means.upper(confidence, assurance)
     found.points = _points(shares, layers, high)
     kept = int(np.argmax(np.append(high > target, True)))
+    if not kept or assurance == "estimated":
+        found.estimated = people_to_promise(shares, target, confidence, interval)
+        if assurance == "estimated" and not shares.exact:  # by the limit that it leaves out, too
+            there = sum(map(len, shares.sides))
+            known = found.estimated
+            found.estimated = float(np.fmin(known, there) if kept else max(known, there + 1))
     if not kept:
-        if not shares.exact:
-            first = _layers_near(shares.mean, target, last)[:1]
-            means = shares.means(first, interval.replicates, interval.seed)
-            if means.mean[0] < target:
-                found.estimated = means.people_to_settle(target, confidence)
         found.reason = _refusal(shares, layers[0], high[0], target, confidence, found)
         return found
     layer = int(layers[kept - 1])
@@ -267,6 +269,24 @@ def _loosest_kept(
     found.attempts = float(shares.accepted[layer]) if layer >= 0 else 0.0
     found.frr = shares.frr(found.threshold)
     return found
+
+
+def people_to_promise(
+    shares: Shares, target: float, confidence: float, interval: IntervalOptions
+) -> float:
+    """Return about how many people the estimated rule needs; NaN where that is not known.
+
+    They are no fewer than form the pairs that show the target without a false accept.
+    """
+    if shares.exact or shares.reason or not shares.impostors:
+        return math.nan
+    last = int(np.searchsorted(shares.mean, target, side="right")) - 1
+    first = _layers_near(shares.mean, target, last)[:1]
+    means = shares.means(first, interval.replicates, interval.seed)
+    if means.mean[0] >= target:
+        return math.nan
+    least = people_with_pairs(shares_for_guarantee(target, confidence))
+    return max(means.people_to_settle(target, confidence), least)
 
 
 def _points(shares: Shares, layers: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -304,7 +324,7 @@ def _refusal(
     needs = f"the guaranteed rule needs {found.needed:,} or more" * (found.needed > there)
     if not math.isnan(found.estimated):
         needs += ", the estimated rule" if needs else "the estimated rule needs"
-        needs += f" about {found.estimated:,}"
+        needs += f" about {found.estimated:,.0f}"
     return (
         f"{said}, and the upper limit at {100 * confidence:g} % is {100 * high:.3g} %, above the "
         f"target of {100 * target:g} %; {there} {people} are too few"

@@ -15,7 +15,8 @@ import xarray as xr
 from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.random import RandomState
-from bioeval.base.scalars import Name
+from bioeval.base.scalars import QUERY_MEANS, Name
+from bioeval.base.variables import by_name
 from bioeval.base.version import __version__
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.compared_measures import (
@@ -39,7 +40,7 @@ from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.reid import camera_warnings, cameras_of, convention_of
 from bioeval.results.dataset import along, build
 from bioeval.results.identification import ImpostorProbes
-from bioeval.results.support import KIND_DOUBT, kind_doubt
+from bioeval.results.support import KIND_DOUBT, kind_doubt, warn_of_kind
 from bioeval.results.words import margin_in_words
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, as_row
@@ -53,7 +54,7 @@ from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.identification_job import RankUnit, Ties
 from bioeval.tallies.paired import unpaired_attempts
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
 from bioeval.tallies.verification_job import Templates
 
 COMPARISON = {
@@ -79,7 +80,7 @@ COMPARISON = {
         "why no system is better although p_value and interval show a difference, else empty"
     ),
     "supported": Name(
-        "1, or 0 where the impostor attempts are too few for the FAR target: no conclusion then"
+        "1, or 0 where the attempts are too few for the FAR or FRR target: no conclusion then"
     ),
 }
 
@@ -89,16 +90,16 @@ ADJUSTMENTS: tuple[Adjustment, ...] = get_args(Adjustment)
 
 # Measures with limits by the studentised jackknife: percentiles of the bootstrap hold too seldom.
 # DIR at a FAR, whose threshold jumps, has the wider of both.
-_JACKKNIFED = (
-    *("auc", "recognition_rate", "dir_at_far"),
-    *("mean_ap", "rank_k_mean_ap", "mean_inp", "cmc"),
-)
-
+_JACKKNIFED = ("auc", "recognition_rate", "dir_at_far", "cmc", *by_name(QUERY_MEANS))
 
 _SIDES = ("probe", "gallery template")
 
-# Why nothing is concluded below the rule of 3.
-_WEAK = "too few impostor attempts for this FAR"
+
+def _weak(measure: PairedMeasure) -> str:
+    """Return why nothing is concluded below the rule of 3."""
+    if measure.scalar.name == "far_at_frr":
+        return "too few genuine attempts for this FRR"
+    return "too few impostor attempts for this FAR"
 
 
 @leaves_out_attacks
@@ -110,6 +111,7 @@ def compare(
     templates: Templates = "single",
     fusion: FusionRule = "min",
     far_targets: Sequence[float] = FAR_TARGETS,
+    frr_targets: Sequence[float] = (),
     rank_unit: RankUnit = "template",
     ties: Ties = "pessimistic",
     impostors: ImpostorProbes = "auto",
@@ -135,7 +137,7 @@ def compare(
         other similarities. Pairs need their subjects. Where both name their templates (the names of
         a list; metadata ``template`` of both sides of a matrix), or no two pairs have the same
         subjects, they may be in any order, and what one of them lacks is left out, with a warning.
-    templates, fusion, far_targets
+    templates, fusion, far_targets, frr_targets
         As for :func:`verification`.
     rank_unit, ties, impostors
         As for :func:`open_set`.
@@ -148,8 +150,8 @@ def compare(
     margin : float or mapping, optional
         Largest difference that does not matter, set before the data are seen: 0.01 is 1 percentage
         point of every measure, ``{"frr_at_far": 0.01}`` of FRR at each FAR target alone. Keys are
-        ``eer auc frr_at_far recognition_rate dir_at_far``; with a protocol ``mean_ap
-        rank_k_mean_ap mean_inp cmc``.
+        ``eer auc frr_at_far far_at_frr recognition_rate dir_at_far``; with a protocol ``mean_ap
+        rank_k_mean_ap mean_inp mrr r_precision ndcg cmc``.
     protocol : str, path or Protocol, optional
         A card with a ``[reid]`` section: compare re-identification by its convention, in place of
         verification and identification. Top-K lists are accepted as :func:`reid` does.
@@ -161,11 +163,12 @@ def compare(
     Returns
     -------
     xarray.Dataset
-        Over ``measure`` (EER, FRR at each FAR target, AUC, the recognition rate, DIR at each FAR
-        target at rank 1; as far as the scores support them; with a protocol mAP, mINP, CMC(1) and
-        CMC(5), and the mAP of cut lists): ``value_a value_b difference``
-        (a - b) ``difference_low difference_high p_value p_adjusted`` (Holm's), and ``better``: 1
-        where a is better, -1 where b is, 0 where there is no significant difference.
+        Over ``measure`` (EER, FRR at each FAR target, FAR at each FRR target, AUC, the recognition
+        rate, DIR at each FAR target at rank 1; as far as the scores support them; with a protocol
+        mAP, mINP, MRR, R-precision, NDCG, CMC(1) and CMC(5), and the mAP of cut lists): ``value_a
+        value_b difference`` (a - b) ``difference_low difference_high p_value p_adjusted`` (Holm's),
+        and ``better``: 1 where a is better, -1 where b is, 0 where there is no significant
+        difference.
         ``p_value``, limits and ``better`` agree, or ``undecided`` says why not (else empty).
         ``tolerance``: half the weight of one attempt; a smaller difference is rounding.
         ``discordant_subjects``: subjects that the systems decide differently, each system at its
@@ -173,12 +176,12 @@ def compare(
         of subjects whose scores are in another order, and with fewer than six ``better`` is 0.
         ``discordant_at_most``: where there
         are none, an upper bound on the proportion of such subjects, else NaN. ``supported`` is 0
-        where the impostor attempts are too few for the FAR target (rule of 3), and ``better`` is
-        0 there. With a margin, ``margin`` (NaN without one), and of a against b 0 or 1:
-        ``not_worse`` where the one-sided interval of the difference excludes that a is worse by
-        the margin, ``equivalent`` where the two-sided interval of confidence ``2 * confidence - 1``
-        is within the margin on both sides. The attribute ``conclusions`` has a sentence for each
-        measure, and ``verdicts`` what follows from it.
+        where the impostor attempts are too few for the FAR target, or the genuine ones for the FRR
+        target (rule of 3), and ``better`` is 0 there. With a margin, ``margin`` (NaN without one),
+        and of a against b 0 or 1: ``not_worse`` where the one-sided interval of the difference
+        excludes that a is worse by the margin, ``equivalent`` where the two-sided interval of
+        confidence ``2 * confidence - 1`` is within the margin on both sides. The attribute
+        ``conclusions`` has a sentence for each measure, and ``verdicts`` what follows from it.
 
     Raises
     ------
@@ -193,11 +196,11 @@ def compare(
     Notes
     -----
     Paired resampling by subject; operating points are chosen anew for each system in each
-    replicate. EER and FRR have percentile limits of the bootstrap; AUC, recognition rate and DIR
-    those of the studentised jackknife (DIR: the wider of both), as all of re-identification. Where
-    every decision is the same in both systems, the difference is exactly 0. A difference of others
-    that is the same in every replicate has a bound by subjects. With several measures, one in
-    twenty differs at 95 % by chance alone, unless ``adjust="holm"``, which does not concern
+    replicate. EER, FRR and FAR have percentile limits of the bootstrap; AUC, recognition rate and
+    DIR those of the studentised jackknife (DIR: the wider of both), as all of re-identification.
+    Where every decision is the same in both systems, the difference is exactly 0. A difference of
+    others that is the same in every replicate has a bound by subjects. With several measures, one
+    in twenty differs at 95 % by chance alone, unless ``adjust="holm"``, which does not concern
     ``not_worse`` and ``equivalent``: set the margin of the measure that counts. Where every
     decision is the same, a margin is compared with the bound by subjects (``discordant_at_most``).
     See ``docs/uncertainty.md``.
@@ -222,14 +225,14 @@ def compare(
     b = numbered_as(a, b)
     for scores in (a, b):
         require_people(scores)
-    targets = check_far_targets(far_targets)
+    targets, at_frr = check_far_targets(far_targets), check_frr_targets(frr_targets)
     options = ComparisonOptions(templates, fusion, rank_unit, ties, impostors)
     columns = with_jackknife(interval)
     measures: list[PairedMeasure] = []
     if protocol is not None:
         rules = convention_of(protocol)
         a, b = (with_exclusions(scores, protocol) for scores in (a, b))
-        _refuse_unused(options, targets, rules.name)
+        _refuse_unused(options, targets, at_frr, rules.name)
         if rules.needs_cameras and not are_pairs(a):
             for first_side, second_side, where in zip(
                 cameras_of(a), cameras_of(b), _SIDES, strict=True
@@ -238,7 +241,9 @@ def compare(
         pair = ComparedRetrieval(a, rules, progress), ComparedRetrieval(b, rules, progress)
         measures += retrieval_measures(*pair, columns)
         return _dataset(pair, _conclusions(measures, interval, adjust, given), adjust, apart)
-    first, second = (ComparedSystem(scores, options, targets, progress) for scores in (a, b))
+    first, second = (
+        ComparedSystem(scores, options, targets, at_frr, progress) for scores in (a, b)
+    )
     if first.verification is not None and second.verification is not None:
         measures += verification_measures(first, second, columns)
     if first.identifies:
@@ -277,11 +282,14 @@ def require_same(a: Any, b: Any) -> None:
     _require_equal(*own, "templates compared with themselves", "probe")
 
 
-def _refuse_unused(options: ComparisonOptions, targets: np.ndarray, convention: str) -> None:
+def _refuse_unused(
+    options: ComparisonOptions, targets: np.ndarray, at_frr: np.ndarray, convention: str
+) -> None:
     """Raise :class:`ProtocolError` for options without effect on re-identification."""
     default = asdict(ComparisonOptions())
     unused = [name for name, value in asdict(options).items() if value != default[name]]
     unused += [] if np.array_equal(targets, FAR_TARGETS) else ["far_targets"]
+    unused += ["frr_targets"] * (len(at_frr) > 0)
     if unused:
         raise ProtocolError(
             f"{' and '.join(str(Argument(name)) for name in unused)} have no effect in a "
@@ -313,7 +321,6 @@ class _Conclusions:
     p: np.ndarray
     adjusted: np.ndarray
     better: np.ndarray
-    holm: np.ndarray  # the same after Holm's adjustment
     undecided: np.ndarray
     same: np.ndarray
     margins: MarginConclusions | None = None
@@ -342,13 +349,6 @@ def _conclusions(
     return _Conclusions(
         measures, interval, low, high, p, adjusted,
         better=np.where(undecided == "", better, 0).astype(np.int64),
-        holm=np.array(
-            [
-                0 if _undecided(x, adjusted[i], interval) else better[i]
-                for i, x in enumerate(measures)
-            ],
-            dtype=np.int64,
-        ),
         undecided=undecided,
         same=np.array([_is_same(x) for x in measures]),
         margins=None if margin is None else within_margins(measures, margin, _limits, interval),
@@ -358,7 +358,7 @@ def _conclusions(
 def _undecided(measure: PairedMeasure, adjusted: float, interval: IntervalOptions) -> str:
     """Return why a significant difference is not declared, empty where it is."""
     if not measure.supported:
-        return _WEAK
+        return _weak(measure)
     if measure.evidence < least_discordant(interval.confidence):
         return _too_few(measure, interval)
     if adjusted > 1 - interval.confidence:
@@ -451,7 +451,10 @@ def _dataset(
             if measure.label == "EER":
                 fused = first.details.get("templates") == "multi"
                 eer = float(measure.values[row, 0])
-                doubt = kind_doubt(eer, system.scores.kind, people, fused=fused)
+                doubt = kind_doubt(
+                    eer, system.scores.kind, people, fused=fused, origin=system.scores.origin
+                )
+                warn_of_kind(f"{name}: {doubt}")
                 doubts += [f"{name}: {doubt}"] if doubt else []
     warnings = [*doubts, *apart, *few_people(people, interval), *remarks]
     for name, system in zip(names, (first, second), strict=True):
@@ -478,7 +481,7 @@ def _dataset(
         **interval.attrs(),
         "adjust": adjust,
         "fingerprint": f"{a.fingerprint}; {b.fingerprint}",
-        "answer": _answer(measures, found, names, interval),
+        "answer": _answer(measures, found, names, interval, adjust),
         "conclusions": "\n".join(said),
         "verdicts": "\n".join(verdicts),
         "bioeval_version": __version__,
@@ -519,7 +522,7 @@ def _verdict(found: _Conclusions, i: int, names: tuple[str, str], people: int) -
         return "not defined"
     if np.isnan(found.low[i]):
         return f"no conclusion with {counted(people, 'subjects')}"
-    weak = _WEAK if found.same[i] and not measure.supported else ""
+    weak = _weak(measure) if found.same[i] and not measure.supported else ""
     shown = ""
     if found.margins is not None and measure.supported:
         margin, not_worse, equivalent = (x[1][i] for x in found.margins.variables.values())
@@ -535,27 +538,31 @@ def _answer(
     found: _Conclusions,
     names: tuple[str, str],
     interval: IntervalOptions,
+    adjust: str,
 ) -> str:
-    """Return in a sentence in which measures a system is better, after Holm's adjustment."""
+    """Return in a sentence in which measures a system is better."""
     tested = int((~np.isnan(found.adjusted)).sum())
-    after = f"{100 * interval.confidence:g} %, after Holm's adjustment for "
-    after += counted(tested, "tested measures")
+    after = f"{100 * interval.confidence:g} %, "
+    if adjust == "holm":
+        after += f"after Holm's adjustment for {counted(tested, 'tested measures')}"
+    else:
+        after += "one measure tested" if tested == 1 else f"each of {tested} tested measures alone"
     said = []
     for name, sign in zip(names, (1, -1), strict=True):
-        labels = [measures[i].label for i in np.flatnonzero(found.holm == sign)]
+        labels = [measures[i].label for i in np.flatnonzero(found.better == sign)]
         which = "all tested measures" if len(labels) == tested > 1 else _joined(labels)
         said += [f"{name} is better in {which}"] if labels else []
     if not said:
         return f"No difference between {' and '.join(names)} can be shown ({after})."
     weak = _joined(
-        [x.label for x, sign in zip(measures, found.holm, strict=True) if sign and x.weak]
+        [x.label for x, sign in zip(measures, found.better, strict=True) if sign and x.weak]
     )
-    few = f" Fewer than 30 false accepts are expected for {weak}." if weak else ""
+    few = f" Fewer than 30 errors are expected for {weak}." if weak else ""
     return f"{'; '.join(said)} ({after}).{few}"
 
 
 def _joined(labels: list[str]) -> str:
-    """Return labels in a row, the FAR targets of one rate behind its name."""
+    """Return labels in a row, the targets of one rate behind its name."""
     heads = [label.partition("<= ")[0] for label in labels]
     shown = [
         label.removeprefix(f"{head}<= ") if i and head == heads[i - 1] else label
@@ -570,10 +577,9 @@ def _difference_verdict(found: _Conclusions, i: int, names: tuple[str, str]) -> 
     if found.same[i]:
         return "every decision is the same"
     if found.better[i]:
-        but = "" if found.holm[i] else ", but not after Holm's adjustment"
-        return f"{names[0] if found.better[i] > 0 else names[1]} is better{but}"
+        return f"{names[0] if found.better[i] > 0 else names[1]} is better"
     if not measure.supported:
-        return f"no conclusion: {_WEAK}"
+        return f"no conclusion: {_weak(measure)}"
     if measure.evidence < least_discordant(confidence):
         return f"too few to decide: {_too_few(measure, found.interval)}"
     if found.undecided[i]:

@@ -13,17 +13,18 @@ import numpy as np
 
 from bioeval.base.errors import ProtocolError
 from bioeval.base.progress import stage
-from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
+from bioeval.base.scalars import COMPARED, OPTIMA, QUERY_MEANS, Scalar
 from bioeval.protocol.reid import Convention
 from bioeval.results.identification import impostor_probes, impostor_role
 from bioeval.results.query_means import QueryMean
 from bioeval.results.reid import ReidOptions, reid_dataset, reid_measures, require_matches
 from bioeval.results.support import RULE_OF_30, support_warnings, supported
 from bioeval.results.top_k import reid_of_lists
+from bioeval.results.verification import compared_people
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.top_k import are_lists
-from bioeval.stats.bootstrap import ROUNDING, sample_of, weight_columns
+from bioeval.stats.bootstrap import ROUNDING, sample_of, subject_columns
 from bioeval.stats.identification import identification_replicates, rank_one_decisions
 from bioeval.stats.options import IntervalOptions
 from bioeval.stats.query_means import QuerySubjects
@@ -118,9 +119,11 @@ class ComparedSystem:
         scores: Scores,
         options: ComparisonOptions,
         targets: np.ndarray,
+        frr_targets: np.ndarray,
         progress: Progress | None,
     ):
-        self.scores, self.options, self.targets = scores, options, targets
+        self.scores, self.options = scores, options
+        self.targets, self.frr_targets = targets, frr_targets
         self.reader = BlockReader(scores)
         self.verification: VerificationJob | None = None
         jobs: list[Any] = []
@@ -128,7 +131,7 @@ class ComparedSystem:
             self.verification = VerificationJob(
                 self.reader, templates=options.templates, fusion=options.fusion
             )
-            wanted = PointsWanted(targets, check_costs(()), True)
+            wanted = PointsWanted(targets, check_costs(()), True, frr_targets=frr_targets)
             self.verification.wanted = wanted
             jobs.append(self.verification)
         self.identifies = not are_pairs(scores)
@@ -198,6 +201,11 @@ class ComparedSystem:
         return self.tallies[0].impostor.total / (2 if self.both_ways else 1)
 
     @property
+    def genuine(self) -> float:
+        """Genuine attempts of verification, each pair of a symmetric matrix once."""
+        return len(self.tallies[0].genuine) / (2 if self.both_ways else 1)
+
+    @property
     def impostor_searches(self) -> int:
         """Impostor attempts of open-set identification; 0 without any genuine one."""
         tally = self.tallies[-1]
@@ -222,10 +230,14 @@ class ComparedSystem:
 
     @property
     def remarks(self) -> list[str]:
-        """Warnings of the FAR targets that the impostor attempts do not support."""
+        """Warnings of the targets that the attempts do not support."""
         found = []
         if self.verification is not None and self.impostors:
-            found += support_warnings(self.targets, self.impostors, self.both_ways, "FRR")
+            people = compared_people(self.tallies[0])
+            found += support_warnings(self.targets, self.impostors, self.both_ways, "FRR", people)
+            found += support_warnings(
+                self.frr_targets, self.genuine, self.both_ways, "FAR", people, "FRR"
+            )
         if self.identifies and self.impostor_searches:
             found += support_warnings(self.targets, self.impostor_searches, False, "DIR")
         return found
@@ -239,7 +251,7 @@ class ComparedSystem:
 def verification_measures(
     a: ComparedSystem, b: ComparedSystem, interval: IntervalOptions
 ) -> Iterator[PairedMeasure]:
-    """Yield EER, FRR at each FAR target and AUC of both systems, in replicates of the same people.
+    """Yield EER, rates at each target and AUC of both systems, in replicates of the same people.
 
     With at most :data:`EXACT_ATTEMPTS` attempts every replicate is counted exactly, so that one
     in which both systems decide alike has the same value for both.
@@ -265,6 +277,15 @@ def verification_measures(
                 scalar.label.format(target=per_cent(target)), scalar, frr[:, i], subjects,
                 1 / max(genuine, 1), some.discordant(thresholds, False),
                 order, *_support(target, made),
+            )  # fmt: skip
+        for i, target in enumerate(a.frr_targets.tolist()):
+            thresholds = points[0].threshold_at_frr[i], points[1].threshold_at_frr[i]
+            scalar, made = COMPARED["far_at_frr"], [x.genuine for x in (a, b)]
+            yield PairedMeasure(
+                scalar.label.format(target=per_cent(target)), scalar,
+                np.stack([found["far_at_frr"][i] for found in drawn]), mixed,
+                1 / max(impostor, 1), some.discordant(thresholds, True), order,
+                *_support(target, made),
             )  # fmt: skip
         yield PairedMeasure(
             COMPARED["auc"].label, COMPARED["auc"], auc, mixed,
@@ -299,8 +320,8 @@ def _drawn(
         )
         assert some is not None
         return [x.values for x in each], some, each[0].subjects, each[0].pairs
-    weights = weight_columns(first.people, interval)
-    drawn = [paired.points(k, weights, a.targets) for k in (0, 1)]
+    weights = subject_columns(first.no_person, interval)
+    drawn = [paired.points(k, weights, a.targets, a.frr_targets) for k in (0, 1)]
     for system, found in zip((a, b), drawn, strict=True):
         for name, value in exact_points(system.points).items():
             found[name][..., 0] = value
@@ -315,7 +336,7 @@ def identification_measures(
     `order` is the number of disjoint units of verification in another order, None where it is not
     known: more people than that need not differ.
     """
-    person = _numbers(a, _rows_of_probes(a, b))[a.scores.codes.probe]
+    person = _people(a.scores, _numbers(a, _rows_of_probes(a, b)))
     drawn = [
         identification_replicates(
             x.tallies[-1], person, x.options.ties, x.options.impostors, x.targets, interval
@@ -385,6 +406,11 @@ def _rows_of_probes(a: ComparedSystem, b: ComparedSystem) -> tuple[np.ndarray, n
         hits = np.rint(x.rank_one()[0] * 1023).astype(np.int64)
         found.append((mate * (2 * len(mate) + 1) + other) * 1024 + hits)
     return found[0], found[1]
+
+
+def _people(scores: Scores, numbers: np.ndarray) -> np.ndarray:
+    """Return the number of each probe's subject; -1 where it is of no person."""
+    return np.where(scores.probe_people < 0, -1, numbers[scores.codes.probe])
 
 
 def _numbers(a: ComparedSystem, rows: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -461,11 +487,10 @@ class ComparedRetrieval:
             "jackknifed": "all measures: limits by the studentised jackknife by subject",
         }
         self.measures: dict[tuple[str, str], QueryMean] = {}
-        for name in ("mean_ap", "rank_k_mean_ap", "mean_inp"):
-            if name in measures.means:
-                cut = rules.rank_k or int(found.get("rank_k", 0))
-                label = COMPARED[name].label.format(rank=cut)
-                self.measures[name, label] = measures.means[name]
+        cut = rules.rank_k or int(found.get("rank_k", 0))
+        for scalar in QUERY_MEANS:
+            if (mean := measures.means.get(scalar.name)) is not None:
+                self.measures[scalar.name, scalar.label.format(rank=cut)] = mean
         for rank in _RANKS:
             if rank <= found.sizes["rank"]:
                 label = COMPARED["cmc"].label.format(rank=rank)
@@ -479,7 +504,7 @@ def retrieval_measures(
     codes = a.scores.codes
     rows = [np.sum([_whole(mean) for mean in x.measures.values()], axis=0) for x in (a, b)]
     numbers = numbers_by_scores((codes.probe,), (rows[0], rows[1]), len(codes.values))
-    owners = QuerySubjects(numbers[codes.probe], a.counted | b.counted, interval)
+    owners = QuerySubjects(_people(a.scores, numbers), a.counted | b.counted, interval)
     order = _units_in_another_order(a, b, numbers)
     for key, first in a.measures.items():
         if key not in b.measures:

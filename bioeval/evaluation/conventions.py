@@ -14,7 +14,8 @@ import xarray as xr
 
 from bioeval.base.arguments import require_list
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, nearest_name
-from bioeval.base.scalars import Name
+from bioeval.base.scalars import QUERY_MEANS, Name
+from bioeval.base.variables import by_name
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.evaluation.identification import closed_set, open_set
 from bioeval.evaluation.reid import reid
@@ -48,7 +49,7 @@ MEASURES = {
     "verification": ("eer", "auc", "d_prime", "zero_far", "zero_frr", "frr_at_far="),
     "open_set": ("dir_at_far=",),
     "closed_set": ("recognition_rate", "cms="),
-    "reid": ("mean_ap", "mean_inp", "rank_k_mean_ap", "cmc="),
+    "reid": (*by_name(QUERY_MEANS), "cmc="),
 }
 
 
@@ -71,8 +72,9 @@ def conventions(
     measure : str, optional
         ``eer auc d_prime zero_far zero_frr frr_at_far=X`` of verification, ``dir_at_far=X`` (rank
         1) of open-set and ``recognition_rate cms=K`` of closed-set identification, ``mean_ap
-        mean_inp rank_k_mean_ap cmc=K`` of re-identification. None: all of the task, which is
-        re-identification where both sides have a column ``camera``, else verification.
+        rank_k_mean_ap mean_inp mrr r_precision ndcg cmc=K`` of re-identification. None: all of the
+        task, which is re-identification where both sides have a column ``camera``, else
+        verification.
     published : str or float, optional
         The number as printed, ``"88.40"``: a percentage if it is above 1. Of 1 or less both units
         are tried. Needs `measure`.

@@ -19,8 +19,9 @@ from bioeval.kernels import index_sets as kernel
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import COSTS, RANKS, Scalars, Variables, build, shown_ranks, tree_of
 from bioeval.results.identification import IMPOSTORS
+from bioeval.results.layouts import in_columns
 from bioeval.results.support import equal_error_variables
-from bioeval.results.verification import point_scalars
+from bioeval.results.verification import labels_of, point_scalars
 from bioeval.scores.blocks import threads_for
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.index_sets import (
@@ -32,7 +33,6 @@ from bioeval.tallies.index_sets import (
     SelectionCounts,
     count_index_sets,
 )
-from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.thresholds import to_user
 
 
@@ -87,7 +87,7 @@ def verification_of(counts: SelectionCounts, templates: str, kind: str) -> Scala
     }
     independent = np.where(points.symmetric, impostor / 2, impostor)
     found = point_scalars(points, kind, independent)
-    labels = {"far_target": points.far_target, "cost": points.costs[:, 0]}
+    labels = labels_of(points)
     shown = {k: v for k, v in found.items() if k not in COSTS}
     return Scalars(variables | shown, labels)
 
@@ -174,7 +174,7 @@ def summaries_tree(
             variables["cost_prior"] = ("cost",), labels["cost"]
         coordinates |= {k: v for k, v in labels.items() if k in used and k != "cost"}
         task = {"task": f"{node.replace('_', '-').replace('/', ', ')}, over partitions"}
-        found[node] = build(variables, names_of(node), coordinates, {**task, **attrs})
+        found[node] = in_columns(build(variables, names_of(node), coordinates, {**task, **attrs}))
     return tree_of(found)
 
 
@@ -240,7 +240,7 @@ def counted_together(
         if rules is None:
             continue
         cards.append(card.name)
-        wanted = PointsWanted(plan.far_targets, plan.costs, options.auc)
+        wanted = plan.wanted()
         with threads_for(view):
             for ordered, chosen in _ordered(scores, sets, places):
                 found = count_index_sets(
@@ -275,7 +275,7 @@ def scalars_together(
         return None
     m, n = scores.shape
     with threads_for(scores):
-        wanted = PointsWanted(plan.far_targets, plan.costs, options.auc)
+        wanted = plan.wanted()
         (counts,) = count_index_sets(
             ordered, [(np.arange(m), np.arange(n))], rules, wanted,
             square=scores.layout == "all-against-all", tasks=_points_of(plan),

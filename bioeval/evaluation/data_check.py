@@ -13,9 +13,9 @@ import xarray as xr
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import counted
 from bioeval.base.kinds import PLURALS, larger_is_closer
+from bioeval.evaluation.evaluate import scalars_of
 from bioeval.evaluation.label_checks import label_checks, label_error_finding, same_labels
-from bioeval.evaluation.plan import resolve_card
-from bioeval.evaluation.verification import verification
+from bioeval.evaluation.plan import EvaluationOptions, resolve_card
 from bioeval.evaluation.worst_pairs import compared
 from bioeval.kernels.data_scan import (
     FAILED,
@@ -437,9 +437,13 @@ def kind_finding(
     genuine, impostor = (x[:: max(1, len(x) // _MOST_JUDGED)] for x in (genuine, impostor))
     both = np.concatenate([genuine, impostor])
     flags = np.arange(len(both)) < len(genuine)
-    eer = float(verification(Scores.from_pairs(both, flags), auc=False, far_targets=()).eer)
+    options = EvaluationOptions.parse(auc=False, far_targets=())
+    nodes, _ = scalars_of(Scores.from_pairs(both, flags), "auto", options)
+    eer = float(nodes["verification/single"].variables["eer"][1])
     people = min(len(genuine), len(scores.subjects) or len(genuine))
-    severity, message, remedy = judge_kind(eer, scores.kind, people, diagonal=diagonal)
+    severity, message, remedy = judge_kind(
+        eer, scores.kind, people, diagonal=diagonal, origin=scores.origin
+    )
     count = len(both) if eer > 0.5 else 0
     return Finding("kind", severity, message, count, "", remedy)
 

@@ -27,6 +27,7 @@ from bioeval.evaluation.task_counts import TaskCounts, datasets_of
 from bioeval.protocol import available, load
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import Scalars, tree_of
+from bioeval.results.support import kind_doubt, warn_of_kind
 from bioeval.scores.blocks import Progress, is_small, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
@@ -46,6 +47,7 @@ def evaluate(
     extra_thresholds: Sequence[float] | None = None,
     max_rank: int | None = None,
     far_targets: Sequence[float] | None = None,
+    frr_targets: Sequence[float] | None = None,
     auc: bool = True,
     interval: IntervalMethod | None = None,
     confidence: float = CONFIDENCE,
@@ -69,6 +71,9 @@ def evaluate(
         Thresholds besides those: every task then has rows at these, and at the operating points of
         all tasks, of several systems at those of all that have the same units. An empty list gives
         the operating points alone. The scores are read once more for them.
+    frr_targets : sequence of float, optional
+        FAR of verification is given where FRR is at most each of these; those of the card by
+        default.
     auc : bool
         As for :func:`verification`: without it an evaluation is several times faster.
     interval, confidence, replicates, random_state, band
@@ -109,6 +114,7 @@ def evaluate(
         extra_thresholds=extra_thresholds,
         max_rank=max_rank,
         far_targets=far_targets,
+        frr_targets=frr_targets,
         auc=auc,
         per_query=per_query,
         interval=IntervalOptions.parse(interval, confidence, replicates, random_state, band),
@@ -139,6 +145,7 @@ def summary(
     protocol: str | Protocol = "auto",
     *,
     far_targets: Sequence[float] | None = None,
+    frr_targets: Sequence[float] | None = None,
     auc: bool = True,
 ) -> dict[str, Any]:
     """Return the scalars of every task of a protocol, as plain numbers by name.
@@ -150,17 +157,17 @@ def summary(
     ----------
     scores : Scores, or mapping of str to Scores
         One system, or several by name.
-    protocol, far_targets, auc
+    protocol, far_targets, frr_targets, auc
         As for :func:`evaluate`.
 
     Returns
     -------
     dict of str to dict
         By task, such as ``"verification/single"`` or ``"open_set"``, the variables of its dataset
-        as floats and ints; of several systems, such a mapping for each. What depends on a FAR
-        target, a rank or the prior of a cost is a mapping by it: ``frr_at_far`` of the targets,
-        ``cms`` and ``cmc`` of the ranks that tables show, ``min_cost`` of the card's priors;
-        ``dir_at_far`` of the targets at rank 1. NaN where a number is not defined.
+        as floats and ints; of several systems, such a mapping for each. What depends on a target,
+        a rank or the prior of a cost is a mapping by it: ``frr_at_far`` and ``far_at_frr`` of the
+        targets, ``cms`` and ``cmc`` of the ranks that tables show, ``min_cost`` of the card's
+        priors; ``dir_at_far`` of the targets at rank 1. NaN where a number is not defined.
 
     Raises
     ------
@@ -180,7 +187,7 @@ def summary(
     >>> found["verification/single"]["genuine_attempts"]
     240
     """
-    options = EvaluationOptions.parse(far_targets=far_targets, auc=auc)
+    options = EvaluationOptions.parse(far_targets=far_targets, frr_targets=frr_targets, auc=auc)
     if not isinstance(scores, Mapping):
         return _summary_of_system(scores, protocol, options)
     _check_systems(scores)
@@ -200,6 +207,11 @@ def _summary_of_system(
     scores: Scores, protocol: str | Protocol, options: EvaluationOptions
 ) -> dict[str, Any]:
     found, ranks = scalars_of(scores, protocol, options)
+    for node in [x for x in found if x.startswith("verification")]:
+        known = {"subjects": ((), 0), **found[node].variables}
+        genuine, subjects, eer = (known[x][1] for x in ("genuine_attempts", "subjects", "eer"))
+        people, fused = min(genuine, subjects or genuine), node.endswith("multi")
+        warn_of_kind(kind_doubt(eer, scores.kind, people, fused=fused, origin=scores.origin))
     return {node: scalars.plain(ranks) for node, scalars in found.items()}
 
 
@@ -244,7 +256,8 @@ def _evaluate_system(
 
     with threads_for(scores):
         for node, part in counted.items():
-            job = plan.tasks[node].job if node in plan.tasks else plan.retrieval
+            searches = plan.gom if node == "gom" else plan.retrieval
+            job = plan.tasks[node].job if node in plan.tasks else searches
             verifies = node.startswith("verification")
             reader = plan.attempts_reader if verifies else plan.reader
             found[node] = part.with_intervals(found[node], job, reader, options.interval)
@@ -285,6 +298,8 @@ def _count(
     """Return the counts of every task of a card with their operating points, and their plan."""
     if options.interval is not None and options.interval.needs_all_pairs and card.verification:
         refuse_engine()  # before anything is counted
+    if card.verification is not None:  # its operating points take a second sweep
+        scores = scores.held()
     plan = Plan(scores, card, options, automatic=automatic)
     if options.interval is not None and options.interval.by_subject:
         require_people(scores, options.interval.method)
@@ -314,7 +329,10 @@ def _evaluate_folds(
             f"out {' and '.join(unused)}, or {how}"
         )
     targets = card.report.far_targets if options.far_targets is None else options.far_targets
-    found = evaluate_folds(scores, card, targets, progress=progress)
+    refuse_unused(card, options)
+    at_frr = card.report.frr_targets if options.frr_targets is None else options.frr_targets
+    at_frr = () if at_frr is None else at_frr
+    found = evaluate_folds(scores, card, targets, at_frr, progress=progress)
     return tree_of(dict(found))
 
 
@@ -370,5 +388,5 @@ def _reid_of_lists(scores: TopKScores, card: Protocol, options: EvaluationOption
     )
     if options.interval is not None:
         limits = replace(options.interval, band="pointwise")
-        found = query_mean_intervals(found, measures, scores.codes.probe, TOP_K, limits)
+        found = query_mean_intervals(found, measures, scores.probe_people, TOP_K, limits)
     return found

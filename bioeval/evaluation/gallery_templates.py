@@ -472,6 +472,11 @@ def drawn_verification(
             f"themselves, however many are enrolled; give {Argument('templates', 'multi')}"
         )
     refuse_interval(others["interval"])
+    if others["frr_targets"] is not None:
+        raise ProtocolError(
+            f"{Argument('frr_targets')} and {Argument('gallery')} are both given, but mean curves "
+            "over drawn galleries have no FAR at a FRR; give one of them"
+        )
     for name in ("claims", "attempts"):
         if others[name] is not None:
             raise ProtocolError(

@@ -18,7 +18,6 @@ it is at least half as much nearer to the other label as templates usually are t
 
 from __future__ import annotations
 
-import math
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -29,7 +28,14 @@ import numpy as np
 
 from bioeval.base.errors import counted
 from bioeval.results.findings import Finding, listed
-from bioeval.results.support import RULE_OF_3, RULE_OF_30, attempts_for, supported
+from bioeval.results.support import (
+    RULE_OF_3,
+    RULE_OF_30,
+    ComparedPeople,
+    needed_for,
+    pairs_that_count,
+    supported,
+)
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.description import attempts
 from bioeval.scores.labels import plain
@@ -320,25 +326,20 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
     """Return the finding about the number of people that the FAR targets need."""
     named = are_pairs(scores) or scores.labelled
     subjects = len(scores.subjects) if named else 0
+    people = ComparedPeople.of_scores(scores)
+    pairs = pairs_that_count(impostors, people)
     made = counted(impostors, "impostor pairs")
     message = f"{counted(subjects, 'subjects')}, {made}" if subjects else made
-    short = [x for x in far_targets if x > 0 and not supported(x, impostors)]
+    short = [x for x in far_targets if x > 0 and not supported(x, pairs)]
     rough = [
-        x
-        for x in far_targets
-        if x > 0 and x not in short and not supported(x, impostors, RULE_OF_30)
+        x for x in far_targets if x > 0 and x not in short and not supported(x, pairs, RULE_OF_30)
     ]
     remedy = "see bioeval sample-size"
+    if short or rough:
+        rule, least = (RULE_OF_3, min(short)) if short else (RULE_OF_30, min(rough))
+        wanted = needed_for(rule, least, impostors, people)
+        remedy = f"FAR {per_cent(least)} needs at least {wanted} (rule of {rule}); {remedy}"
     if short:
-        wanted = attempts_for(RULE_OF_3, min(short))
-        remedy = f"FAR {per_cent(min(short))} needs at least {wanted:,} impostor pairs"
-        if subjects > 1 and impostors:
-            square = scores.layout == "all-against-all"
-            factor = math.sqrt(wanted / impostors) if square else wanted / impostors
-            enough = math.ceil(subjects * factor)
-            remedy += (
-                f", of about {enough:,} subjects with as many templates; see bioeval sample-size"
-            )
         message += f": too few for FAR {_named(short)}, even without a false accept (rule of 3)"
         return Finding("people", "note", message, len(short), "", remedy)
     if 0 < subjects < _FEW:
@@ -348,7 +349,7 @@ def _people(scores: Scores, impostors: int, far_targets: Sequence[float]) -> Fin
             remedy,
         )  # fmt: skip
     if rough:
-        message += f": fewer than 30 false accepts expected at FAR {_named(rough)} (rule of 30)"
+        message += f": too few to measure FAR {_named(rough)} to within 30 % (rule of 30)"
         return Finding("people", "note", message, len(rough), "", remedy)
     if 0 < subjects < _ROUGH:
         return Finding(

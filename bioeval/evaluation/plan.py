@@ -30,7 +30,12 @@ from bioeval.tallies.point_search import (
     PointFinder,
     take_second_passes,
 )
-from bioeval.tallies.points import check_costs, check_far_targets, with_rare_targets
+from bioeval.tallies.points import (
+    check_costs,
+    check_far_targets,
+    check_frr_targets,
+    with_rare_targets,
+)
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
@@ -53,6 +58,7 @@ class EvaluationOptions:
     extra_thresholds: np.ndarray | None = None
     max_rank: int | None = None
     far_targets: np.ndarray | None = None
+    frr_targets: np.ndarray | None = None
     auc: bool = True
     per_query: bool = False
     normalize: tuple[float, float] | None = None
@@ -66,6 +72,7 @@ class EvaluationOptions:
         extra_thresholds: Any = None,
         max_rank: int | None = None,
         far_targets: Sequence[float] | None = None,
+        frr_targets: Sequence[float] | None = None,
         **others: Any,
     ) -> EvaluationOptions:
         """Return the options as checked values."""
@@ -77,6 +84,7 @@ class EvaluationOptions:
             extra_thresholds=check_extra(extra_thresholds),
             max_rank=max_rank,
             far_targets=None if far_targets is None else check_far_targets(far_targets),
+            frr_targets=None if frr_targets is None else check_frr_targets(frr_targets),
             **others,
         )
 
@@ -148,6 +156,10 @@ class Plan:
         self.far_targets = check_far_targets(
             card.report.far_targets if targets is None else targets
         )
+        own = options.frr_targets
+        self.frr_targets = check_frr_targets(
+            (card.report.frr_targets or ()) if own is None else own
+        )
         self.costs = check_costs([(prior, 1.0, 1.0) for prior in card.report.priors])
         #: Reads the attempts of verification, which may be transactions.
         self.attempts_reader = self.reader
@@ -218,7 +230,7 @@ class Plan:
         counted = [job for job in distinct if job not in drawn]
         for job in counted:
             if job.form == "verification":
-                job.wanted = self._wanted(keep) if points else None
+                job.wanted = self.wanted(keep) if points else None
         by_job: dict[Any, Any] = {}
         apart = [job for job in counted if job.reader is not self.reader]
         counted = [job for job in counted if job.reader is self.reader]
@@ -254,7 +266,7 @@ class Plan:
             targets = self.far_targets
             if self._rare:
                 targets = with_rare_targets(targets, found.impostor.total / (2 if symmetric else 1))
-            wanted = PointsWanted(targets, self.costs, self.options.auc, rows=rows)
+            wanted = replace(self.wanted(), targets=targets, rows=rows)
             if is_small(reader.scores):  # nothing to share: its only block is read once
                 finder: Finder = FewScores(found, ImpostorSweep(job), wanted, symmetric)
             else:
@@ -302,7 +314,7 @@ class Plan:
             second_pass_near_points,
         )
 
-        wanted, second_passes = self._wanted(most), []
+        wanted, second_passes = self.wanted(most), []
         for job, found in self._verified(counted):
             second_pass = job.second_pass
             if second_pass is not None:
@@ -317,8 +329,10 @@ class Plan:
                 found.kept = kept_of(again[job], found, wanted, rare=self._rare)
             found.kept = at_most_kept(found, most).kept
 
-    def _wanted(self, keep: int = 0) -> PointsWanted:
-        return PointsWanted(self.far_targets, self.costs, self.options.auc, keep)
+    def wanted(self, keep: int = 0) -> PointsWanted:
+        """Return the operating points of verification that are wanted."""
+        targets = self.far_targets, self.costs, self.options.auc, keep
+        return PointsWanted(*targets, frr_targets=self.frr_targets)
 
     def _verified(
         self, counted: dict[str, TaskCounts]
@@ -374,6 +388,11 @@ def galleries_of(scores: Scores, card: Protocol) -> dict[str, Scores] | None:
 
 def refuse_unused(card: Protocol, options: EvaluationOptions) -> None:
     """Raise :class:`ProtocolError` if an option has no effect on the tasks of a card."""
+    if options.given("frr_targets") and card.verification is None:
+        raise ProtocolError(
+            f"{Argument('frr_targets')} applies to verification only; protocol {card.name} has no "
+            "[verification] section"
+        )
     unused = options.given("far_targets")
     if unused and _searches_only(card):
         raise ProtocolError(

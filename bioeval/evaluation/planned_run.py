@@ -12,6 +12,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_flag, require_integer, require_number
 from bioeval.base.errors import Argument, DataError, counted, require_choice
+from bioeval.base.kinds import METRICS, MetricName
 from bioeval.base.lazy import without
 from bioeval.base.memory import in_words, physical_memory
 from bioeval.base.progress import stage
@@ -23,7 +24,7 @@ from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import build
 from bioeval.scores.blocks import estimated_bytes
 from bioeval.scores.bona_fide import leaves_out_attacks
-from bioeval.scores.embeddings import METRICS, MOST_COLUMNS, MetricName
+from bioeval.scores.embeddings import MOST_COLUMNS
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 
 PLANNED_RUN = {

@@ -58,7 +58,8 @@ def at(
     threshold : float, str, tuple, or array of float, shape (t,)
         In the units of the scores, in any order, infinities included. Of GOM: of distances scaled
         to 0 ... 1. Or a rule as for :func:`cross_evaluate`, which chooses on all attempts of
-        verification; of a result ``"eer"``, or ``("far", x)`` at one of its FAR targets.
+        verification; of a result ``"eer"``, or ``("far", x)`` or ``("frr", x)`` at one of its
+        targets.
     task : {"verification", "open_set", "reid", "gom"}, optional
         Of scores: what is evaluated; ``"verification"`` by default.
     protocol : str or Protocol, optional

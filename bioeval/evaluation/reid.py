@@ -158,8 +158,9 @@ def reid(
     random_state : int
         Seed of the draws, and of the bootstrap.
     per_query : bool
-        Also return ``average_precision``, ``inp``, ``first_match_rank``, ``matches`` and
-        ``removed_entries`` of each query, over ``probe``.
+        Also return ``average_precision``, ``inp``, ``reciprocal_rank``, ``query_r_precision``,
+        ``query_ndcg``, ``first_match_rank``, ``matches`` and ``removed_entries`` of each query,
+        over ``probe``.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
     client, checkpoint
@@ -171,11 +172,11 @@ def reid(
         ``cmc``, ``cmc_count``, ``precision_at_k`` and ``recall_at_k`` over ``rank``;
         ``interpolated_precision`` over ``recall_level``, 0, 0.1 ... 1; with `thresholds`
         ``precision``, ``recall``, ``f1`` (means over the queries) and ``micro_f1`` (of the entries
-        of all queries together) over ``threshold``; scalars ``mean_ap``, ``mean_inp``,
-        ``rank_k_mean_ap`` (with `rank_k`); ``queries`` (the denominator), ``skipped``,
-        ``unmatched``, ``not_in_gallery``, ``removed`` (gallery entries removed, over all
-        queries) and ``tied``. With an interval: ``_low`` and ``_high`` of the means over the
-        queries.
+        of all queries together) over ``threshold``; scalars ``mean_ap``, ``mean_inp``, ``mrr``,
+        ``r_precision``, ``ndcg``, ``rank_k_mean_ap`` (with `rank_k`); ``queries`` (the
+        denominator), ``skipped``, ``unmatched``, ``not_in_gallery``, ``removed`` (gallery entries
+        removed, over all queries) and ``tied``. With an interval: ``_low`` and ``_high`` of the
+        means over the queries.
 
     Raises
     ------
@@ -259,7 +260,8 @@ def reid(
     if rules.changed:
         result.attrs["changed"] = ", ".join(rules.changed)
     warn_of_cut_lists(result)
-    return _with_limits(result, reid_measures(tally, options), scores, REID, limits)
+    people = job.lists.people
+    return _with_limits(result, reid_measures(tally, options), scores, REID, limits, people)
 
 
 def retrieval_thresholds(thresholds: Any, task: str) -> np.ndarray | None:
@@ -297,7 +299,7 @@ def _with_limits(
         return result
     if options.by_subject:
         require_people(scores, options.method)
-    people = scores.codes.probe if people is None else people
+    people = scores.probe_people if people is None else people
     return query_mean_intervals(result, measures, people, names, options)
 
 
@@ -406,7 +408,7 @@ def gom(
     job, options = plan_gom(scores, convention, thresholds, normalize, given, open_queries)
     tally = job.run(require_callable("progress", progress))
     result = gom_dataset(tally, options)
-    people = scores.codes.probe
+    people = job.lists.people
     if open_queries is not None:  # whose people are others, whatever their labels
         people = np.append(people, len(scores.codes.values) + open_queries.codes.probe)
     return _with_limits(result, gom_measures(tally, options), scores, GOM, limits, people)

@@ -17,15 +17,18 @@ from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
+from bioeval.evaluation.assured import ASSURED, people_to_promise
 from bioeval.evaluation.chosen_threshold import chosen_threshold
+from bioeval.evaluation.pairs_of_people import PairShares
 from bioeval.evaluation.verification import verification
 from bioeval.results.blocks import Block, Found, Sentence, Table, Warnings
 from bioeval.results.dataset import Variables, along, build
+from bioeval.results.support import RULE_OF_3, RULE_OF_30, attempts_for, people_with_pairs
 from bioeval.scores.blocks import BlockReader, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
-from bioeval.stats.binomial import RULE_OF_3, rule_of_30
-from bioeval.stats.options import CONFIDENCE
+from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.promise import shares_for_guarantee
 from bioeval.tallies.counters import gather
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import to_internal, to_user
@@ -196,20 +199,23 @@ SAMPLE_SIZE = {
     "design_effect": Name("variance of the rate over that of as many independent genuine pairs"),
     "icc": Name("correlation of two genuine errors of a subject that share no template"),
     "template_icc": Name("the same of two that share a template, less icc"),
-    "trials_rule_of_3": Name("independent trials without a false accept to show the FAR", "trials"),
-    "trials_rule_of_30": Name(
-        "independent trials with 30 false accepts expected at the FAR", "trials"
-    ),
+    "trials_rule_of_3": Name("pairs of people without a false accept that show the FAR", "pairs"),
+    "trials_rule_of_30": Name("pairs of people with 30 false accepts expected at the FAR", "pairs"),
     **{
-        f"subjects_{rule}{units}": Name(f"subjects who make as many trials, {what}", "subjects")
-        for rule in ("rule_of_3", "rule_of_30")
-        for units, what in (
-            ("", "each pair of subjects disjoint from all others: independent trials"),
-            (
-                "_all_pairs",
-                "all pairs of subjects, taken as independent although they share subjects",
-            ),
+        f"subjects_rule_of_{rule}": Name(
+            f"people who make as many pairs, all compared with each other, rule of {rule}; "
+            "templates do not count",
+            "subjects",
         )
+        for rule in ("3", "30")
+    },
+    "people_needed": ASSURED["people_needed"],
+    "people_estimated": ASSURED["people_estimated"],
+    **{
+        f"subjects_rule_of_{rule}_frr": Name(
+            f"people with genuine attempts that the FRR needs, rule of {rule}", "subjects"
+        )
+        for rule in ("3", "30")
     },
     "pilot_subjects": Name("subjects of the pilot with a genuine attempt", "subjects"),
 }
@@ -278,10 +284,12 @@ def sample_size(
     -------
     xarray.Dataset
         Over ``templates``: ``subjects sessions all_templates subject_sd design_effect``. Scalars:
-        ``value icc template_icc``; ``trials_rule_of_3 trials_rule_of_30``, and the subjects who
-        make them in disjoint pairs (``subjects_rule_of_3``, ``subjects_rule_of_30``: independent)
-        or in all pairs (``..._all_pairs``: they share subjects, and are too few); of a pilot,
-        ``pilot_subjects``.
+        ``value icc template_icc``; people that the FAR needs: ``subjects_rule_of_3
+        subjects_rule_of_30``, all compared with each other, with ``trials_rule_of_3
+        trials_rule_of_30`` pairs of people (a pair counts once, however many templates it has), and
+        ``people_needed`` for a guaranteed promise of the FAR (:func:`study_threshold`); people
+        that the FRR needs: ``subjects_rule_of_3_frr subjects_rule_of_30_frr``. Of a pilot,
+        ``pilot_subjects``, and ``people_estimated``, about how many an estimated promise needs.
 
     Raises
     ------
@@ -295,7 +303,8 @@ def sample_size(
     -----
     Rule of 3: no false accept in ``3 / far`` independent trials shows the FAR at 95 % (``-ln(1 -
     confidence) / far`` at another confidence). Rule of 30: with 30 errors the true rate is, at
-    90 %, within 30 % of the observed one (ISO/IEC 19795-1; Mansfield and Wayman 2002). Widths are
+    90 %, within 30 % of the observed one (ISO/IEC 19795-1; Mansfield and Wayman 2002). Both take
+    pairs of people as independent, though they share people: the least to ask for. Widths are
     those of intervals by subject; model, components and simulation: ``docs/planning.md``.
 
     Examples
@@ -304,8 +313,8 @@ def sample_size(
     >>> plan = be.sample_size(far=1e-3, frr=0.02, icc=0.2, frr_width=0.01)
     >>> plan.templates.values, plan.subjects.values
     (array([ 2,  3,  5, 10]), array([3514, 1741, 1082,  854]))
-    >>> int(plan.trials_rule_of_3), int(plan.subjects_rule_of_3)
-    (3000, 6000)
+    >>> int(plan.subjects_rule_of_3), int(plan.subjects_rule_of_30), int(plan.people_needed)
+    (78, 246, 5990)
     """
     far = require_number("far", far, low=LEAST_FAR, high=0.5)
     width = require_number("frr_width", frr_width, above=0.0, high=1.0)
@@ -350,9 +359,13 @@ def sample_size(
         "icc": basis.components.between / basis.components.total,
         "template_icc": basis.components.template / basis.components.total,
     }
-    variables |= _rules(far, confidence)
+    variables |= _rules(far, basis.value if measure == "frr" else 0.0, confidence)
     if pilot is not None:
         variables["pilot_subjects"] = np.int64(basis.subjects)
+        interval = IntervalOptions.parse("subject-bootstrap", confidence, REPLICATES, random_state)
+        assert interval is not None
+        shares = PairShares(pilot, far, templates="single", fusion="min", new_gallery=False)
+        variables["people_estimated"] = people_to_promise(shares, far, confidence, interval)
     warnings = list(basis.warnings)
     if width > basis.value:
         warnings.append(
@@ -398,17 +411,26 @@ def _subjects(
     }
 
 
-def _rules(far: float, confidence: float) -> Variables:
-    """Return the trials that the rules of 3 and 30 require, and the subjects who make them."""
-    variables: Variables = {}
-    rules = trials_without_error(far, confidence), math.ceil(float(rule_of_30(far)) - 1e-9)
-    for rule, trials in zip(("3", "30"), rules, strict=True):
+def _rules(far: float, frr: float, confidence: float) -> Variables:
+    """Return the pairs of people and the people that rates need, by rules and for a promise."""
+    variables: Variables = {"people_needed": 2 * shares_for_guarantee(far, confidence)}
+    for rule, trials in _trials(far, confidence).items():
         variables |= {
             f"trials_rule_of_{rule}": trials,
-            f"subjects_rule_of_{rule}": 2 * trials,
-            f"subjects_rule_of_{rule}_all_pairs": subjects_of_pairs(trials),
+            f"subjects_rule_of_{rule}": people_with_pairs(trials),
         }
+    if frr > 0:
+        for rule, people in _trials(frr, confidence).items():
+            variables[f"subjects_rule_of_{rule}_frr"] = people
     return variables
+
+
+def _trials(rate: float, confidence: float) -> dict[int, int]:
+    """Return the independent trials that the rules of 3 and 30 require."""
+    return {
+        RULE_OF_3: trials_without_error(rate, confidence),
+        RULE_OF_30: attempts_for(RULE_OF_30, rate),
+    }
 
 
 def _sizes(templates: int | Sequence[int] | None) -> list[int]:
@@ -420,6 +442,9 @@ def _sizes(templates: int | Sequence[int] | None) -> list[int]:
     if not sizes or any(b <= a for a, b in zip(sizes, sizes[1:], strict=False)):
         raise DataError(f"{Argument('templates')} is {templates!r}; expected increasing numbers")
     return sizes
+
+
+_COUNTED = ("subjects", "trials")
 
 
 def blocks(found: Found) -> Iterator[Block]:
@@ -448,19 +473,29 @@ def blocks(found: Found) -> Iterator[Block]:
     heads = [*(name.replace("_", " ") for name in names), "design effect"]
     yield Table(heads, rows, widths=[9, 12, 10, 16, 16])
     yield Sentence()
-    yield Sentence(f"To show FAR <= {100 * attrs['far']:g} %")
-    rules = {"3": "without a false accept (rule of 3)", "30": "with 30 false accepts (rule of 30)"}
-    rows = []
-    for rule, what in rules.items():
-        subjects = f"subjects_rule_of_{rule}"
-        numbers = (one[f"trials_rule_of_{rule}"], one[subjects], one[f"{subjects}_all_pairs"])
-        rows.append([what, *(f"{x:,.0f}" for x in numbers)])
-    yield Table(["", "trials", "subjects", "all pairs"], rows, widths=[-34, 12, 14, 12])
+    yield Sentence(f"People that FAR <= {100 * attrs['far']:g} % needs")
+    sure = f"at {100 * attrs['confidence']:g} %"
+    rows = [
+        [f"to {what}, rule of {rule}", *(f"{one[f'{x}_rule_of_{rule}']:,.0f}" for x in _COUNTED)]
+        for rule, what in (("3", "show it without a false accept"), ("30", "measure it"))
+    ]
+    if (people := one.get("people_estimated", math.nan)) == people:
+        rows.append([f"to promise it {sure}, estimated", f"about {people:,.0f}", ""])
+    rows.append([f"to promise it {sure}, guaranteed", f"{one['people_needed']:,.0f}", ""])
+    yield Table(["", "people", "pairs of people"], rows, widths=[-48, 12, 18])
+    if "subjects_rule_of_3_frr" in one:
+        frr = [f"{one[f'subjects_rule_of_{rule}_frr']:,.0f}" for rule in ("3", "30")]
+        yield Sentence()
+        yield Sentence(
+            f"FRR {100 * one['value']:.4g} % needs {frr[0]} people to be shown without a false "
+            f"reject (rule of 3), {frr[1]} to be measured (rule of 30)."
+        )
     yield Sentence()
     yield Sentence(
-        "Subjects: two for each independent trial. All pairs: number of subjects if all their "
-        "pairs count as trials, though these are not independent. Genuine pairs should come "
-        "from different days, in at least two sessions.",
+        "People: all compared with each other. A pair of people counts once, however many "
+        "templates it has. The rules take these pairs as independent, though they share people: "
+        "fewer are not enough. Genuine pairs should come from different days, in at least two "
+        "sessions.",
     )
     yield Warnings(found)
 
@@ -615,9 +650,3 @@ def trials_without_error(rate: float, confidence: float) -> int:
     """Return the number of trials without an error that show a rate: 3 / rate at 95 %."""
     errors = RULE_OF_3 if confidence == 0.95 else -math.log1p(-confidence)
     return math.ceil(errors / rate - 1e-9)
-
-
-def subjects_of_pairs(pairs: int) -> int:
-    """Return the smallest number of subjects that form at least `pairs` pairs."""
-    n = (1 + math.isqrt(8 * pairs + 1)) // 2
-    return n if n * (n - 1) // 2 >= pairs else n + 1

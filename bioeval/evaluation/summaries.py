@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import BioevalError, DataError, ProtocolError, counted, require_choice
-from bioeval.base.scalars import AVERAGED, MIN_COST, Scalar
+from bioeval.base.scalars import AVERAGED, CMC, MIN_COST, QUERY_MEANS, Scalar
 from bioeval.evaluation.counted_together import (
     PartitionScalars,
     counted_together,
@@ -46,6 +46,7 @@ def summaries(
     protocol: str | Protocol = "auto",
     *,
     far_targets: Sequence[float] | None = None,
+    frr_targets: Sequence[float] | None = None,
     auc: bool = True,
     order: Order = "probes-first",
 ) -> xr.DataTree:
@@ -62,7 +63,7 @@ def summaries(
         A splitter, as for :func:`repeat`: its galleries and probes, or its test parts. Or what
         ``scores.select`` takes, for each partition: a pair of index arrays, probes first; a pair
         that names its sides, as a splitter yields; or one index of both sides.
-    protocol, far_targets, auc
+    protocol, far_targets, frr_targets, auc
         As for :func:`evaluate`; ``"auto"`` takes the course card for the layout of each partition.
     order : {"probes-first", "gallery-first"}
         Order of pairs that do not name their sides. It was ``"gallery-first"`` in former versions.
@@ -71,9 +72,11 @@ def summaries(
     -------
     xarray.DataTree
         The nodes of :func:`evaluate`. Every variable is over ``partition``, in the order of the
-        partitions, and has the dtype that it has there; what :func:`summary` gives by FAR target,
-        rank or cost is also over ``far_target``, ``rank`` or ``cost``. A number that a partition
-        lacks, such as CMS at a rank beyond its gallery, is NaN; counts are float64 there.
+        partitions, and has the dtype that it has there: ``to_dataset().to_dataframe()`` of a node
+        has a row a partition. What :func:`summary` gives by target, rank or cost is a variable
+        each, such as ``frr_at_far_0.01`` and ``cms_rank_1``; :func:`bioeval.stats.former_names`
+        joins them. A number that a partition lacks, such as CMS at a rank beyond its gallery, is
+        NaN; counts are float64 there.
 
     Raises
     ------
@@ -102,7 +105,7 @@ def summaries(
     >>> be.summaries(scores, parts)["verification/single"]["genuine_attempts"].values
     array([180, 180])
     """
-    options = EvaluationOptions.parse(far_targets=far_targets, auc=auc)
+    options = EvaluationOptions.parse(far_targets=far_targets, frr_targets=frr_targets, auc=auc)
     require_choice("order", order, ORDERS)
     require_scores(scores)
     if are_pairs(scores):
@@ -237,9 +240,10 @@ def blocks(found: Found) -> Iterator[Block]:
         rows = []
         for label, scale, values, _ in _figures(numbers):
             there = values[~np.isnan(values)]
-            cells = (there.mean(), there.min(), there.max()) if len(there) else (np.nan,) * 3
+            sd = there.std(ddof=1) if len(there) > 1 else np.nan
+            cells = (there.mean(), sd, there.min(), there.max()) if len(there) else (np.nan,) * 4
             rows.append([label, *(_written(x, scale) for x in cells), f"{len(there):,}"])
-        yield Table(["", "mean", "smallest", "largest", "partitions"], rows, said="labels")
+        yield Table(["", "mean", "sd", "smallest", "largest", "partitions"], rows, said="labels")
 
 
 def summary_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
@@ -265,7 +269,7 @@ def summary_blocks(found: Mapping[str, Any]) -> Iterator[Block]:
 
 def _figures(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float, Any, Any]]:
     """Yield each figure with its label, its scale, its value and its threshold."""
-    known: dict[str, Scalar] = {**AVERAGED, MIN_COST.name: MIN_COST}
+    known = {**AVERAGED, **{scalar.name: scalar for scalar in (MIN_COST, CMC, *QUERY_MEANS)}}
     for name, value in numbers.items():
         scalar = known.get(name)
         if scalar is None or not scalar.label or name == "recognition_rate":
@@ -275,10 +279,12 @@ def _figures(numbers: Mapping[str, Any]) -> Iterator[tuple[str, float, Any, Any]
         at = numbers.get(scalar.threshold or "", numbers.get("threshold_at_far"))
         for place, one in each.items():
             label = scalar.label
-            if name.endswith("_at_far"):
+            if name.endswith(("_at_far", "_at_frr")):
                 label = label.format(target=per_cent(float(place)))
+            elif "{" in label:
+                label = label.format(prior=place, rank="K" if place == "" else place)
             elif place != "":
-                label = label.format(prior=place) if "{" in label else f"{label}, rank {place}"
+                label = f"{label}, rank {place}"
             yield with_unit(label, scalar), scale, one, _at(at, place, scalar)
 
 

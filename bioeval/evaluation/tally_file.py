@@ -14,6 +14,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.json_text import parse_json
+from bioeval.base.scalars import MATCH_SUMS
 from bioeval.evaluation.gallery_parts import GalleryPart, read_arrays, write_arrays
 from bioeval.evaluation.sharing import Sharing
 from bioeval.evaluation.task_counts import TaskCounts
@@ -255,7 +256,7 @@ _OPTIONS = {
 }
 
 #: Means over queries that a folded tally may hold.
-FOLDED_MEANS = {"mean_ap", "mean_inp", "mrep", "mvp", "mfr"}
+FOLDED_MEANS = {"mean_ap", *MATCH_SUMS, "mrep", "mvp", "mfr"}
 
 _WORDS = ("name", "layout", "kind", "nan", "origin", "gallery", "exclude")
 _NUMBERS = ("probes", "gallery_templates", "gallery_subjects", "attacks")
@@ -363,11 +364,12 @@ def _attempts_disagree(tally: VerificationTally) -> str:
 
 
 def _points(points: Any) -> bool:
-    """Check operating points: numbers, and lists by FAR target and by cost."""
+    """Check operating points: numbers, and lists by target and by cost."""
     if type(points) is not VerificationPoints or type(points.equal_error) is not EqualError:
         return False
     lists: dict[str, tuple[str, ...]] = {
         "far_target": ("frr_at_far", "threshold_at_far"),
+        "frr_target": ("far_at_frr", "threshold_at_frr"),
         "costs": ("min_cost", "min_cost_threshold"),
     }
     of_lists = {name for key, names in lists.items() for name in (key, *names)}

@@ -114,7 +114,7 @@ class TaskCounts:
 
             attempts = SubjectAttempts(job) if options.by_subject else None
             return verification_intervals(dataset, tally, attempts, options)
-        subjects = reader.scores.codes.probe if options.by_subject else None
+        subjects = reader.scores.probe_people if options.by_subject else None
         options_of_means = replace(options, band="pointwise")  # they have no simultaneous bands
         if tally.form in ("reid", "gom"):
             from bioeval.results.reid import (
@@ -127,6 +127,7 @@ class TaskCounts:
             )
             from bioeval.stats.query_means import query_mean_intervals
 
+            subjects = job.lists.people if options.by_subject else None
             if tally.form == "reid":
                 measures = reid_measures(tally, ReidOptions(**self.options))
                 return query_mean_intervals(dataset, measures, subjects, REID, options_of_means)
@@ -139,7 +140,8 @@ class TaskCounts:
         left_out = None
         codes, square = reader.scores.codes, reader.scores.layout == "all-against-all"
         people = np.unique(codes.probe)
-        if options.by_subject and square and np.array_equal(people, np.unique(codes.gallery)):
+        same = square and np.array_equal(people, np.unique(codes.gallery))
+        if options.by_subject and same and not reader.scores.no_person.any():
             ties = str(dataset.attrs["ties"])
             if ties not in job.left_out:  # open and closed set may share the job
                 job.left_out[ties] = LeftOut.of(tally, reader, ties)

@@ -20,7 +20,13 @@ from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
 from bioeval.tallies.point_search import ImpostorSweep, refine
-from bioeval.tallies.points import COSTS, FAR_TARGETS, check_costs, check_far_targets
+from bioeval.tallies.points import (
+    COSTS,
+    FAR_TARGETS,
+    check_costs,
+    check_far_targets,
+    check_frr_targets,
+)
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
@@ -39,6 +45,7 @@ def verification(
     unenrolled_claims: UnenrolledClaims = "raise",
     attempts: str | None = None,
     far_targets: Sequence[float] = FAR_TARGETS,
+    frr_targets: Sequence[float] = (),
     costs: Sequence[tuple[float, float, float]] = COSTS,
     auc: bool = True,
     gallery: EnrolledTemplates = "all",
@@ -79,6 +86,8 @@ def verification(
         its own. Not with `claims`.
     far_targets : sequence of float
         For each, the smallest FRR with FAR at most the target, and its threshold.
+    frr_targets : sequence of float
+        For each, the smallest FAR with FRR at most the target, and its threshold; none by default.
     costs : sequence of (prior, c_miss, c_fa)
         For each, the least cost ``prior c_miss FRR + (1 - prior) c_fa FAR``; the default is the
         half total error rate.
@@ -123,11 +132,12 @@ def verification(
         probes who are not enrolled, which are not in ``far``. Operating points, exact at the scores
         themselves and never read off the thresholds: ``eer eer_threshold far_at_eer frr_at_eer
         eer_low eer_high eer_hull auc d_prime zero_far zero_frr`` (with thresholds); over
-        ``far_target``: ``frr_at_far threshold_at_far expected_false_accepts``; over ``cost``:
-        ``min_cost min_cost_threshold``. Targets that the number of impostor attempts cannot
+        ``far_target``: ``frr_at_far threshold_at_far expected_false_accepts``; over
+        ``frr_target``: ``far_at_frr threshold_at_frr``; over ``cost``: ``min_cost
+        min_cost_threshold``. Targets that the number of impostor attempts cannot
         support are named in the attribute ``warnings``. With an interval: ``_low`` and ``_high``
-        of ``gar frr far grr frr_at_far auc``, and ``eer_interval_low eer_interval_high``
-        (resampled only: the last two, and AUC).
+        of ``gar frr far grr frr_at_far far_at_frr auc``, and ``eer_interval_low
+        eer_interval_high`` (resampled only: the last two, and AUC).
 
     Raises
     ------
@@ -166,11 +176,13 @@ def verification(
     """
     limits = IntervalOptions.parse(interval, confidence, replicates, random_state, band)
     targets, weights = check_far_targets(far_targets), check_costs(costs)
+    at_frr = check_frr_targets(frr_targets)
     plain = isinstance(gallery, str) and isinstance(sampling, str)
     if not plain or gallery != "all" or sampling != "exact":
         from bioeval.evaluation.gallery_templates import drawn_verification
 
         others = {"claims": claims, "attempts": attempts, "interval": interval}
+        others["frr_targets"] = at_frr if len(at_frr) else None
         return drawn_verification(
             scores, gallery, sampling, random_state, templates, others, fusion=fusion,
             thresholds=thresholds, far_targets=targets, progress=progress,
@@ -178,6 +190,7 @@ def verification(
     if limits is not None and limits.needs_all_pairs:
         refuse_engine()  # before anything is counted
     reader = BlockReader(scores)
+    reader.scores = scores.held()  # operating points take a second sweep
     if attempts is not None:
         from bioeval.scores.transactions import reader_of
 
@@ -192,7 +205,8 @@ def verification(
         unenrolled_claims=unenrolled_claims,
         attempts=attempts,
     )
-    job.wanted = PointsWanted(targets, weights, require_flag("auc", auc))
+    every_score = require_flag("auc", auc)
+    job.wanted = PointsWanted(targets, weights, every_score, frr_targets=at_frr)
     (result,) = run_jobs(reader, [job], progress)
     symmetric = templates == "single" and is_symmetric(scores)
     with threads_for(scores):

@@ -19,6 +19,7 @@ from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.results.blocks import Block, Found, Sentence, Table
 from bioeval.results.dataset import Variables, along, build
+from bioeval.results.support import RULE_OF_3, RULE_OF_30, attempts_for, people_for
 from bioeval.results.threshold_lookup import other_targets, threshold_of
 from bioeval.results.words import excluded
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -45,6 +46,14 @@ WORKLOAD = {
         "events",
     ),
     "none_at_all": Name("probability of no event in the period, if the rate is exact"),
+    **{
+        f"subjects_rule_of_{rule}": Name(
+            f"people that a test of the rate needs, rule of {rule}: of a FAR all compared with "
+            "each other, templates do not count",
+            "subjects",
+        )
+        for rule in ("3", "30")
+    },
 }
 
 # Values of an uncertain rate, at quantiles of equal weight.
@@ -179,9 +188,10 @@ def workload(
     -------
     xarray.Dataset
         Over ``event`` (``"false-alarm"``, ``"rejected"``): ``rate rate_low rate_high
-        people_per_day per_day``; over ``event, days``: ``expected none_at_all``, ``count_low
-        count_high`` (the middle of the counts, were the rate exact) and ``predicted_low
-        predicted_high`` (the rate uncertain as well; NaN without its interval).
+        people_per_day per_day``, and ``subjects_rule_of_3 subjects_rule_of_30``, the people that a
+        test of the rate needs, as of :func:`sample_size`; over ``event, days``: ``expected
+        none_at_all``, ``count_low count_high`` (the middle of the counts, were the rate exact) and
+        ``predicted_low predicted_high`` (the rate uncertain as well; NaN without its interval).
 
     Raises
     ------
@@ -303,6 +313,16 @@ def _variables(
             counted[:2, i, j] = count_limits(people * period, part * rate[i : i + 1], confidence)
             if not np.isnan(values).any():
                 counted[2:, i, j] = count_limits(people * period, part * values, confidence)
+    pairs = found.names == _VERIFICATION or found.size is not None  # of people, of a FAR
+    tested = {
+        f"subjects_rule_of_{rule}": np.array(
+            [
+                _people_tested(rule, float(x), pairs and event == EVENTS[0])
+                for event, x in zip(EVENTS, known[:, 0], strict=True)
+            ]
+        )
+        for rule in (RULE_OF_3, RULE_OF_30)
+    }
     event, both = ("event",), ("event", "days")
     expected = (exposed * rate)[:, None] * periods
     trials = people * np.array(periods, dtype=float)
@@ -316,6 +336,7 @@ def _variables(
             rate_high=high,
             people_per_day=exposed,
             per_day=exposed * rate,
+            **tested,
         ),
         **along(
             both,
@@ -327,6 +348,13 @@ def _variables(
             none_at_all=none,
         ),
     }
+
+
+def _people_tested(rule: int, rate: float, pairs: bool) -> float:
+    """Return how many people a test of a rate needs; NaN of a rate of 0 or unknown."""
+    if not rate > 0:
+        return math.nan
+    return float(people_for(rule, rate) if pairs else attempts_for(rule, rate))
 
 
 def far_of_alarms(alarms: Any, people: int, share: float, size: int | None) -> float:
@@ -523,6 +551,12 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Sentence(title)
         yield Sentence(f"  {name.upper()} {100 * rate:.4g} %{between}")
         yield Sentence(f"  {people} people a day; expected {_rounded(each)} a day{every}")
+        tested = [float(one[f"subjects_rule_of_{rule}"]) for rule in (3, 30)]
+        if tested[0] == tested[0]:
+            yield Sentence(
+                f"  a test of it needs {tested[0]:,.0f} people (rule of 3), {tested[1]:,.0f} to "
+                "measure it (rule of 30)"
+            )
         rows = []
         for j, days in enumerate(ds["days"].values.tolist()):
             at = {x: float(one[x][j]) for x in one.data_vars if one[x].dims == ("days",)}

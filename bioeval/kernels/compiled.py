@@ -25,6 +25,7 @@ import shutil
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
@@ -75,10 +76,16 @@ def _say(line: str) -> None:
             sys.stderr.write(f"bioeval: {line}\n")
 
 
+#: Seconds of compilation before a line says so. Compiled loops are kept, each for the types of its
+#: arguments: a script that first calls a function, or has scores of another dtype or number, may
+#: compile a loop or two in a few seconds, and that is not worth a line.
+PATIENCE = 10.0
+
+
 class Compilations(event.Listener):
     """Reports of compilations; functions compiled on behalf of another are part of it.
 
-    Where nothing shows the progress, the first compilation writes a line on standard error.
+    Where nothing shows the progress, a line on standard error says that they take long.
 
     Attributes
     ----------
@@ -89,13 +96,17 @@ class Compilations(event.Listener):
 
     def __init__(self) -> None:
         self._stages: list[AbstractContextManager[None]] = []
+        self._spent = self._begun = 0.0  # seconds of earlier compilations; the start of this one
 
     def on_start(self, event: event.Event) -> None:
         """Begin a stage that names the dtype of the scores."""
         ours = str(getattr(event.data["dispatcher"], "__module__", "")).startswith("bioeval.")
-        if ours and not is_shown() and not Compilations.said:
+        if not self._stages:
+            self._begun = time.monotonic()
+        spent = self._spent + time.monotonic() - self._begun
+        if ours and spent >= PATIENCE and not is_shown() and not Compilations.said:
             Compilations.said = True
-            _say("compiling the counting loops, up to a minute; kept for later runs")
+            _say("compiling loops that no earlier run needed, up to a minute; kept for later runs")
         what = "compiling"
         arrays = (x for group in event.data["args"] for x in getattr(group, "types", [group]))
         dtype = next((x.dtype for x in arrays if isinstance(x, numba.types.Array)), None)
@@ -107,6 +118,8 @@ class Compilations(event.Listener):
     def on_end(self, event: event.Event) -> None:
         """End the stage."""
         self._stages.pop().__exit__(None, None, None)
+        if not self._stages:
+            self._spent += time.monotonic() - self._begun
 
 
 def _cache_folder() -> str:

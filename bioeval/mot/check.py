@@ -160,6 +160,27 @@ class _Look:
         identities = np.unique(result.code[found.row[near]])
         return largest[self.scene.counted], identities, np.unique(every.code[row[near]])
 
+    def beside(self, identities: np.ndarray, targets: np.ndarray) -> list[str]:
+        """Return in words which of some targets have one of some identities in their frames.
+
+        That is, in at least half of the frames of either.
+        """
+        codes, frames = self.result.code, self.result.frame
+        own = np.bincount(codes, minlength=len(self.scene.identity_ids))
+        apart = np.isin(np.arange(len(own)), identities)
+        said = []
+        for target in targets:
+            others = np.unique(self.truth.frame[self.truth.code == target])
+            shared = np.bincount(codes[np.isin(frames, others)], minlength=len(own))
+            near = np.flatnonzero(apart & (shared >= MOST * (own + len(others) - shared)))
+            if len(near):
+                (one,) = self.of([self.scene.identity_ids[near[0]]])
+                whom = self.scene.target_ids[target]
+                said.append(
+                    f"identity {one} is in the frames of target {whom} and never overlaps it"
+                )
+        return said
+
     def readings(self) -> Iterator[_Reading]:
         """Yield the result read in other ways."""
         box = self.result.box
@@ -259,6 +280,7 @@ def _frames(looks: Sequence[_Look]) -> Finding:
     """Return frames without a result, and results of shifted frames."""
     there = lacking = 0
     places: list[str] = []
+    unlabelled = _unlabelled_frames(looks)
     for look in looks:
         with_targets, with_result = (np.unique(x.frame) for x in (look.truth, look.result))
         missing = np.setdiff1d(with_targets, with_result)
@@ -275,21 +297,47 @@ def _frames(looks: Sequence[_Look]) -> Finding:
                 f"add {shift:+d} to the frames of the result: frames are numbered from 1",
             )  # fmt: skip
     if not lacking:
-        return Finding(
+        return unlabelled or Finding(
             "frames", "ok", f"all {there:,} frames with targets have a box of the result"
         )
     share = lacking / there
     return Finding(
-        "frames", "error" if share > MOST else "warning" if share > SOME else "note",
+        "frames", "error" if share >= MOST else "warning" if share > SOME else "note",
         f"{lacking:,} of {counted(there, 'frames')} with targets have no box of the result",
         lacking, f"frame {listed(places)}",
         "run the tracker on every frame, or take the ground truth of the frames that it saw",
     )  # fmt: skip
 
 
+def _unlabelled_frames(looks: Sequence[_Look]) -> Finding | None:
+    """Return frames without ground truth that have as many boxes as others; None if they are few.
+
+    A frame without a target may have a false alarm or two. Where it has at least half as many boxes
+    as a frame with targets has in the median, it was rather not labelled.
+    """
+    frames, places = 0, list[str]()
+    for look in looks:
+        boxes = np.bincount(look.result.frame, minlength=len(look.scene.number))
+        labelled = np.isin(np.arange(len(boxes)), look.scene.truth.frame)
+        usual = np.median(boxes[labelled]) if labelled.any() else 0.0
+        full = ~labelled & (boxes >= max(usual / 2, 1))
+        frames += int((boxes > 0).sum())
+        places += look.of(look.scene.number[full].tolist())
+    if len(places) <= SOME * frames:
+        return None
+    return Finding(
+        "frames", "error" if len(places) >= MOST * frames else "warning",
+        f"{len(places):,} of {counted(frames, 'frames')} of the result have boxes as many as "
+        "others, and no ground truth: all of these count as false positives",
+        len(places), f"frame {listed(places)}",
+        "if these frames were not labelled, leave them out of the result",
+    )  # fmt: skip
+
+
 def _identities(looks: Sequence[_Look]) -> Finding:
     """Return identities that never overlap a target, and targets that no identity overlaps."""
     strangers, lost, number, targets = [], 0, 0, 0
+    beside: list[str] = []
     for look in looks:
         every = np.unique(look.result.code)
         number += len(every)
@@ -297,19 +345,31 @@ def _identities(looks: Sequence[_Look]) -> Finding:
         strangers += look.of(look.scene.identity_ids[apart].tolist())
         there = np.unique(look.truth.code)
         targets += len(there)
-        lost += len(np.setdiff1d(there, look.met))
+        unmet = np.setdiff1d(there, look.met)
+        lost += len(unmet)
+        beside += look.beside(apart, unmet)
     also = f"; {lost:,} of {counted(targets, 'targets')} are never overlapped" if lost else ""
     if not strangers:
         severity = "warning" if lost > SOME * targets else "note" if lost else "ok"
         message = f"every identity overlaps a target{also}"
         return Finding("identities", severity, message, lost)
     share = len(strangers) / number
-    return Finding(
-        "identities", "error" if share == 1 else "warning" if share > SOME else "note",
+    message = (
         f"{len(strangers):,} of {counted(number, 'identities')} never overlap a target (IoU of "
-        f"{looks[0].iou:g} or more){also}",
-        len(strangers), f"identity {listed(strangers)}",
-        "inspect some of their boxes; raise the detector's threshold if detections are not targets",
+        f"{looks[0].iou:g} or more){also}"
+    )
+    remedy = (
+        "inspect some of their boxes; raise the detector's threshold if detections are not targets"
+    )
+    if beside:
+        message += f"; {beside[0]}"
+        message += f", and {len(beside) - 1:,} more like it" * (len(beside) > 1)
+        remedy = (
+            "inspect their boxes: they may be of another place or scale than those of the others"
+        )
+    return Finding(
+        "identities", "error" if share == 1 else "warning" if share > SOME or beside else "note",
+        message, len(strangers), f"identity {listed(strangers)}", remedy,
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from bioeval.base.errors import DataError, bad_choice
 from bioeval.base.panels import panel
 from bioeval.base.random import seed_sequence
-from bioeval.scores.labels import Codes, as_labels, as_meta, of_no_person
+from bioeval.scores.labels import Codes, as_labels, as_meta
 from bioeval.scores.matrix import Scores, are_pairs
 
 _NUMBERS = (bool, int, float)
@@ -103,7 +103,7 @@ class SplitInput:
         self._meta = meta
         self.no_person = np.zeros(self.n, dtype=bool)
         if isinstance(X, Scores) and not are_pairs(X):
-            self.no_person = of_no_person(X.probe_labels, (*X.junk_ids, *X.distractor_ids))
+            self.no_person = X.probe_people < 0
 
     def at(self, index: np.ndarray) -> SplitInput:
         """Return some of the samples, with their subjects and metadata."""

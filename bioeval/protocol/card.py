@@ -405,6 +405,12 @@ class Report(Section):
         interval=NumberRange(0, 1, low_open=True),
         default=(0.1, 0.01, 0.001, 0.0001),
     )
+    frr_targets: tuple[float, ...] | None = card_field(
+        "FAR of verification is given where FRR is at most each of these",
+        distinct=True,
+        interval=NumberRange(0, 1, low_open=True),
+        default=None,
+    )
     priors: tuple[float, ...] = card_field(
         "the least expected cost of decisions (minDCF) of verification is given for each of "
         "these proportions of genuine attempts, both errors costing 1",

@@ -17,7 +17,7 @@ import pandas as pd
 import xarray as xr
 from xarray.indexes import PandasIndex
 
-from bioeval.base.scalars import Name
+from bioeval.base.scalars import QUERY_MEANS, Name
 from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
 from bioeval.scores.provenance import Provenance
@@ -27,8 +27,10 @@ RANKS = (1, 5, 10)
 
 #: Variables that come first: of many, ``print(dataset)`` shows the first and the last six.
 FIRST = (
-    "eer", "eer_threshold", "frr_at_far", "dir_at_far", "threshold_at_far", "recognition_rate",
-    "auc", "d_prime", "mean_ap", "mean_inp", "hter_mean", "far_mean", "frr_mean",
+    "eer", "eer_threshold", "frr_at_far", "dir_at_far", "threshold_at_far", "far_at_frr",
+    "recognition_rate", "auc", "d_prime", *(x.name for x in QUERY_MEANS), "hter_mean", "far_mean",
+    "frr_mean",
+    "hter_summary", "far_summary", "frr_summary",
 )  # fmt: skip
 
 #: What labels the costs of decisions, which are scalars by prior.

@@ -10,6 +10,7 @@ import xarray as xr
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
+from bioeval.base.scalars import MATCH_SUMS
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.cut_lists import Bounded, bounded_variables, with_bounds
 from bioeval.results.dataset import Variables, about_attrs, build, decisions, rate
@@ -219,7 +220,7 @@ NO_MEANS = (
 
 
 def fold_reid(tally: ReidTally, options: dict[str, Any], ranks: np.ndarray) -> FoldedQueries:
-    """Return the queries of re-identification by AP, INP and the rank of the first match."""
+    """Return the queries of re-identification by the value of each measure, and the first match."""
     chosen = ReidOptions(**options)
     if tally.cmc in ("allshots", "single-gallery-shot") or chosen.ties == "expected":
         raise ProtocolError(
@@ -237,7 +238,7 @@ def fold_reid(tally: ReidTally, options: dict[str, Any], ranks: np.ndarray) -> F
     return _folded(
         tally,
         ("reid", *rules),
-        {name: measures.means[name] for name in ("mean_ap", "mean_inp")},
+        {name: measures.means[name] for name in ("mean_ap", *MATCH_SUMS)},
         np.empty(0),
         (ranks, first),
         (counted, int((~tally.enrolled).sum()), len(curve.counted) - counted),

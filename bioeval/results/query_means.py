@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from bioeval.base.scalars import Scalar
 from bioeval.results.dataset import rate
 from bioeval.tallies.identification_job import place_weights
 from bioeval.tallies.reid_counts import MatchLists
@@ -109,13 +110,12 @@ def cut_warnings(matches: np.ndarray, rank_k: int, over: str) -> list[str]:
     ]
 
 
-def inverse_negative_penalty(lists: MatchLists, ties: str) -> np.ndarray:
-    """Return the INP of each query: matches over the last one's rank; NaN without one."""
-    rank = ranks_of(lists, ties)
-    found = lists.counts > 0
-    out = np.full(len(found), np.nan)
-    out[found] = lists.counts[found] / rank[lists.starts[1:][found] - 1]
-    return out
+def match_sum(lists: MatchLists, ties: str, scalar: Scalar) -> np.ndarray:
+    """Return a measure of each query that is a sum over its matches; NaN without one."""
+    if scalar.of_match is None:
+        raise TypeError(f"{scalar.name} is not a sum over the matches of a query")
+    number = lists.counts[lists.query]
+    return per_query(lists, scalar.of_match(lists.order, ranks_of(lists, ties), number))
 
 
 def first_places(lists: MatchLists, ties: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

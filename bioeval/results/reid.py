@@ -33,8 +33,8 @@ from bioeval.results.query_means import (
     cut_warnings,
     first_places,
     interpolated_precision,
-    inverse_negative_penalty,
     match_places,
+    match_sum,
     ranks_of,
 )
 from bioeval.tallies.identification_job import PLAIN_TIES, TIES, check_max_rank
@@ -57,16 +57,14 @@ REID = {
     "not_in_gallery": Name("of these, queries whose identity is not in the gallery", "queries"),
     "removed": Name("gallery entries excluded for a query, summed over queries", "comparisons"),
     "tied": Name("queries with a non-match tied with one of their matches", "queries"),
-    "average_precision": Name("average precision; NaN without a match"),
-    "inp": Name("matches over the rank of the last one; NaN without a match"),
-    "rank_k_average_precision": Name("average precision of the cut list; NaN without a match"),
+    **by_name(scalar.of_query for scalar in scalars.QUERY_MEANS if scalar.of_query),
     "first_match_rank": Name("rank of the first match; NaN without one"),
     "matches": Name("matches of the query that are not excluded", "entries"),
     "removed_entries": Name("gallery entries excluded for the query", "entries"),
 }
 
 _RANKED = (
-    *("cmc", "mean_ap", "mean_inp", "rank_k_mean_ap"),
+    *("cmc", *by_name(scalars.QUERY_MEANS)),
     *("precision_at_k", "recall_at_k", "interpolated_precision"),
 )
 
@@ -132,7 +130,11 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         sums = np.bincount(query, rank * weight, minlength=total)
         first[found] = sums[found]
         each_query = {
-            **{of: measures.means[k].each for k, of in _OF_QUERY.items() if k in measures.means},
+            **{
+                x.of_query.name: measures.means[x.name].each
+                for x in scalars.QUERY_MEANS
+                if x.of_query and x.name in measures.means
+            },
             "first_match_rank": first,
             "matches": tally.matches.counts,
             "removed_entries": tally.removed_entries,
@@ -142,8 +144,8 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
     warnings = []
     if ties == "expected" and ambiguous:
         warnings.append(
-            f"{ambiguous} queries have ties: AP, INP and interpolated precision under expected "
-            "ties are not offered (NaN); choose stable, pessimistic or optimistic ties"
+            f"{ambiguous} queries have ties: mAP, {SUMS_IN_WORDS} and interpolated precision under "
+            "expected ties are not offered (NaN); choose stable, pessimistic or optimistic ties"
         )
     if options.rank_k is not None:
         warnings += cut_warnings(tally.matches.counts, options.rank_k, options.rank_k_over)
@@ -175,13 +177,6 @@ _OVER = {
     **{name: ("threshold",) for name in ("precision", "recall", "f1")},
 }
 
-#: Means over the queries, and the variable that has the value of each query.
-_OF_QUERY = {
-    "mean_ap": "average_precision",
-    "mean_inp": "inp",
-    "rank_k_mean_ap": "rank_k_average_precision",
-}
-
 
 def reid_measures(tally: ReidTally, options: ReidOptions) -> QueryMeasures:
     """Return the measures of re-identification, by the contribution of each query."""
@@ -203,6 +198,10 @@ def ranked_curves(
     }
 
 
+#: Measures that are sums over the matches of a query, in words.
+SUMS_IN_WORDS = ", ".join(scalar.label for scalar in scalars.MATCH_SUMS.values())
+
+
 def _ambiguous(tally: ReidTally) -> int:
     """Return the number of queries with a non-match tied with one of their matches."""
     return len(np.unique(tally.matches.query[tally.matches.tied > 0]))
@@ -215,11 +214,13 @@ def _means(tally: ReidTally, options: ReidOptions, counted: np.ndarray) -> dict[
     undefined = expected and _ambiguous(tally) > 0
     nothing = np.full(len(matches.counts), np.nan)
     no_levels = np.full((len(nothing), TENTHS + 1), np.nan)
-    values = {"mean_ap": nothing, "mean_inp": nothing, "interpolated_precision": no_levels}
+    sums = scalars.MATCH_SUMS
+    values: dict[str, np.ndarray] = {"mean_ap": nothing, **dict.fromkeys(sums, nothing)}
+    values["interpolated_precision"] = no_levels
     if not undefined or options.ap == "tied-once":
         values["mean_ap"] = average_precision(matches, ties, options.ap)
     if not undefined:
-        values["mean_inp"] = inverse_negative_penalty(matches, ties)
+        values |= {name: match_sum(matches, ties, scalar) for name, scalar in sums.items()}
         values["interpolated_precision"] = interpolated_precision(matches, ties)
     if options.rank_k is not None:
         values["rank_k_mean_ap"] = (
@@ -479,7 +480,7 @@ def _over_distances(tally: GomTally, options: GomOptions) -> QueryMeasures:
         "ttr_identity": over(found, found, _own_within(tally)),
         "ftr": over(absent, absent, something),
         "mean_ap": over(counted, found, average_precision(matches, ties)),
-        "mean_inp": over(counted, found, inverse_negative_penalty(matches, ties)),
+        "mean_inp": over(counted, found, match_sum(matches, ties, scalars.MATCH_SUMS["mean_inp"])),
     }
     return QueryMeasures(MatchCurve(found, *first_places(matches, ties)), means)
 

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+import re
+import sys
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from bioeval.base.errors import counted
-from bioeval.base.kinds import PLURALS, larger_is_closer
+import numpy as np
+
+from bioeval.base.errors import BioevalWarning, counted
+from bioeval.base.kinds import METRICS, PLURALS, larger_is_closer
 from bioeval.base.scalars import EQUAL_ERROR, Scalar
-from bioeval.tallies.points import EqualError, per_cent
+from bioeval.scores.matrix import Scores, are_pairs
+from bioeval.scores.provenance import pairs_of_people
+from bioeval.tallies.points import FAR_TARGETS, EqualError, per_cent
 from bioeval.tallies.thresholds import to_user
 
 #: Rule of 3: no error in n attempts bounds a rate by 3 / n at 95 %.
@@ -42,36 +50,135 @@ def supported(target: float, attempts: float, rule: int = RULE_OF_3) -> bool:
     return not target > 0 or attempts >= rule / float(target)  # of Python: infinity, no warning
 
 
+def wanted_targets(targets: Sequence[float], attempts: float) -> list[bool]:
+    """Say of each FAR target whether to show it: the default ones if they are supported."""
+    usual = tuple(targets[: len(FAR_TARGETS)]) == FAR_TARGETS
+    return [not usual or supported(x, attempts) for x in targets]
+
+
 def attempts_for(rule: int, target: float) -> int:
     """Return the impostor attempts that a rule needs for a FAR target, up to `MOST_ATTEMPTS`."""
     wanted = rule / float(target) * (1 - 1e-12)
     return math.ceil(wanted) if wanted < MOST_ATTEMPTS else MOST_ATTEMPTS
 
 
-def support_warnings(
-    targets: Iterable[float], attempts: float, symmetric: bool, rate: str
-) -> list[str]:
-    """Return a warning of the FAR targets that the number of impostor attempts cannot support.
+def people_with_pairs(pairs: int) -> int:
+    """Return the smallest number of people who form at least this number of pairs."""
+    n = (1 + math.isqrt(8 * pairs + 1)) // 2
+    return n if n * (n - 1) // 2 >= pairs else n + 1
 
-    With ``n`` attempts and a target ``x``: ``n < 1/x`` makes the point that of zero false
-    accepts; ``n < 3/x``: not even zero errors support ``x`` at 95 % (rule of 3); ``n < 30/x``:
-    fewer than 30 errors are expected (rule of 30, Doddington et al. 2000).
+
+def people_for(rule: int, far: float) -> int:
+    """Return how many people, all compared with each other, a rule needs for a FAR target.
+
+    A pair of people counts once, however many templates it has.
     """
-    found = []
+    return people_with_pairs(attempts_for(rule, far))
+
+
+@dataclass(frozen=True)
+class ComparedPeople:
+    """The people of verification attempts, and the pairs of them that are compared."""
+
+    number: int
+    pairs: int
+
+    @classmethod
+    def of_sides(cls, sides: tuple[int, int, int] | None) -> ComparedPeople | None:
+        """Of the people of the probes, of the gallery and of both; None where unknown."""
+        return None if sides is None else cls(sides[-1], pairs_of_people(*sides))
+
+    @classmethod
+    def among(cls, number: int) -> ComparedPeople:
+        """Of people, any two of them compared."""
+        return cls(number, pairs_of_people(number, number, number))
+
+    @classmethod
+    def of_scores(cls, scores: Scores) -> ComparedPeople | None:
+        """Of all attempts of scores; None where their people are unknown."""
+        if are_pairs(scores):
+            return cls.among(len(scores.subjects)) if scores.knows_subjects else None
+        if not scores.labelled:
+            return None
+        probe, gallery = (np.unique(x) for x in (scores.codes.probe, scores.codes.gallery))
+        both = len(np.union1d(probe, gallery))
+        return cls.of_sides((len(probe), len(gallery), both))
+
+    def __str__(self) -> str:
+        return f"{self.number:,} people ({counted(self.pairs, 'pairs')} of them)"
+
+    def needed(self, rule: int, far: float) -> str:
+        """Return in words what a rule needs: people, or pairs of them where people suffice."""
+        pairs, enough = attempts_for(rule, far), people_for(rule, far)
+        if enough <= self.number:
+            return f"{pairs:,} pairs of people"
+        return f"{enough:,} people with {pairs:,} pairs"
+
+
+class OnePersonEach(ComparedPeople):
+    """The people of genuine attempts: what counts for a FRR is a person, and no pair."""
+
+    def __str__(self) -> str:
+        return f"{self.number:,} people"
+
+    def needed(self, rule: int, far: float) -> str:
+        """Return in words what a rule needs."""
+        return f"{attempts_for(rule, far):,} people"
+
+
+def pairs_that_count(attempts: float, people: ComparedPeople | None) -> float:
+    """Return what the rules of 3 and 30 count: pairs of people, or attempts where unknown."""
+    return attempts if people is None else min(attempts, people.pairs)
+
+
+def needed_for(rule: int, far: float, attempts: float, people: ComparedPeople | None) -> str:
+    """Return in words what a rule needs: people, or impostor pairs where these are fewer."""
+    if people is not None and people.pairs <= attempts:
+        return people.needed(rule, far)
+    return f"{attempts_for(rule, far):,} impostor pairs"
+
+
+def support_warnings(
+    targets: Iterable[float],
+    attempts: float,
+    symmetric: bool,
+    rate: str,
+    people: ComparedPeople | None = None,
+    chosen: str = "FAR",
+) -> list[str]:
+    """Return a warning of the targets that the number of people cannot support.
+
+    The targets are of the `chosen` rate: of FAR, with impostor attempts, or of FRR, with genuine
+    ones. With ``n`` pairs of people, for a FRR people (attempts, where people are unknown or fewer
+    are compared), and a target ``x``: ``n < 3/x``: not even zero errors support ``x`` at 95 %
+    (rule of 3); ``n < 30/x``: fewer than 30 errors in independent attempts are expected (rule of
+    30, Doddington et al. 2000). Fewer than ``1/x`` attempts make the point that of zero errors.
+    """
+    errors, role = "false accepts", "impostor"
+    if chosen == "FRR":
+        errors, role = "false rejects", "genuine"
+        people = None if people is None else OnePersonEach(people.number, people.number)
+    found, independent = [], pairs_that_count(attempts, people)
+    by_people = people if people is not None and people.pairs <= attempts else None
     for x in targets:
-        if supported(x, attempts, RULE_OF_30):
+        if supported(x, independent, RULE_OF_30):
             continue
+        rule = RULE_OF_30 if supported(x, independent) else RULE_OF_3
         if not supported(x, attempts, 1):
-            why = "fewer attempts than 1 / FAR: the same as at FAR = 0"
-        elif not supported(x, attempts):
-            why = f"{attempts_for(RULE_OF_3, x):,} needed: rule of 3"
+            why = f"fewer attempts than 1 / {chosen}: the same as at {chosen} = 0"
+        elif by_people:
+            why = f"needs {by_people.needed(rule, x)}: rule of {rule}"
+        elif rule == RULE_OF_3:
+            why = f"{attempts_for(rule, x):,} needed: rule of 3"
         else:
-            why = f"about {attempts * x:.2g} false accepts expected, 30 needed: rule of 30"
-        found.append(f"FAR {per_cent(x)} ({why})")
+            why = f"about {attempts * x:.2g} {errors} expected, 30 needed: rule of 30"
+        found.append(f"{chosen} {per_cent(x)} ({why})")
     if not found:
         return []
-    made = counted(attempts, "impostor pairs" if symmetric else "impostor attempts")
+    made = counted(attempts, f"{role} pairs" if symmetric else f"{role} attempts")
     verb = "is" if attempts == 1 else "are"
+    if by_people:
+        made, verb = str(by_people), "are"
     return [f"{made} {verb} too few for {rate} at {'; '.join(found)}"]
 
 
@@ -80,14 +187,20 @@ def support_warnings(
 _CHANCE_OF_FUSED = 0.62
 
 
+# The origin of scores that a metric of bioeval computed, which gives distances and nothing else.
+_COMPUTED = re.compile(rf"\d+-dimensional \w+ embeddings, metric ({'|'.join(METRICS)})\b")
+
+_WRONG_KIND = "is probably the wrong kind"
+
+
 def judge_kind(
-    eer: float, kind: str, people: int, *, diagonal: int = 0, fused: bool = False
+    eer: float, kind: str, people: int, *, diagonal: int = 0, fused: bool = False, origin: str = ""
 ) -> tuple[str, str, str]:
     """Return what an EER shows of the kind of scores: severity, finding and remedy.
 
     `people` is the number of subjects, or of genuine attempts where these are fewer, `diagonal` 1
     where a template is nearest to itself, -1 where it is farthest, 0 if unknown. Attempts of
-    several templates are `fused`.
+    several templates are `fused`. The `origin` of the scores says whether their kind is certain.
     """
     other = "distance" if larger_is_closer(kind) else "similarity"
     margin = 1.0 / math.sqrt(max(2, people))  # two standard errors of a rate of one half
@@ -99,17 +212,18 @@ def judge_kind(
         return "warning", f"{message}, near chance", remedy
     swap = f'`kind="{other}"` reverses them'
     certain = eer > (_CHANCE_OF_FUSED if fused else 0.5) + margin
-    if diagonal > 0:
+    known = bool(_COMPUTED.match(origin))
+    if known and not certain:
+        return "warning", f"{message}: no better than chance", "check the labels"
+    if diagonal > 0 or known:
         severity = "error" if certain else "warning"
-        message += ": worse than chance, yet each template is nearest to itself"
-        return (
-            severity,
-            message,
-            ("the kind seems right and the labels wrong; check the order of the labels"),
-        )
+        message += ": worse than chance"
+        message += ", yet each template is nearest to itself" if diagonal > 0 else ""
+        remedy = f"the kind {'is' if known else 'seems'} right and the labels wrong"
+        return severity, message, f"{remedy}; check the order of the labels"
     if certain or diagonal < 0:
         proof = ", and each template is farthest from itself" if diagonal < 0 else ""
-        remedy = f"{kind} is probably the wrong kind: {swap}"
+        remedy = f"{kind} {_WRONG_KIND}: {swap}"
         return "error", f"{message}: worse than chance{proof}", remedy
     remedy = f"check the labels, and the kind: {swap}"
     return "warning", f"{message}: no better than chance", remedy
@@ -127,9 +241,19 @@ def refuses_threshold(doubt: str) -> bool:
     return bool(doubt) and "near chance" not in doubt
 
 
-def kind_doubt(eer: float, kind: str, people: int, *, fused: bool = False) -> str:
+def kind_doubt(eer: float, kind: str, people: int, *, fused: bool = False, origin: str = "") -> str:
     """Return a warning of scores near chance or below it; empty where there is no doubt."""
     if kind == "order" or math.isnan(eer):
         return ""
-    severity, message, remedy = judge_kind(eer, kind, people, fused=fused)
+    severity, message, remedy = judge_kind(eer, kind, people, fused=fused, origin=origin)
     return "" if severity == "ok" else f"{message}; {remedy}"
+
+
+def warn_of_kind(doubt: str) -> None:
+    """Issue a warning at the caller's line if scores are probably of the other kind."""
+    if _WRONG_KIND not in doubt:
+        return
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bioeval."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(doubt, BioevalWarning, stacklevel=level)

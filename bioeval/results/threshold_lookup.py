@@ -62,6 +62,8 @@ def operating_points(dataset: xr.Dataset) -> np.ndarray:
     if "threshold_at_far" in dataset:
         at_far = dataset["threshold_at_far"]
         found.append(at_far.isel(rank=0) if "rank" in at_far.dims else at_far)
+    if "threshold_at_frr" in dataset:
+        found.append(dataset["threshold_at_frr"])
     every = np.concatenate([np.empty(0), *(x.values.ravel() for x in found)])
     return np.unique(every[np.isfinite(every)])
 
@@ -99,7 +101,7 @@ def check_places(threshold: Any) -> np.ndarray:
 
 
 def threshold_of(dataset: xr.Dataset, rule: Rule) -> float:
-    """Return the threshold that a rule names in a result: given, of the EER, or of a FAR target."""
+    """Return the threshold that a rule names in a result: given, of the EER, or of a target."""
     if rule.name == "fixed":
         return rule.values[0]
     found, targets = np.empty(0), np.empty(0)
@@ -111,6 +113,8 @@ def threshold_of(dataset: xr.Dataset, rule: Rule) -> float:
         at_far = at_far.isel(rank=0) if "rank" in at_far.dims else at_far
         if rule.name == "far":
             found = at_far.values[targets == rule.values[0]]
+    if rule.name == "frr" and "threshold_at_frr" in dataset:
+        found = dataset["threshold_at_frr"].values[dataset["frr_target"].values == rule.values[0]]
     if not np.isfinite(found).any():
         wrong = f"{Argument('threshold', str(rule))} is not an operating point of these results; "
         if rule.name == "far":

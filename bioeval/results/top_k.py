@@ -11,8 +11,8 @@ import xarray as xr
 
 from bioeval.base.arguments import require_flag, require_integer
 from bioeval.base.errors import DataError, ProtocolError, require_choice, subject
-from bioeval.base.scalars import Name
-from bioeval.base.variables import ends, picked
+from bioeval.base.scalars import MATCH_SUMS, QUERY_MEANS, Name
+from bioeval.base.variables import by_name, ends, picked
 from bioeval.protocol.reid import Convention, cameras_of
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import (
@@ -23,6 +23,7 @@ from bioeval.results.query_means import (
     Unmatched,
     cut_warnings,
     interpolated_precision,
+    match_sum,
 )
 from bioeval.results.reid import _RANKED, RECALL_LEVELS, REID, ranked_curves, warn_of_cut_lists
 from bioeval.scores.labels import Codes
@@ -32,9 +33,10 @@ from bioeval.tallies.identification_job import check_max_rank
 from bioeval.tallies.reid_counts import MatchLists
 
 TOP_K = {
-    **picked(REID, "cmc", "cmc_count", "mean_ap", "mean_inp", "rank_k_mean_ap", "precision_at_k"),
+    **picked(REID, "cmc", "cmc_count", *by_name(QUERY_MEANS), "precision_at_k"),
     **picked(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
     "rank_k_average_precision": REID["rank_k_average_precision"],
+    **by_name(scalar.of_query for scalar in MATCH_SUMS.values() if scalar.of_query),
     "rank_k": Name("rank K at which lists are cut"),
     "beyond_lists": Name("queries with more matches than a list has places", "queries"),
     "first_match_rank": Name("rank of the first match; NaN where none is listed"),
@@ -103,16 +105,18 @@ def top_k(
     max_rank : int, optional
         The last rank of the CMC; None takes every rank covered by all lists.
     per_query : bool
-        Whether to add ``rank_k_average_precision`` and ``first_match_rank`` over ``probe``.
+        Whether to add ``rank_k_average_precision``, ``first_match_rank``, ``inp``,
+        ``reciprocal_rank``, ``query_r_precision`` and ``query_ndcg`` over ``probe``.
 
     Returns
     -------
     xarray.Dataset
         ``cmc`` over ``rank``; scalars ``rank_k_mean_ap``, ``rank_k``, ``queries``, ``skipped``,
         ``beyond_lists``; ``precision_at_k`` and ``recall_at_k`` over ``rank``, NaN beyond the ranks
-        that every list with unlisted matches covers; and ``mean_ap`` and ``mean_inp`` of the whole
-        gallery, and ``interpolated_precision`` over ``recall_level``, NaN unless every match of
-        every query is listed.
+        that every list with unlisted matches covers; and, of the whole gallery, ``mean_ap`` and
+        ``interpolated_precision`` over ``recall_level``, NaN unless every match of every query is
+        listed, and ``mean_inp``, ``mrr``, ``r_precision`` and ``ndcg``, NaN unless the lists
+        determine it for every query (the MRR: unless a match of each is listed).
 
     Raises
     ------
@@ -230,11 +234,12 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
 
     complete = bool((found.listed >= found.positives).all())
     whole = found.precisions(None) / total
-    inp = np.where(valid & (found.last > 0), total / np.maximum(found.last, 1), 0.0)
+    each_query = found.match_sums()
     values = {"rank_k_mean_ap": at_k}
     if complete:
         levels = interpolated_precision(matches, "stable")
-        values |= {"mean_ap": whole, "mean_inp": inp, "interpolated_precision": levels}
+        values |= {"mean_ap": whole, "interpolated_precision": levels}
+    values |= {name: each for name, each in each_query.items() if not np.isnan(each[query]).any()}
     means = {name: QueryMean(counted, query, each[query]) for name, each in values.items()}
     beyond = int((found.positives > scores.depth).sum())
     skipped = int((~valid).sum())
@@ -243,7 +248,8 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         what = "were left out" if options.unmatched == "skip" else "count as 0"
         notes.append(f"{skipped} queries without a match in the gallery {what}")
     if not complete:
-        notes.append("some matches are beyond the lists: mAP and mINP of the whole gallery are NaN")
+        lost = ", ".join(x.label for x in QUERY_MEANS if x.name not in means)
+        notes.append(f"some matches are beyond the lists: {lost} of the whole gallery are NaN")
     if unknown.any():
         notes.append(f"lists determine precision and recall up to rank {ap_reach} only")
     variables = {
@@ -251,7 +257,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         "cmc_count": (("rank",), counts),
         "rank_k_mean_ap": means["rank_k_mean_ap"].mean,
         "rank_k": cut,
-        **{k: means[k].mean if complete else np.nan for k in ("mean_ap", "mean_inp")},
+        **{k: means[k].mean if k in means else np.nan for k in ("mean_ap", *MATCH_SUMS)},
         **{
             name: (("rank",), np.where(unknown, np.nan, curve.means(last)))
             for name, curve in curves.items()
@@ -272,6 +278,9 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         ranks = np.where(found.first > 0, found.first, np.nan)
         variables["rank_k_average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
         variables["first_match_rank"] = (("probe",), ranks)
+        for name, each in each_query.items():
+            if (of_query := MATCH_SUMS[name].of_query) is not None:
+                variables[of_query.name] = (("probe",), each)
         coordinates["probe"] = np.arange(len(valid))
     attrs = about_attrs(about, "top-K lists", notes)
     attrs |= {
@@ -294,7 +303,6 @@ class ListedMatches:
     positives: np.ndarray  # (q,): matches in the gallery
     listed: np.ndarray  # (q,): those of them that are listed
     first: np.ndarray  # (q,): the rank of the first of these, 0 without any
-    last: np.ndarray  # (q,): the rank of the last
     depth: np.ndarray  # (q,): number of ranks that the list covers
     candidates: np.ndarray  # (q,): entries of the gallery on the query's list, listed or not
 
@@ -307,18 +315,41 @@ class ListedMatches:
 
     def matches(self) -> MatchLists:
         """Return the matches on the lists, by their ranks."""
-        ranks = self.ranks[self.hits]
-        starts = np.concatenate([[0], np.cumsum(self.listed)])
-        none = np.zeros_like(ranks)
-        lists = MatchLists(starts, ranks.astype(np.float64), ranks, none, none)
-        lists.closer = ranks - lists.order
-        return lists
+        return _by_ranks(self.ranks[self.hits], self.listed)
+
+    def match_sums(self) -> dict[str, np.ndarray]:
+        """Return the measures of each query that are sums over its matches, by name.
+
+        NaN where they differ for unlisted matches right behind the list, and behind all others.
+        """
+        unlisted = self.positives - self.listed
+        beyond = np.repeat(np.arange(len(unlisted)), unlisted)
+        place = np.arange(1, len(beyond) + 1) - np.repeat(np.cumsum(unlisted) - unlisted, unlisted)
+        order = np.argsort(np.append(np.nonzero(self.hits)[0], beyond), kind="stable")
+        near, far = (
+            _by_ranks(np.append(self.ranks[self.hits], end[beyond] + place)[order], self.positives)
+            for end in (self.depth, self.candidates - unlisted)
+        )
+        found = {}
+        for name, scalar in MATCH_SUMS.items():
+            most, least = (match_sum(lists, "stable", scalar) for lists in (near, far))
+            found[name] = np.where(least == most, most, np.nan)
+        return found
 
     def precisions(self, cut: int | None) -> np.ndarray:
         """Return the sum of the precisions at the matches, up to a rank, for each query."""
         hits = self.hits if cut is None else self.hits & (self.ranks <= cut)
         precision = np.cumsum(hits, axis=1) / np.maximum(self.ranks, 1)
         return np.where(hits, precision, 0.0).sum(axis=1)
+
+
+def _by_ranks(ranks: np.ndarray, counts: np.ndarray) -> MatchLists:
+    """Return matches by their ranks, `counts` of each query."""
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    none = np.zeros_like(ranks)
+    lists = MatchLists(starts, ranks.astype(np.float64), ranks, none, none)
+    lists.closer = ranks - lists.order
+    return lists
 
 
 def listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> ListedMatches:
@@ -352,7 +383,6 @@ def listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> ListedM
     ranks = np.cumsum(kept, axis=1)
     any_hit = hits.any(axis=1)
     rows = np.arange(len(index))
-    last_place = index.shape[1] - 1 - np.argmax(hits[:, ::-1], axis=1)
     return ListedMatches(
         kept=kept,
         hits=hits,
@@ -360,7 +390,6 @@ def listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> ListedM
         positives=positives,
         listed=hits.sum(axis=1),
         first=np.where(any_hit, ranks[rows, np.argmax(hits, axis=1)], 0),
-        last=np.where(any_hit, ranks[rows, last_place], 0),
         depth=ranks[:, -1],
         candidates=candidates,
     )

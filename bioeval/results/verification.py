@@ -14,10 +14,12 @@ from bioeval.base.variables import VERIFICATION
 from bioeval.results.dataset import Scalars, Variables, about_attrs, build, decisions, rate
 from bioeval.results.support import (
     KIND_DOUBT,
+    ComparedPeople,
     equal_error_variables,
     kind_doubt,
     point_variables,
     support_warnings,
+    warn_of_kind,
 )
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.tallies.cells import cell_exponent, joint_exponent
@@ -88,12 +90,18 @@ def _scalars(
     }
     if points is None:
         return Scalars(variables, {})
-    labels = {"far_target": points.far_target, "cost": points.costs[:, 0]}
+    labels = labels_of(points)
     unknown = {x for name in bounds for x in UNKNOWN.get(name, (name, f"{name}_threshold"))}
     if tally.points is None and tally.kept is not None and not tally.kept.is_all:
         unknown.add("d_prime")
     found = point_scalars(points, tally.about.kind, _independent(tally, points))
     return Scalars(variables | {k: v for k, v in found.items() if k not in unknown}, labels)
+
+
+def labels_of(points: VerificationPoints) -> dict[str, np.ndarray]:
+    """Return the labels of operating points over a dimension; FRR targets only where given."""
+    labels = {"far_target": points.far_target, "cost": points.costs[:, 0]}
+    return labels | ({"frr_target": points.frr_target} if len(points.frr_target) else {})
 
 
 def _points_of(tally: VerificationTally) -> tuple[VerificationPoints | None, Bounds]:
@@ -152,14 +160,22 @@ def verification_dataset(tally: VerificationTally) -> xr.Dataset:
         )
     coordinates = {"threshold": thresholds}
     if points is not None:
-        coordinates["far_target"] = points.far_target
+        coordinates |= {k: x for k, x in labels_of(points).items() if k != "cost"}
         if impostor:
             independent = _independent(tally, points)
             symmetric = bool(points.symmetric)
-            warnings += support_warnings(points.far_target, independent, symmetric, "FRR")
+            people = compared_people(tally)
+            warnings += support_warnings(points.far_target, independent, symmetric, "FRR", people)
+            pairs = genuine / 2 if symmetric else genuine
+            warnings += support_warnings(points.frr_target, pairs, symmetric, "FAR", people, "FRR")
         doubt = kind_doubt(
-            points.equal_error.eer, kind, _people(tally), fused=tally.templates == "multi"
+            points.equal_error.eer,
+            kind,
+            _people(tally),
+            fused=tally.templates == "multi",
+            origin=tally.about.origin,
         )
+        warn_of_kind(doubt)
         warnings += [doubt] if doubt else []
         if bounds:
             warnings.append(
@@ -191,6 +207,13 @@ def _people(tally: VerificationTally) -> int:
     of_all = tally.about.people
     subjects = tally.people[0] if tally.people else of_all[2] if of_all else 0
     return min(len(tally.genuine), subjects or len(tally.genuine))
+
+
+def compared_people(tally: VerificationTally) -> ComparedPeople | None:
+    """Return the people of the attempts, and the pairs of them; None where they are unknown."""
+    if tally.people is not None:
+        return ComparedPeople.among(tally.people[0])
+    return ComparedPeople.of_sides(tally.about.people)
 
 
 def _independent(tally: VerificationTally, points: VerificationPoints) -> float:
@@ -225,6 +248,9 @@ def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Va
         "cost_miss": (cost, points.costs[:, 1]),
         "cost_false_accept": (cost, points.costs[:, 2]),
     }
+    if len(points.frr_target):
+        variables["far_at_frr"] = ("frr_target",), points.far_at_frr
+        variables["threshold_at_frr"] = ("frr_target",), to_user(points.threshold_at_frr, kind)
     if not len(points.costs) or not points.every_score:
         variables = {k: v for k, v in variables.items() if v[0] != cost}
     if points.symmetric is None:

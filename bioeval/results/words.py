@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from bioeval.base.errors import printable
@@ -76,10 +76,13 @@ def threshold_text(value: float | None) -> str:
 
 def threshold_to_install(value: float, kind: str) -> str:
     """Return a threshold with six digits that accepts no score that the threshold rejects."""
-    if not math.isfinite(value):
-        return threshold_text(value)
-    stricter = ROUND_CEILING if larger_is_closer(kind) else ROUND_FLOOR
-    return threshold_text(float(Context(prec=6, rounding=stricter).create_decimal(repr(value))))
+    return threshold_text(float(stricter(value, kind)) if math.isfinite(value) else value)
+
+
+def stricter(value: float, kind: str) -> Decimal:
+    """Return a finite threshold of six digits that accepts no score that the threshold rejects."""
+    rounding = ROUND_CEILING if larger_is_closer(kind) else ROUND_FLOOR
+    return Context(prec=6, rounding=rounding).create_decimal(repr(float(value)))
 
 
 def _whole_or(value: float, digits: str) -> str:

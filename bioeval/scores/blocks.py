@@ -57,7 +57,8 @@ _DASK, _GRAPH = 12, 32 << 20
 # limit for all but collected scores, with some room for what a library takes for itself.
 _CELL, _SHARE = 8, 0.65
 
-# A file that is mapped is given back to the system in parts of this size where no limit is stated.
+# Pages of a mapped file that is larger than this are released where no limit is stated; to map them
+# again takes a third of the time of an evaluation.
 MAPPED = 1 << 30
 
 
@@ -151,12 +152,12 @@ def give_back(scores: LabelledMatrix) -> None:
 
 def _pages(scores: LabelledMatrix) -> mmap.mmap | None:
     array: Any = getattr(scores.base, "_values", scores.base)
-    limit = scores.memory_limit if scores.limited else MAPPED
+    most = scores.memory_limit // 4 if scores.limited else MAPPED
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):
             found = getattr(array, "_mmap", None)
             shared = array.mode in ("r", "r+", "w+")  # private changes would be lost
-            large = shared and isinstance(found, mmap.mmap) and len(found) > limit // 4
+            large = shared and isinstance(found, mmap.mmap) and len(found) > most
             return found if large and hasattr(mmap, "MADV_DONTNEED") else None
         array = array.base
     return None

@@ -31,12 +31,9 @@ import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, counted, nearest_name, require_choice
-from bioeval.base.kinds import VALUED, Kind
+from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
 from bioeval.scores.labels import Codes, missing_values
-
-MetricName = Literal["cosine", "l2", "l1", "linf", "bhattacharyya"]
-METRICS: tuple[MetricName, ...] = get_args(MetricName)
 
 #: Other names of these metrics, as SciPy and scikit-learn have them.
 _OtherName = Literal["euclidean", "manhattan", "cityblock", "chebyshev"]
@@ -409,8 +406,10 @@ def kind_of_metric(metric: Metric, kind: Kind | None) -> Kind:
 
 def describe_metric(metric: Metric, embeddings: np.ndarray) -> str:
     """Describe how scores were computed from embeddings."""
-    name = getattr(metric, "__name__", "a callable") if callable(metric) else metric
-    return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, metric {name}"
+    name = f"metric {metric}"
+    if callable(metric):
+        name = f"function {getattr(metric, '__name__', type(metric).__name__)}"
+    return f"{embeddings.shape[1]}-dimensional {embeddings.dtype} embeddings, {name}"
 
 
 def _plain(values: np.ndarray, metric: str, what: str, dtype: np.dtype) -> np.ndarray:

@@ -54,7 +54,9 @@ def as_times(column: np.ndarray, what: str) -> np.ndarray:
         if dated and there[row] and not dates[row]:
             _refuse(column, row, what, "a number among dates")
     if dated:
-        plain_dates = [x if t else np.datetime64("NaT", "us") for x, t in zip(read, there, strict=True)]
+        plain_dates = [
+            x if t else np.datetime64("NaT", "us") for x, t in zip(read, there, strict=True)
+        ]
         return np.array(plain_dates, dtype="datetime64[us]")
     if all(isinstance(value, int) for value in read):
         return np.array(read, dtype=np.int64)

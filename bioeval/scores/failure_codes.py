@@ -63,7 +63,7 @@ class EndValue(NamedTuple):
         """How serious it is: scores that were cut off have neighbours, and are no failure codes."""
         if self.how == CUT_OFF:
             return "note"
-        return "warning" if self.how == APART and not self.accepted else "error"
+        return "warning" if self.how in (APART, NEGATIVE) and not self.accepted else "error"
 
 
 class FailureCodes(NamedTuple):
@@ -228,8 +228,12 @@ def end_values(
             continue
         if accepted and value == of_copy and not copies:
             continue
-        negative = kind == "distance" and accepted and last > 0 >= others.max()
-        if how := NEGATIVE if negative else _how(last, others, shared):
+        how = _how(last, others, shared)
+        # No distance is below 0, nor most similarities; log-likelihood ratios are.
+        lower = kind != "llr" and accepted != larger_is_closer(kind)
+        if lower and last > 0 >= others.max() and (accepted or how != FAR_OFF):
+            how = NEGATIVE
+        if how:
             found.append(EndValue(value, how, accepted))
     return found
 

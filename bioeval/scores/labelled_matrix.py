@@ -7,6 +7,7 @@ and in any selection of one.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 import numpy as np
 
 from bioeval.base.arguments import require_integer, require_list, require_text
+from bioeval.base.engine import engine
 from bioeval.base.errors import (
     Argument,
     DataError,
@@ -26,6 +28,7 @@ from bioeval.base.errors import (
 )
 from bioeval.base.kinds import KINDS, Kind, larger_is_closer
 from bioeval.base.memory import require_bytes
+from bioeval.base.progress import stage
 from bioeval.scores.arrays import (
     as_index,
     as_mask,
@@ -43,6 +46,7 @@ from bioeval.scores.labels import (
     digest,
     fixed,
     labels_of_table,
+    of_no_person,
 )
 
 if TYPE_CHECKING:
@@ -64,10 +68,10 @@ def length_of(labels: Any) -> int:
         return -1
 
 
-def _as_ids(given: Any) -> tuple[int, ...]:
-    """Return identities of distractors; labels that are text may be these numbers, too."""
-    listed = require_list("distractor_ids", given)
-    return tuple(dict.fromkeys(require_integer("distractor_ids", x, low=-(2**62)) for x in listed))
+def as_ids(given: Any, name: str = "distractor_ids") -> tuple[int, ...]:
+    """Return identities of no person; labels that are text may be these numbers, too."""
+    listed = require_list(name, given)
+    return tuple(dict.fromkeys(require_integer(name, x, low=-(2**62)) for x in listed))
 
 
 def _unless_all(index: Any) -> Any:
@@ -150,7 +154,7 @@ class LabelledMatrix:
         if self.labelled:
             self.codes = Codes(self.probe_labels, self.gallery_labels)
         self.exclude = self._as_columns(exclude)
-        self.distractor_ids = _as_ids(distractor_ids)
+        self.distractor_ids = as_ids(distractor_ids)
 
     @property
     def kind(self) -> Kind:
@@ -182,6 +186,16 @@ class LabelledMatrix:
         if name is not None and not isinstance(name, os.PathLike):
             require_text("name", name)
         self._name = None if name is None or name == "" else short_name(str(name))
+
+    @property
+    def no_person(self) -> np.ndarray:
+        """Which of the codes are of distractors or junk."""
+        return of_no_person(self.codes.values, (*self.junk_ids, *self.distractor_ids))
+
+    @property
+    def probe_people(self) -> np.ndarray:
+        """The code of each probe; -1 where it is of no person."""
+        return np.where(self.no_person[self.codes.probe], -1, self.codes.probe)
 
     def _as_columns(self, exclude: Sequence[str]) -> tuple[str, ...]:
         """Return names of metadata columns that both sides have."""
@@ -524,6 +538,24 @@ class LabelledMatrix:
             return self
         view = copy(self)
         view.memory_limit, view.limited = require_bytes("memory_limit", memory_limit), True
+        return view
+
+    def held(self) -> Self:
+        """Return a view of the values of a container in memory, for more than one sweep.
+
+        The same scores where a limit is stated, the values would take more than a matrix of
+        embeddings may, some rows are selected, an engine counts, or there is a mask without labels:
+        the last digits of its d' depend on the blocks of rows.
+        """
+        base: Any = self._base
+        if not self.is_stored or self.limited or self.selects_rows or engine() is not None:
+            return self
+        size = math.prod(base.shape) * base.dtype.itemsize
+        if not self.labelled or size > MEMORY_LIMIT:
+            return self
+        view = copy(self)
+        with stage("reading"):
+            view._base = base[:]
         return view
 
     def reading_own_columns(self) -> Self:

@@ -159,6 +159,10 @@ class Codes:
         return np.array([self.code(x) for x in labels.tolist()], dtype=np.int64)
 
 
+#: Attributes of scores: labels of distractors and of junk.
+IDS_OF_NO_PERSON = ("distractor_ids", "junk_ids")
+
+
 def of_no_person(labels: np.ndarray, ids: Sequence[int]) -> np.ndarray:
     """Return which labels are ids of junk or of distractors, written as numbers or as text."""
     if not len(ids):

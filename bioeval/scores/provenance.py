@@ -197,6 +197,15 @@ def disjoint_pairs(left: int, right: int, people: int) -> int:
     return min(left, right, people // 2)
 
 
+def pairs_of_people(left: int, right: int, people: int) -> int:
+    """Return the number of pairs of different people, one of either side.
+
+    A pair counts once, in whichever order it is compared; the sides hold `people` in all.
+    """
+    both = left + right - people
+    return left * right - both - both * (both - 1) // 2
+
+
 def disjoint_among(left: np.ndarray, right: np.ndarray, people: int) -> int:
     """Return the largest number of disjoint pairs of subjects among some pairs.
 

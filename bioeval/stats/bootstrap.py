@@ -23,6 +23,7 @@ from bioeval.base.random import RandomState, Stream
 from bioeval.kernels.bootstrap import sort_by_layer, weigh_pairs, weigh_shares
 from bioeval.scores.provenance import disjoint_pairs
 from bioeval.stats.binomial import zero_error_bound
+from bioeval.stats.few_errors import FewErrors, Placed, few_along, without_contradiction
 from bioeval.stats.limits import Limits, by_subject, normal_limits
 from bioeval.stats.options import (
     BOOTSTRAPS,
@@ -514,13 +515,24 @@ ROOM = 1 << 22
 
 
 class SubjectMeans:
-    """The attempts of each subject; their sums give the means in each replicate."""
+    """The attempts of each subject; their sums give the means in each replicate.
 
-    def __init__(self, attempts: np.ndarray, weights: np.ndarray, options: IntervalOptions):
-        self.attempts = attempts  # of each subject
+    Each attempt was counted as often as it has `copies`, both directions of a symmetric matrix.
+    """
+
+    def __init__(
+        self,
+        attempts: np.ndarray,
+        weights: np.ndarray,
+        options: IntervalOptions,
+        no_person: np.ndarray | bool = False,
+        copies: int = 1,
+    ):
+        self.attempts, self.copies = attempts, copies  # of each subject
         self.weights, self.options = weights, options  # weights of subject_columns
         self.total = linear_forms(attempts[None], weights)[0]  # weighted, of each column
-        self.trials = sample_of(int((attempts > 0).sum()))  # subjects with an attempt
+        with_attempts = (attempts > 0) & ~np.asarray(no_person)
+        self.trials = sample_of(int(with_attempts.sum()))
 
     def values(self, sums: np.ndarray) -> np.ndarray:
         """Return the means in each column, shape (k, columns), from sums by subject."""
@@ -566,6 +578,48 @@ class SubjectMeans:
         """Return the confidence limits of values between 0 and 1 in each column."""
         return rate_limits(values, self.trials, self.options)
 
+    def limits_along(
+        self, hits: Placed, at: np.ndarray, band: SimultaneousBand | None = None
+    ) -> Limits:
+        """Return the limits of the proportion of attempts that are hits up to increasing places.
+
+        The proportions are added to a `band`.
+        """
+        layers = by_subject(hits.place, hits.person, at, len(self.attempts), hits.weight)[:-1]
+        found = self.limits(layers, seen=None if band is None else band.add)
+        return self.without_contradiction(hits, at, found)
+
+    def few(self, hits: Placed) -> tuple[FewErrors, FewErrors]:
+        """Return where few subjects have hits, and where few have anything else, along the hits."""
+        return few_along(hits, self.attempts, self.trials, self.copies)
+
+    def without_contradiction(
+        self, hits: Placed, at: np.ndarray, limits: Limits, *, missed: bool = False
+    ) -> Limits:
+        """Return the limits at some places so that none contradicts another along the whole curve.
+
+        The bootstrap where five subjects err first is part of the curve, whatever the places are.
+        The limits are of the proportion of hits up to each place, or `missed`.
+        """
+        few = self.few(hits)
+        ends = np.array([few[0].place, np.nextafter(-few[1].place, -np.inf)])
+        ends = np.unique(ends[np.isfinite(ends)])
+        beside: Limits = (np.empty(0), np.empty(0))
+        if len(ends):
+            layers = by_subject(hits.place, hits.person, ends, len(self.attempts), hits.weight)
+            beside = self.limits(layers[:-1])
+        order = np.argsort(hits.place, kind="stable")
+        taken = np.append(0.0, np.cumsum(hits.weight[order]))
+        places = np.searchsorted(hits.place[order], np.append(at, ends), side="right")
+        rate = _within_one(ratio(taken[places], np.array(self.attempts.sum(), dtype=np.float64)))
+        rate = np.concatenate([rate, [few[0].most, 1 - few[1].most]])
+        if missed:
+            rate, beside, few = 1 - rate, (1 - beside[1], 1 - beside[0]), few[::-1]
+        unknown = np.full(2, np.nan)  # there few err
+        low, high = (np.concatenate([x, y, unknown]) for x, y in zip(limits, beside, strict=True))
+        low, high = without_contradiction(rate, (low, high), few, self.options.confidence)
+        return low[: len(at)], high[: len(at)]
+
     def limits_at_ranks(
         self,
         person: np.ndarray,
@@ -602,11 +656,19 @@ class SubjectMeans:
         return np.concatenate(lows), np.concatenate(highs)
 
 
-def subject_columns(people: int, options: IntervalOptions) -> np.ndarray:
-    """Return the columns of weights of a method: the data alone unless it resamples."""
-    if options.resamples:
-        return weight_columns(people, options)
-    return np.ones((people, 1), dtype=np.float32)
+def subject_columns(no_person: np.ndarray, options: IntervalOptions) -> np.ndarray:
+    """Return the columns of weights of a method: the data alone unless it resamples.
+
+    What is of no person, such as all distractors, is not resampled: its weight is 1.
+    """
+    if not options.resamples:
+        return np.ones((len(no_person), 1), dtype=np.float32)
+    drawn = weight_columns(int(np.count_nonzero(~no_person)), options)
+    if not no_person.any():
+        return drawn
+    weights = np.ones((len(no_person), drawn.shape[1]), dtype=np.float32)
+    weights[~no_person] = drawn
+    return weights
 
 
 def _within_one(values: np.ndarray) -> np.ndarray:

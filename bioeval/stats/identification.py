@@ -22,19 +22,19 @@ from bioeval.stats.binomial import zero_error_bound
 from bioeval.stats.bootstrap import (
     ROOM,
     SubjectMeans,
+    confidence_limits,
     linear_forms,
     logit_limits,
-    open_limits,
     ratio,
     sample_of,
     subject_columns,
     weight_columns,
 )
+from bioeval.stats.few_errors import Placed, around_few, few_along, without_contradiction
 from bioeval.stats.limits import (
     Limits,
     SimultaneousBand,
     assumed_independent,
-    by_subject,
     few_people,
     independent,
     with_enough,
@@ -76,6 +76,10 @@ class Hits:
         """Return some hits, or all hits in another order."""
         return Hits(self.person[index], self.distance[index], self.rank[index], self.weight[index])
 
+    def along(self, place: np.ndarray) -> Placed:
+        """Return the hits with their places along a curve."""
+        return Placed.of(self.person, place, self.weight)
+
     def up_to(self, rank: int) -> Hits:
         """Return the hits at `rank` or better, by person and distance."""
         found = self.within(rank)
@@ -95,8 +99,8 @@ class _Rate:
     hits, losses : Hits
         What is counted, and how much less that is without each person.
     attempts : int
-    without : int64 array, shape (people,)
-        Attempts without each person.
+    made, without : int64 arrays, shape (people,)
+        Attempts of each person, and attempts without each.
     trials : int
         Independent trials, which bound a rate of exactly 0 or 1.
     """
@@ -104,6 +108,7 @@ class _Rate:
     hits: Hits
     losses: Hits
     attempts: int
+    made: np.ndarray
     without: np.ndarray
     trials: int
     options: IntervalOptions
@@ -154,11 +159,13 @@ class _Rate:
         """Return the rate of hits at `rank` or better."""
         return replace(self, hits=self.hits.up_to(rank), losses=self.losses.up_to(rank))
 
-    def at(self, hits: np.ndarray, losses: np.ndarray, count: int) -> tuple[np.ndarray, Limits]:
+    def at(
+        self, hits: np.ndarray, losses: np.ndarray, count: int, along: np.ndarray
+    ) -> tuple[np.ndarray, Limits]:
         """Return the cumulative rate at some places, with its limits.
 
         Given are the place of each hit and of each loss, the latter increasing for each person;
-        those from `count` on are left out.
+        those from `count` on are left out. `along` is the distance or rank of each hit.
         """
         found = _summed(hits, self.hits.weight, count)
         people = len(self.without)
@@ -174,7 +181,12 @@ class _Rate:
         bound = zero_error_bound(self.trials, self.options.confidence)
         low = np.where(half > 0, low, np.maximum(rate - bound, 0.0))
         high = np.where(half > 0, high, np.minimum(rate + bound, 1.0))
-        return rate, open_limits(rate, low, high, self.trials, self.options.confidence)
+        placed = Placed.of(self.hits.person, along, self.hits.weight)
+        # Two people who are taken for each other are one trial.
+        proportion = self.trials / max(int((self.made > 0).sum()), 1)
+        first, other = (x.fewer(proportion) for x in few_along(placed, self.made, self.trials))
+        limits = low, high
+        return rate, without_contradiction(rate, limits, (first, other), self.options.confidence)
 
     def _errors(self, found: np.ndarray, place: np.ndarray) -> np.ndarray:
         """Return the standard error at each place.
@@ -225,7 +237,7 @@ class NewPeople:
         by_person = np.bincount(left_out.person[mated], minlength=self.people)
         self.genuine = _Rate(
             Hits(*own), Hits.joined(own, *_moved(tally, left_out, ties)), len(mated),
-            len(mated) - by_person, sample_of(int((by_person > 0).sum())), options,
+            by_person, len(mated) - by_person, sample_of(int((by_person > 0).sum())), options,
         )  # fmt: skip
         others = impostor_probes(tally, impostor_role(tally, impostors))
         person, nearest = left_out.person[others], left_out.nearest[others]
@@ -243,8 +255,8 @@ class NewPeople:
         # False accepts come in pairs: two people who are alike are taken for each other.
         pairs = min(int((by_person > 0).sum()), self.people // 2)
         self.impostor = _Rate(
-            Hits(*accepted), Hits.joined(*losses), len(others), len(others) - without, pairs,
-            options,
+            Hits(*accepted), Hits.joined(*losses), len(others), by_person,
+            len(others) - without, pairs, options,
         )  # fmt: skip
 
     def ranks(self, count: int) -> Limits:
@@ -252,7 +264,7 @@ class NewPeople:
         rate = self.genuine
         order = np.lexsort((rate.losses.rank, rate.losses.person))
         rate = replace(rate, losses=rate.losses.by(order))
-        low, high = rate.at(rate.hits.rank - 1, rate.losses.rank - 1, count)[1]
+        low, high = rate.at(rate.hits.rank - 1, rate.losses.rank - 1, count, rate.hits.rank)[1]
         beyond = np.arange(count) >= self.most
         return np.where(beyond, np.nan, low), np.where(beyond, np.nan, high)
 
@@ -278,7 +290,7 @@ class NewPeople:
 
         def limits(rate: _Rate) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             hits, losses = (np.searchsorted(grid, x.distance) for x in (rate.hits, rate.losses))
-            low, high = rate.at(hits, losses, len(grid))[1]
+            low, high = rate.at(hits, losses, len(grid), rate.hits.distance)[1]
             if rate.options.simultaneous and not np.isnan(low).any():
                 return rate.in_band(hits, losses, len(grid), (low, high))
             return low, high, np.zeros(len(grid), dtype=bool)
@@ -339,7 +351,7 @@ class _Accepting:
         hits, losses = (
             1 + np.searchsorted(self.distance, x.distance) for x in (rate.hits, rate.losses)
         )
-        _, (self.low, self.high) = rate.at(hits, losses, len(self.accepted))
+        _, (self.low, self.high) = rate.at(hits, losses, len(self.accepted), rate.hits.distance)
 
     def state(self, target: float) -> int:
         """Return the last state with FAR at most a target."""
@@ -352,7 +364,7 @@ class _Accepting:
             np.searchsorted(self.distance, x.distance, side="right")
             for x in (rate.hits, rate.losses)
         )
-        found, (low, high) = rate.at(hits, losses, len(self.accepted))
+        found, (low, high) = rate.at(hits, losses, len(self.accepted), rate.hits.distance)
         return _DirAtFar(self, found, low, high)
 
 
@@ -435,9 +447,9 @@ def closed_set_intervals(
         probing = _ProbeSubjects(tally, subjects, str(dataset.attrs["ties"]), options)
         of = probing.genuine
         band = SimultaneousBand(attempts, options) if options.simultaneous else None
-        low, high = probing.of_genuine.limits_at_ranks(
-            of.person, of.rank, of.weight, count, band=band
-        )
+        means, along = probing.of_genuine, of.along(of.rank)
+        low, high = means.limits_at_ranks(of.person, of.rank, of.weight, count, band=band)
+        low, high = means.without_contradiction(along, np.arange(1.0, count + 1), (low, high))
         rank_one = low[0], high[0]
         if band is not None:
             (low, high), inside["cms"] = band.limits((low, high)), band.inside
@@ -476,7 +488,7 @@ def open_set_intervals(
             by_person = _ProbeSubjects(tally, subjects, *given)
             remarks = few_people(by_person.people, options)
             if not options.resamples:
-                remarks.append(CHOSEN.format("DIR"))
+                remarks.append(CHOSEN.format("DIR at a FAR"))
         grid = to_internal(dataset["threshold"].values, kind)
         found = by_person.curves(grid, ranks, inside)
         if larger_is_closer(kind):
@@ -550,7 +562,7 @@ def identification_replicates(
     """
     probing = _ProbeSubjects(tally, subjects, ties, options, impostors)
     found = probing.genuine.within(1)
-    hits = np.bincount(found.person, found.weight, minlength=probing.people)
+    hits = np.bincount(found.person, found.weight, minlength=len(probing.weights))
     recognised = ratio(linear_forms(hits[None], probing.weights)[0], probing.of_genuine.total)
     at_far, _ = probing.drawn_points(targets, 1)
     return recognised, at_far[:, 0], probing.people, probing.of_genuine.trials
@@ -583,7 +595,10 @@ def _sorted(person: np.ndarray, distance: np.ndarray, rank: np.ndarray, weight: 
 
 
 class _ProbeSubjects:
-    """Identification attempts by the subject of the probe, with the weights of the subjects."""
+    """Identification attempts by the subject of the probe, with the weights of the subjects.
+
+    Probes of no person have a negative number, and are not resampled.
+    """
 
     def __init__(
         self,
@@ -598,18 +613,19 @@ class _ProbeSubjects:
         self.options = options
         who, person = np.unique(subjects, return_inverse=True)
         person = person.reshape(-1)
-        self.people = len(who)
+        no_person, n = who < 0, len(who)
+        self.people = int((~no_person).sum())
         chosen = np.nonzero(tally.mates > 0)[0]
         probes, ranks, weights = rank_weights(tally, chosen, ties)
         self.genuine = _sorted(person[probes], tally.mate[probes], ranks, weights)
-        genuine_of = np.bincount(person[chosen], minlength=self.people)
+        genuine_of = np.bincount(person[chosen], minlength=n)
         others = impostor_probes(tally, impostor_role(tally, impostors))
         ones = np.ones(len(others))
         self.impostor = _sorted(person[others], tally.other[others], ones, ones)
-        impostor_of = np.bincount(person[others], minlength=self.people)
-        self.weights = subject_columns(self.people, options)
-        self.of_genuine = SubjectMeans(genuine_of, self.weights, options)
-        self.of_impostor = SubjectMeans(impostor_of, self.weights, options)
+        impostor_of = np.bincount(person[others], minlength=n)
+        self.weights = subject_columns(no_person, options)
+        self.of_genuine = SubjectMeans(genuine_of, self.weights, options, no_person)
+        self.of_impostor = SubjectMeans(impostor_of, self.weights, options, no_person)
 
     @stage("intervals of the curves")
     def curves(
@@ -619,13 +635,10 @@ class _ProbeSubjects:
 
         Where the bands of curves are simultaneous, `inside` gets which points are in them.
         """
-        impostor = by_subject(self.impostor.distance, self.impostor.person, grid, self.people)
-        far, far_inside = _limits_of_curve(self.of_impostor, impostor[:-1])
+        far, far_inside = _limits_of_curve(self.of_impostor, self.impostor, grid)
         rates, in_band = [], []
         for k in range(1, ranks + 1):
-            of = self.genuine.within(k)
-            layers = by_subject(of.distance, of.person, grid, self.people, of.weight)[:-1]
-            limits, there = _limits_of_curve(self.of_genuine, layers)
+            limits, there = _limits_of_curve(self.of_genuine, self.genuine.within(k), grid)
             rates.append(limits)
             in_band.append(there)
             report(k, ranks)
@@ -642,7 +655,28 @@ class _ProbeSubjects:
             return {"dir_at_far": (undefined, undefined)}
         at_far, eer = self.drawn_points(targets, ranks)
         fewer = min(self.of_genuine, self.of_impostor, key=lambda means: means.trials)
-        return {"dir_at_far": self.of_genuine.drawn_limits(at_far), "eer": fewer.drawn_limits(eer)}
+        confidence, found = self.options.confidence, np.full((2, *at_far.shape[:2]), np.nan)
+        for k in range(ranks):
+            hits = self.genuine.within(k + 1)
+            few = self.of_genuine.few(hits.along(hits.distance))
+            ends = confidence_limits(at_far[:, k], self.options)
+            found[:, :, k] = around_few(at_far[:, k, 0], ends, few, confidence)
+        first, other = self.genuine.within(1), self.impostor
+        accepted, rejected = self.of_genuine.few(first.along(first.distance))
+        low, high = confidence_limits(eer, self.options)
+        for few in (
+            (rejected, accepted),
+            self.of_impostor.few(other.along(other.distance)),
+        ):
+            low, high = around_few(eer[0], (low, high), few, confidence)
+        points = {
+            "dir_at_far": (self.of_genuine, (found[0], found[1])),
+            "eer": (fewer, (low, high)),
+        }
+        return {
+            name: (np.where(of.trials, x, np.nan), np.where(of.trials, y, np.nan))
+            for name, (of, (x, y)) in points.items()
+        }
 
     @stage("bootstrap")
     def drawn_points(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
@@ -684,12 +718,14 @@ class _ProbeSubjects:
         return at_far, eer
 
 
-def _limits_of_curve(means: SubjectMeans, layers: np.ndarray) -> tuple[Limits, np.ndarray]:
+def _limits_of_curve(
+    means: SubjectMeans, hits: Hits, grid: np.ndarray
+) -> tuple[Limits, np.ndarray]:
     """Return the limits of a curve, and which of its points are in a simultaneous band."""
     if not means.options.simultaneous:
-        return means.limits(layers), np.empty(0)
+        return means.limits_along(hits.along(hits.distance), grid), np.empty(0)
     band = SimultaneousBand(int(means.attempts.sum()), means.options)
-    return band.limits(means.limits(layers, seen=band.add)), band.inside
+    return band.limits(means.limits_along(hits.along(hits.distance), grid, band)), band.inside
 
 
 def _cumulative(weights: np.ndarray, attempts: Hits) -> np.ndarray:

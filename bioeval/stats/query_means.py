@@ -11,6 +11,7 @@ import xarray as xr
 from bioeval.base.scalars import Name
 from bioeval.results.query_means import MatchCurve, QueryMean, QueryMeasures
 from bioeval.stats.bootstrap import SubjectMeans, subject_columns
+from bioeval.stats.few_errors import Placed
 from bioeval.stats.limits import (
     Limits,
     assumed_independent,
@@ -29,33 +30,42 @@ _AREAS = {"mrep": "mrep_area", "mfr": "mfr_area"}
 
 
 class QuerySubjects:
-    """The queries of re-identification by subject, with the weights of the subjects."""
+    """The queries of re-identification by subject, with the weights of the subjects.
+
+    Queries of no person have a negative number, and are not resampled.
+    """
 
     def __init__(self, subjects: np.ndarray, counted: np.ndarray, options: IntervalOptions):
         who = np.unique(subjects[counted])
         self.person = np.minimum(np.searchsorted(who, subjects), max(len(who) - 1, 0))
-        self.people, self.options = len(who), options
-        self.weights = subject_columns(self.people, options)
+        self.no_person = who < 0
+        self.units, self.options = len(who), options
+        self.people = int((~self.no_person).sum())
+        self.weights = subject_columns(self.no_person, options)
 
     def means_over(self, counted: np.ndarray) -> SubjectMeans:
         """Return the means over the queries of a mask."""
-        queries = np.bincount(self.person[counted], minlength=self.people)
-        return SubjectMeans(queries, self.weights, self.options)
+        queries = np.bincount(self.person[counted], minlength=self.units)
+        return SubjectMeans(queries, self.weights, self.options, self.no_person)
 
     def sums(self, mean: QueryMean) -> np.ndarray:
         """Return the sum of the values of each subject, shape (k, people)."""
         n, values = len(mean.query), mean.values.astype(np.float64)
         owner = scipy.sparse.csr_array(
-            (np.ones(n), (self.person[mean.query], np.arange(n))), shape=(self.people, n)
+            (np.ones(n), (self.person[mean.query], np.arange(n))), shape=(self.units, n)
         )
         return (owner @ (values if values.ndim > 1 else values[:, None])).T
 
-    def curve_limits(self, curve: MatchCurve, count: int) -> Limits:
-        """Return the limits of a curve at ranks 1 to `count`."""
+    def curve_limits(self, curve: MatchCurve, count: int, *, proportion: bool) -> Limits:
+        """Return the limits of a curve at ranks 1 to `count`; the CMC is a `proportion`."""
         means, person = self.means_over(curve.counted), self.person[curve.query]
-        return means.limits_at_ranks(
+        found = means.limits_at_ranks(
             person, curve.rank, curve.weight, count, per_rank=curve.per_rank
         )
+        if not proportion:
+            return found
+        hits = Placed.of(person, curve.rank, curve.weight)
+        return means.without_contradiction(hits, np.arange(1.0, count + 1), found)
 
 
 def query_mean_intervals(
@@ -87,7 +97,7 @@ def _by_subject(
     found = {}
     for name, curve in {"cmc": measures.cmc, **measures.curves}.items():
         unknown = np.isnan(dataset[name].values)  # of lists that end before
-        low, high = owners.curve_limits(curve, dataset.sizes["rank"])
+        low, high = owners.curve_limits(curve, dataset.sizes["rank"], proportion=name == "cmc")
         found[name] = np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
     for name, mean in measures.means.items():
         of, sums = owners.means_over(mean.counted), owners.sums(mean)

@@ -14,15 +14,21 @@ from bioeval.base.scalars import COMPARED, OPTIMA, Scalar
 from bioeval.base.variables import VERIFICATION
 from bioeval.stats.bootstrap import (
     QuadraticForms,
+    SubjectMeans,
     confidence_limits,
     linear_forms,
-    open_limits,
     rate_limits,
     ratio,
-    ratio_variances,
     sample_of,
+    subject_columns,
     variance,
-    weight_columns,
+)
+from bioeval.stats.few_errors import (
+    ErringPairs,
+    FewErrors,
+    Placed,
+    around_few,
+    without_contradiction,
 )
 from bioeval.stats.limits import (
     Limits,
@@ -34,7 +40,7 @@ from bioeval.stats.limits import (
     with_intervals,
 )
 from bioeval.stats.options import IntervalOptions
-from bioeval.tallies.by_subject import PairCounts, SubjectAttempts
+from bioeval.tallies.by_subject import MergingSinks, PairCounts, Sinks, SubjectAttempts
 from bioeval.tallies.counts import VerificationTally
 from bioeval.tallies.points import VerificationPoints
 from bioeval.tallies.thresholds import to_internal
@@ -44,7 +50,7 @@ if TYPE_CHECKING:
 
 #: Why there is no closed form of a rate at a FAR target.
 CHOSEN = (
-    "no analytic interval of {} at a FAR: the closed form leaves out the choice of the threshold "
+    "no analytic interval of {}: the closed form leaves out the choice of the threshold "
     "on the same data; use subject-bootstrap"
 )
 
@@ -100,6 +106,9 @@ def _independent(
     if "frr_at_far" in dataset:
         errors = np.rint(dataset["frr_at_far"].values * genuine)
         found["frr_at_far"] = independent(errors, genuine, options)
+    if "far_at_frr" in dataset:
+        errors = np.rint(dataset["far_at_frr"].values * impostor)
+        found["far_at_frr"] = independent(errors, impostor, options)
     return found, [assumed_independent(options, "attempts", "that share a")]
 
 
@@ -116,6 +125,9 @@ class Replicates:
     subjects: int  # independent trials: subjects with genuine attempts
     pairs: int  # and disjoint pairs of subjects
     people: int  # all subjects
+    weights: np.ndarray  # (people, columns)
+    genuine: tuple[np.ndarray, np.ndarray]  # distances of genuine attempts, and their subjects
+    few_far: tuple[FewErrors, FewErrors]  # false accepts of few pairs of people, and rejections
     #: Operating points (..., columns), chosen anew in each column.
     values: dict[str, np.ndarray] = field(default_factory=dict)
 
@@ -135,16 +147,22 @@ def replicates(
     points = tally.points
     assert points is not None
     thresholds, exact = attempts.thresholds(tally, _wanted(tally))
-    weights = weight_columns(attempts.people, options)
-    far, frr, (values, people) = error_columns(attempts, thresholds, weights)
+    weights = subject_columns(attempts.no_person, options)
+    erring = ErringPairs(attempts.sides, attempts.no_person)
+    far, frr, (values, people) = error_columns(attempts, thresholds, weights, erring)
     found = Replicates(
         thresholds, far, frr_columns(values, people, grid, weights),
-        sample_of(len(np.unique(people))), attempts.disjoint_pairs, attempts.people,
+        sample_of(attempts.persons_among(people)), attempts.disjoint_pairs,
+        attempts.persons_among(np.arange(attempts.people)),
+        weights, (values, people), erring.few(attempts.disjoint_pairs, copies_of(tally)),
     )  # fmt: skip
     chosen = {"eer": equal_error(far, frr), "frr_at_far": np.empty((0, far.shape[1]))}
     if len(points.far_target):
         at_far = [frr_at_far(far, frr, float(x), exact) for x in points.far_target]
         chosen["frr_at_far"] = np.stack(at_far)
+    if len(points.frr_target):
+        at_frr = [far_at_frr(far, frr, float(x), exact) for x in points.frr_target]
+        chosen["far_at_frr"] = np.stack(at_frr)
     if points.every_score:
         corners = _with_ends(far, frr)
         chosen |= {"auc": area(far, frr), **{x.name: x.over_points(*corners) for x in OPTIMA}}
@@ -156,11 +174,18 @@ def replicates(
     return found
 
 
+def copies_of(tally: VerificationTally) -> int:
+    """Return how often each comparison was counted: twice in a symmetric matrix."""
+    return 2 if tally.points is not None and tally.points.symmetric else 1
+
+
 def exact_points(points: VerificationPoints) -> dict[str, Any]:
     """Return the operating points of the data themselves that have replicates."""
+    at_frr = {"far_at_frr": points.far_at_frr} if len(points.frr_target) else {}
     return {
         "eer": points.equal_error.eer,
         "frr_at_far": points.frr_at_far,
+        **at_frr,
         "auc": points.auc,
         **{x.name: points.optima.get(x.name, np.nan) for x in OPTIMA},
     }
@@ -171,16 +196,23 @@ def _wanted(tally: VerificationTally) -> np.ndarray:
     points = tally.points
     assert points is not None
     given = np.empty(0) if tally.given is None else tally.given.thresholds
-    chosen = [points.threshold_at_far, [points.equal_error.eer_threshold]]
+    at_targets = points.threshold_at_far, points.threshold_at_frr
+    chosen = [*at_targets, [points.equal_error.eer_threshold]]
     return np.concatenate([*chosen, given if len(given) <= 64 else []])
 
 
 def error_columns(
-    attempts: SubjectAttempts, thresholds: np.ndarray, weights: np.ndarray
+    attempts: SubjectAttempts,
+    thresholds: np.ndarray,
+    weights: np.ndarray,
+    erring: ErringPairs | None = None,
 ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Return FAR and FRR at increasing distances in each column, and the genuine attempts."""
+    """Return FAR and FRR at increasing distances in each column, and the genuine attempts.
+
+    The pairs of people in error are added to `erring`.
+    """
     forms = QuadraticForms(weights, len(thresholds) + 1)
-    genuine = attempts.sweep(thresholds, forms)
+    genuine = attempts.sweep(thresholds, forms if erring is None else MergingSinks((forms, erring)))
     accepted = np.cumsum(forms.totals, axis=0)
     far = ratio(accepted[:-1], accepted[-1])
     return far, frr_columns(*genuine, thresholds, weights), genuine
@@ -231,6 +263,15 @@ def frr_at_far(far: np.ndarray, frr: np.ndarray, target: float, exact: bool) -> 
     return np.where(defined, found, np.nan)
 
 
+def far_at_frr(far: np.ndarray, frr: np.ndarray, target: float, exact: bool) -> np.ndarray:
+    """Return the smallest FAR with FRR at most the target, for each column.
+
+    The two errors change places where the points are taken from loose to strict.
+    """
+    found = frr_at_far(frr[::-1], far[::-1], target, exact)
+    return found if target < 1 else 0 * found  # reject-all, which is the last
+
+
 def area(far: np.ndarray, frr: np.ndarray) -> np.ndarray:
     """Return the area under the ROC of each column, by the trapezoidal rule."""
     f, r = _with_ends(far, frr)
@@ -245,23 +286,32 @@ def _resampled(
 ) -> tuple[dict[str, Limits], list[str], dict[str, int], dict[str, np.ndarray]]:
     grid = to_internal(dataset["threshold"].values, tally.about.kind)
     drawn = replicates(tally, attempts, grid, options)
-    trials = {"frr": drawn.subjects, "far": drawn.pairs, "frr_at_far": drawn.subjects}
     # Percentiles of an AUC close to 1 hold the truth too seldom, missing on one side.
     logit = replace(options, method="subject-bootstrap-logit")
     method = {"auc": logit if options.method == "subject-bootstrap" else options}
     mixed = min(drawn.subjects, drawn.pairs)
     found = {
-        "frr": rate_limits(drawn.frr, drawn.subjects, options),
-        **{
-            name: _scaled_limits(
-                COMPARED[name], values, trials.get(name, mixed), method.get(name, options)
-            )
-            for name, values in drawn.values.items()
-        },
+        name: _scaled_limits(COMPARED[name], values, mixed, method.get(name, options))
+        for name, values in drawn.values.items()
     }
+    genuine = _Genuine.of(drawn.genuine, drawn.weights, options, copies_of(tally))
+    frr = rate_limits(drawn.frr, drawn.subjects, options)
+    found["frr"] = genuine.frr_limits(grid, frr)
+    of_points: dict[str, tuple[int, list[tuple[FewErrors, FewErrors]]]] = {
+        "frr_at_far": (drawn.subjects, [genuine.few]),
+        "far_at_frr": (drawn.pairs, [drawn.few_far]),
+        "eer": (mixed, [genuine.few, drawn.few_far]),
+    }
+    for name in found.keys() & of_points:
+        trials, curves = of_points[name]
+        values = drawn.values[name]
+        low, high = confidence_limits(values, options)
+        for few in curves:
+            low, high = around_few(values[..., 0], (low, high), few, options.confidence)
+        found[name] = np.where(trials, low, np.nan), np.where(trials, high, np.nan)
     far = _grid_far(dataset, tally)
     at_thresholds = confidence_limits(drawn.far, options)
-    found["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.pairs, options)
+    found["far"] = _interpolated(far, drawn.far[:, 0], at_thresholds, drawn.few_far, options)
     inside = _widen_to_band(found, drawn, far, dataset, options) if options.simultaneous else {}
     if larger_is_closer(tally.about.kind):
         for name in ("far", "frr"):
@@ -304,19 +354,59 @@ def _grid_far(dataset: xr.Dataset, tally: VerificationTally) -> np.ndarray:
 
 
 def _interpolated(
-    rate: np.ndarray, known: np.ndarray, at: Limits, trials: int, options: IntervalOptions
+    rate: np.ndarray,
+    known: np.ndarray,
+    at: Limits,
+    few: tuple[FewErrors, FewErrors],
+    options: IntervalOptions,
 ) -> Limits:
-    """Return limits at rates, interpolated linearly between those `at` known rates.
+    """Return limits at rates, interpolated linearly between those `at` known rates of the curve.
 
-    Without any known rate, from 0 to 1.
+    Without any known rate, from 0 to 1; where `few` pairs of people err, from these alone.
     """
     defined = ~np.isnan(known) & ~np.isnan(at[0]) & (known > 0) & (known < 1)
+    every = np.append(rate, known)
     known, (low, high) = known[defined], (x[defined] for x in at)
     known, first = np.unique(known, return_index=True)
-    low = np.interp(rate, np.append(0.0, known), np.append(0.0, low[first]))
-    high = np.interp(rate, np.append(known, 1.0), np.append(high[first], 1.0))
-    low, high = (np.where(np.isnan(rate), np.nan, x) for x in (low, high))
-    return open_limits(rate, low, high, trials, options.confidence)
+    low = np.interp(every, np.append(0.0, known), np.append(0.0, low[first]))
+    high = np.interp(every, np.append(known, 1.0), np.append(high[first], 1.0))
+    low, high = without_contradiction(every, (low, high), few, options.confidence)
+    return low[: len(rate)], high[: len(rate)]
+
+
+@dataclass(frozen=True)
+class _Genuine:
+    """The genuine attempts by subject, along the thresholds that accept them."""
+
+    means: SubjectMeans
+    accepted: Placed
+
+    @classmethod
+    def of(
+        cls,
+        attempts: tuple[np.ndarray, np.ndarray],
+        weights: np.ndarray,
+        options: IntervalOptions,
+        copies: int,
+    ) -> _Genuine:
+        distances, people = attempts
+        number = np.bincount(people, minlength=len(weights))
+        return cls(
+            SubjectMeans(number, weights, options, copies=copies), Placed.of(people, distances)
+        )
+
+    @property
+    def few(self) -> tuple[FewErrors, FewErrors]:
+        """Where few people are rejected, and where few are accepted."""
+        accepted, rejected = self.means.few(self.accepted)
+        return rejected, accepted
+
+    def frr_limits(self, grid: np.ndarray, frr: Limits | None = None) -> Limits:
+        """Return the limits of FRR at increasing distances, from those at each distance alone."""
+        if frr is None:
+            low, high = self.means.limits_along(self.accepted, grid)
+            return 1 - high, 1 - low
+        return self.means.without_contradiction(self.accepted, grid, frr, missed=True)
 
 
 # ------------------------------------------------------------------------- closed form
@@ -352,8 +442,9 @@ def _analytic(
         kept = np.unique(np.linspace(0, len(thresholds) - 1, room).astype(int))
         thresholds = thresholds[kept]
     dense = _Dense(attempts.people, len(thresholds) + 1)
-    values, people = attempts.sweep(thresholds, dense)
-    pairs = attempts.disjoint_pairs
+    erring = ErringPairs(attempts.sides, attempts.no_person)
+    values, people = attempts.sweep(thresholds, Sinks((dense, erring)))
+    few = erring.few(attempts.disjoint_pairs, copies_of(tally))
     every = dense.counts.sum(axis=0, dtype=np.int64)
     accepted, total = np.zeros_like(every), float(every.sum())
     rate, spread = np.full(len(thresholds), np.nan), np.full(len(thresholds), np.nan)
@@ -363,25 +454,18 @@ def _analytic(
             rate[k], spread[k] = accepted.sum() / total, np.sqrt(variance(accepted, every))
     kind = tally.about.kind
     far = _grid_far(dataset, tally)
-    found = {"far": _interpolated(far, rate, normal_limits(rate, spread, options), pairs, options)}
-
-    def frr(grid: np.ndarray) -> Limits:
-        counts = by_subject(values, people, grid, attempts.people)
-        whole = counts.sum(axis=0)
-        wrong = whole - np.cumsum(counts, axis=0)[:-1]
-        share = ratio(wrong.sum(axis=1).astype(float), np.array(whole.sum()))
-        sd = np.sqrt(ratio_variances(wrong, whole))
-        return open_limits(
-            share,
-            *normal_limits(share, sd, options),
-            sample_of(int((whole > 0).sum())),
-            options.confidence,
-        )
-
-    found["frr"] = frr(to_internal(dataset["threshold"].values, kind))
+    found = {"far": _interpolated(far, rate, normal_limits(rate, spread, options), few, options)}
+    columns = subject_columns(attempts.no_person, options)
+    genuine = _Genuine.of((values, people), columns, options, copies_of(tally))
+    found["frr"] = genuine.frr_limits(to_internal(dataset["threshold"].values, kind))
     if larger_is_closer(kind):
         found = {name: (low[::-1], high[::-1]) for name, (low, high) in found.items()}
     undefined = np.full(len(tally.points.frr_at_far), np.nan)
     found["frr_at_far"] = undefined, undefined
+    chosen = ["FRR at a FAR"]
+    if len(tally.points.frr_target):
+        undefined = np.full(len(tally.points.frr_target), np.nan)
+        found["far_at_frr"] = undefined, undefined
+        chosen.append("FAR at a FRR")
     units = {"genuine_subjects": sample_of(len(np.unique(people)))}
-    return found, [*few_people(attempts.people, options), CHOSEN.format("FRR")], units
+    return found, [*few_people(attempts.people, options), *map(CHOSEN.format, chosen)], units

@@ -13,7 +13,7 @@ from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.progress import report
 from bioeval.kernels import count as kernel
 from bioeval.scores.blocks import Block, BlockReader, as_row
-from bioeval.scores.labels import Codes, plain
+from bioeval.scores.labels import Codes, of_no_person, plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.provenance import disjoint_among, disjoint_pairs
 from bioeval.tallies.counters import gather, gather_claims, guide_to, impostor_scores
@@ -109,6 +109,35 @@ class MergingSink(Sink, Protocol):
         """Include the counts of all rows."""
 
 
+@dataclass(frozen=True)
+class Sinks:
+    """Several sinks: each gets all attempts."""
+
+    sinks: tuple[Any, ...]
+
+    def add(self, pairs: PairCounts) -> None:
+        """Add attempts between different subjects."""
+        for sink in self.sinks:
+            sink.add(pairs)
+
+
+class MergingSinks(Sinks):
+    """Several sinks whose counts of blocks of rows add up."""
+
+    def fresh(self) -> MergingSinks:
+        """Return the same sinks before they have counted anything."""
+        return MergingSinks(tuple(sink.fresh() for sink in self.sinks))
+
+    def counts(self) -> dict[str, Any]:
+        """Return the counts of each sink."""
+        return {str(i): sink.counts() for i, sink in enumerate(self.sinks)}
+
+    def include_counts(self, found: dict[str, Any]) -> None:
+        """Include the counts of all rows."""
+        for i, sink in enumerate(self.sinks):
+            sink.include_counts(found[str(i)])
+
+
 # Up to this many distinct scores, each is a threshold, and nothing is interpolated.
 EXACT = 512
 
@@ -199,6 +228,8 @@ class SubjectAttempts:
         The subjects of the two sides.
     names : list
         The label of each subject.
+    no_person : bool array, shape (people,)
+        Which of them are distractors or junk, and not resampled.
     """
 
     def __init__(self, job: VerificationJob, numbers: np.ndarray | None = None):
@@ -219,13 +250,23 @@ class SubjectAttempts:
         self._person = np.full(int(who.max(initial=-1)) + 1, -1, dtype=np.int64)
         self._person[who] = np.arange(len(who))
         self.sides = tuple(self._person[np.unique(c)] for c in codes)
+        names = known.values[who]
+        self.names = names.tolist()
+        self.no_person = of_no_person(names, (*scores.junk_ids, *scores.distractor_ids))
         if self._pairs is None and job.claims is None:
-            a, b = self.sides
-            self.disjoint_pairs = disjoint_pairs(len(a), len(b), self.people)
+            sizes = (self.persons_among(x) for x in (*self.sides, np.arange(self.people)))
+            self.disjoint_pairs = disjoint_pairs(*sizes)
         else:
             left, right = (self._person[c] for c in codes)
+            if self.no_person.any():
+                both = ~(self.no_person[left] | self.no_person[right])
+                left, right = left[both], right[both]
             self.disjoint_pairs = disjoint_among(left, right, self.people)
-        self.names = known.values[who].tolist()
+
+    def persons_among(self, subjects: np.ndarray) -> int:
+        """Return how many people some subjects are: distractors and junk are none."""
+        found = np.unique(subjects)
+        return len(found) - int(self.no_person[found].sum())
 
     def thresholds(self, tally: VerificationTally, wanted: np.ndarray) -> tuple[np.ndarray, bool]:
         """Return increasing thresholds, and whether they are all the distinct scores.

@@ -6,7 +6,7 @@ or between two ranks, is known as bounds only.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -224,7 +224,9 @@ class FoldedQueries:
 
     def merge(self, other: FoldedQueries) -> FoldedQueries:
         """Count the queries of both, in common bins and ranks where some were left out."""
-        require_alike(self, other, ("rules", "measures"))
+        require_alike(self, other, ("rules",))
+        if self.measures != other.measures:  # of an earlier version
+            return self.of(other.measures).merge(other.of(self.measures))
         if not np.array_equal(self.thresholds, other.thresholds):
             raise MergeError("tallies folded at different thresholds; fold both at the same")
         mine: FoldedQueries = self
@@ -243,6 +245,13 @@ class FoldedQueries:
             merged=mine.merged or other.merged,
             **{x: getattr(mine, x) + getattr(other, x) for x in names},
         )
+
+    def of(self, measures: Sequence[str]) -> FoldedQueries:
+        """Return the counts of the measures that are among others."""
+        kept = [name in measures for name in self.measures]
+        rows = np.repeat(kept, max(1, len(self.thresholds)))
+        names = tuple(name for name in self.measures if name in measures)
+        return replace(self, measures=names, values=self.values[rows], ends=self.ends[rows])
 
     def at_ranks(self, ranks: np.ndarray) -> FoldedQueries:
         """Return the counts at some of the ranks."""

@@ -390,6 +390,7 @@ class _Points:
             far_target=self.wanted.targets,
             frr_at_far=rates[:, :-1],
             threshold_at_far=thresholds[:, :-1],
+            frr_target=self.wanted.frr_targets,
             costs=self.wanted.costs,
             every_score=self.wanted.every_score,
         )
@@ -408,11 +409,31 @@ class _Points:
         last[defined] = self.lists.places[self.lists.genuine[:number][defined, 1] - 1]
         self.more["zero_frr"] = self._quotient(self.found.zero_frr[:number], impostor)
         self.more["zero_frr_threshold"] = self.thresholds(last)
+        if len(self.wanted.frr_targets):
+            self.more |= self._at_frr(number)
         if self.wanted.every_score and number:
             pairs = self.found.pairs[:number]
             self.more["auc"] = self._quotient(pairs, 2 * genuine * impostor)
             self._find_corners(genuine, impostor, np.flatnonzero(defined))
             self.more["d_prime"] = self.d_prime(rows)
+
+    def _at_frr(self, number: int) -> dict[str, np.ndarray]:
+        """Return the smallest FAR at each FRR target, and its threshold, of the first lists."""
+        at = np.full((number, len(self.wanted.frr_targets)), -2)
+        accepted = np.zeros_like(at)
+        for k in np.flatnonzero(self.defined[:number]):
+            genuine, impostor = (
+                self.lists.places[slice(*ends[k])]
+                for ends in (self.lists.genuine, self.lists.impostor)
+            )
+            most = [allowed_errors(x, len(genuine)) for x in self.wanted.frr_targets.tolist()]
+            strictest = len(genuine) - np.array(most)  # the genuine attempts that are accepted
+            at[k] = np.where(strictest > 0, genuine[strictest - 1], -1)
+            accepted[k] = np.searchsorted(impostor, at[k], side="right")
+        return {
+            "far_at_frr": self._quotient(accepted, self.impostor[:number]),
+            "threshold_at_frr": self.thresholds(at),
+        }
 
     def _find_corners(self, genuine: np.ndarray, impostor: np.ndarray, some: np.ndarray) -> None:
         """Find the hull, and the least costs; near ties are compared without rounding."""

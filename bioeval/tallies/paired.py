@@ -323,7 +323,11 @@ class PairedAttempts:
 
     @stage("bootstrap")
     def points(
-        self, system: int, weights: np.ndarray, targets: np.ndarray
+        self,
+        system: int,
+        weights: np.ndarray,
+        targets: np.ndarray,
+        frr_targets: np.ndarray | None = None,
     ) -> dict[str, np.ndarray]:
         """Return the operating points of one system in weighted replicates, exactly.
 
@@ -334,10 +338,11 @@ class PairedAttempts:
         weights : array of whole numbers, shape (people, columns)
         targets : float64 array, shape (t,)
             FAR targets.
+        frr_targets : float64 array, shape (r,), optional
 
         Returns
         -------
-        dict of str to float64 array, shape (columns,) or (t, columns)
+        dict of str to float64 array, shape (columns,), (t, columns) or (r, columns)
         """
         layer, same = self.layers[system], self._genuine
         own, others = ((layer >= 0) & x for x in (same, ~same))
@@ -353,7 +358,8 @@ class PairedAttempts:
             [key // self.people**2, pair // self.people, pair % self.people, counts], axis=1
         ).astype(np.int32)
         columns = weights.shape[1]
-        corners = distinct + 1 if OPTIMA else 0
+        at_frr = [] if frr_targets is None else frr_targets.tolist()
+        corners = distinct + 1 if OPTIMA or at_frr else 0
         step = max(1, min(_COLUMNS, _ROOM // max(corners, 1)))
         parts = []
         for first in range(0, columns, step):
@@ -367,6 +373,8 @@ class PairedAttempts:
             )
             bootstrap.replicate_points(impostor, genuine, whole, targets, found)
             best = {scalar.name: scalar.over_points(*found.corners) for scalar in OPTIMA}
+            if at_frr:
+                best["far_at_frr"] = np.stack([_far_at(found.corners, x) for x in at_frr])
             parts.append({"eer": found.eer, "frr_at_far": found.frr, "auc": found.auc, **best})
             report(first + width, columns)
         return {name: np.concatenate([x[name] for x in parts], axis=-1) for name in parts[0]}
@@ -418,3 +426,9 @@ class PairedAttempts:
     @property
     def _made_by_one(self) -> np.ndarray:
         return np.isnan(self.values[0]) != np.isnan(self.values[1])
+
+
+def _far_at(corners: np.ndarray, target: float) -> np.ndarray:
+    """Return the smallest FAR with FRR at most a target, of points from strict to loose."""
+    far, frr = corners
+    return far[np.argmax(frr <= target, axis=0), np.arange(far.shape[1])]

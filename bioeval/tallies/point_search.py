@@ -8,6 +8,7 @@ where the kept scores hold it, which is checked; any other point has bounds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -249,6 +250,8 @@ class PointFinder:
         for target in (0.0, *self._wanted.targets):
             near |= attempts.up_to(attempts.bin_past(target))
         near[attempts.bin_of(attempts.genuine[-1:])] = True
+        at_frr = [attempts.at_frr(x) for x in self._wanted.frr_targets.tolist()]
+        near[attempts.bin_of([x for x in at_frr if x is not None and not math.isnan(x)])] = True
         if self._wanted.rows is not None:
             near[attempts.bin_of(self._wanted.rows)] = True
         if self._wanted.bins is not None:
@@ -412,6 +415,9 @@ def undefined_points(wanted: PointsWanted, symmetric: bool | None) -> Verificati
         far_target=wanted.targets,
         frr_at_far=np.full(len(wanted.targets), np.nan),
         threshold_at_far=np.full(len(wanted.targets), np.nan),
+        frr_target=wanted.frr_targets,
+        far_at_frr=np.full(len(wanted.frr_targets), np.nan),
+        threshold_at_frr=np.full(len(wanted.frr_targets), np.nan),
         costs=wanted.costs,
         min_cost=np.full(len(wanted.costs), np.nan),
         min_cost_threshold=np.full(len(wanted.costs), np.nan),
@@ -423,10 +429,12 @@ def undefined_points(wanted: PointsWanted, symmetric: bool | None) -> Verificati
 def _add_points(
     points: VerificationPoints, attempts: Attempts, wanted: PointsWanted, with_rows: bool
 ) -> None:
-    """Add the EER, the points at FAR targets, and those without errors of one kind."""
+    """Add the EER, the points at FAR and FRR targets, and those without errors of one kind."""
     points.equal_error = attempts.equal_error()
     for i, target in enumerate(points.far_target.tolist()):
         points.frr_at_far[i], points.threshold_at_far[i] = attempts.at_far(target)
+    for i, target in enumerate(points.frr_target.tolist()):
+        points.far_at_frr[i], points.threshold_at_frr[i] = attempts.far_at_frr(target)
     points.zero_far, points.zero_far_threshold = attempts.at_far(0.0)
     if not attempts.missed and len(attempts.genuine):  # else no threshold accepts all
         points.zero_frr_threshold = float(attempts.genuine[-1])

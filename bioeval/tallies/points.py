@@ -31,15 +31,20 @@ RARE_TARGETS = (1e-5, 1e-6)
 COSTS = ((0.5, 1.0, 1.0),)
 
 
-def check_far_targets(targets: Any) -> np.ndarray:
+def check_far_targets(targets: Any, name: str = "far_targets") -> np.ndarray:
     """Return FAR targets as an array, or raise :class:`DataError` unless all are in [0, 1]."""
     try:
-        array = np.atleast_1d(require_numbers("far_targets", targets))
+        array = np.atleast_1d(require_numbers(name, targets))
     except DataError:
         array = np.array([np.nan])
     if array.ndim != 1 or not ((array >= 0) & (array <= 1)).all():
-        raise DataError(f"{Argument('far_targets')} is {targets!r}; expected rates in [0, 1]")
+        raise DataError(f"{Argument(name)} is {targets!r}; expected rates in [0, 1]")
     return array
+
+
+def check_frr_targets(targets: Any) -> np.ndarray:
+    """Return FRR targets as an array, or raise :class:`DataError` unless all are in [0, 1]."""
+    return check_far_targets(targets, "frr_targets")
 
 
 def with_rare_targets(targets: np.ndarray, attempts: float) -> np.ndarray:
@@ -219,6 +224,9 @@ class VerificationPoints:
     far_target: np.ndarray = field(default_factory=lambda: np.empty(0))
     frr_at_far: np.ndarray = field(default_factory=lambda: np.empty(0))
     threshold_at_far: np.ndarray = field(default_factory=lambda: np.empty(0))
+    frr_target: np.ndarray = field(default_factory=lambda: np.empty(0))
+    far_at_frr: np.ndarray = field(default_factory=lambda: np.empty(0))
+    threshold_at_frr: np.ndarray = field(default_factory=lambda: np.empty(0))
     optima: dict[str, float] = field(default_factory=dict)  # values of base.scalars.OPTIMA
     costs: np.ndarray = field(default_factory=lambda: np.empty((0, 3)))
     min_cost: np.ndarray = field(default_factory=lambda: np.empty(0))
@@ -240,7 +248,7 @@ class VerificationPoints:
     def thresholds(self) -> np.ndarray:
         """The thresholds of the points that scores are kept around, without NaN."""
         own = [self.equal_error.eer_threshold, self.zero_far_threshold, self.zero_frr_threshold]
-        every = np.append(own, self.threshold_at_far)
+        every = np.concatenate([own, self.threshold_at_far, self.threshold_at_frr])
         return every[~np.isnan(every)]
 
 

@@ -159,6 +159,8 @@ class Lists:
         ids = (*convention.distractor_ids, *scores.distractor_ids)
         self.distractor_ids = tuple(dict.fromkeys(ids))
         self.distractors = of_no_person(codes.values, self.distractor_ids)
+        #: The code of each query's subject; -1 where it is of no person.
+        self.people = np.where((self.marked | self.distractors)[self.own], -1, self.own)
         removes = convention.junk == "remove"
         junk = self.marked[self.identity] if removes else np.zeros(n, dtype=bool)
         self.camera, self.query_camera = self._cameras()

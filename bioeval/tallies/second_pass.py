@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numba
@@ -115,7 +115,7 @@ Windows = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True, eq=False)
 class PointsWanted:
-    """The operating points wanted: at FAR targets, and those that need every score.
+    """The operating points wanted: at FAR and FRR targets, and those that need every score.
 
     The latter are AUC, d', the EER on the hull, optima, and the least of each row of `costs`. Of a
     tally that is to be merged, up to `keep` scores around the points are wanted as well; and the
@@ -130,6 +130,7 @@ class PointsWanted:
     rows: np.ndarray | None = None
     bins: Callable[[Any], np.ndarray] | None = None
     expected: Callable[[Any], Iterator[np.ndarray]] | None = None
+    frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
 class SecondPass:
@@ -437,6 +438,8 @@ class Pilot:
             yield self.crossing(self.far - target, error)
         yield self.crossing(self.far - self.frr, error)
         yield np.arange(len(self.far)) == min(self.last, len(self.far) - 1)
+        for target in wanted.frr_targets:
+            yield np.arange(len(self.frr)) == int(np.argmax(self.frr <= target))
         if wanted.expected is not None:
             yield from wanted.expected(self)
         if wanted.every_score:

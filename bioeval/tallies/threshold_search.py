@@ -345,6 +345,19 @@ class Attempts:
             return None
         return float(self.genuine[needed - 1]) if needed else self.reject_all
 
+    def far_at_frr(self, target: float) -> tuple[float, float]:
+        """Return the smallest FAR with FRR at most `target`, and the strictest threshold.
+
+        The bin of the threshold was looked into. Both are NaN where attempts that no threshold
+        accepts keep FRR above the target.
+        """
+        threshold = self.at_frr(target)
+        if threshold is None:
+            return math.nan, math.nan
+        # Reject-all is a point, with FAR 0, where a score of -inf leaves it without a threshold.
+        accepted = 0 if math.isnan(threshold) else int(self.false_accepts(threshold))
+        return accepted / self.impostor_attempts, threshold
+
 
 def _increasing(scores: np.ndarray) -> np.ndarray:
     """Return scores in increasing order, without NaN, as float64."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from bioeval.base.errors import without_controls
+from bioeval.base.errors import Argument, DataError, without_controls
+
+if TYPE_CHECKING:
+    from bioeval.views.tables.markup import Form
 
 #: Columns of a table that goes to a file or into a pipe.
 WIDTH = 100
@@ -33,6 +37,7 @@ def show(results: Any) -> None:
 
     See Also
     --------
+    to_latex, to_markdown : The same tables for a paper.
     report : All figures and curves on one HTML page.
 
     Examples
@@ -55,14 +60,100 @@ def show(results: Any) -> None:
     display({"text/html": as_html(table), "text/plain": as_text(table, WIDTH)}, raw=True)
 
 
-def print_table(table: Any) -> None:
-    """Print a table on standard output.
+def to_latex(results: Any, measures: Sequence[str] = ()) -> str:
+    r"""Return the table of a result as LaTeX, with the rules of the package booktabs.
+
+    Titles, remarks and warnings are comments. Of several systems by name the table has a row for
+    each system and a column for each measure; over folds, repeats and partitions its values are
+    means and standard deviations.
+
+    Parameters
+    ----------
+    results : xarray.Dataset, xarray.DataTree, Tally, or another result of bioeval
+        As for :func:`show`; several systems as a mapping by name.
+    measures : sequence of str
+        Labels of the measures that are columns, such as ``["mAP", "Rank 1"]``, in this order; empty
+        for all of them.
+
+    Raises
+    ------
+    DataError
+        If the results are something else, or have no such measure.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.Scores([[0.1, 0.7], [0.9, 0.3]], ["ann", "bob"], ["ann", "bob"])
+    >>> found = be.verification(scores)
+    >>> print(be.to_latex({"ours": found, "theirs_2": found}, measures=["EER", "AUC"]))
+    % needs \usepackage{booktabs}
+    % Verification, single-template
+    <BLANKLINE>
+    \begin{tabular}{lrr}
+    \toprule
+              & EER, \% &     AUC \\
+    \midrule
+    ours      &    0.00 & 1.00000 \\
+    theirs\_2 &    0.00 & 1.00000 \\
+    \bottomrule
+    \end{tabular}
+    <BLANKLINE>
+    % The thresholds of EER and FAR targets were chosen on these data, ...
+    <BLANKLINE>
+    """
+    return _marked_up(results, measures, "latex")
+
+
+def to_markdown(results: Any, measures: Sequence[str] = ()) -> str:
+    """Return the table of a result as Markdown; arguments are those of :func:`to_latex`.
+
+    Parameters
+    ----------
+    results : xarray.Dataset, xarray.DataTree, Tally, or another result of bioeval
+    measures : sequence of str
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> scores = be.Scores([[0.1, 0.7], [0.9, 0.3]], ["ann", "bob"], ["ann", "bob"])
+    >>> print(be.to_markdown({"ours": be.verification(scores)}, measures=["EER", "AUC"]))
+    **Verification, single-template**
+    <BLANKLINE>
+    |      | EER, % |     AUC |
+    | :--- | -----: | ------: |
+    | ours |   0.00 | 1.00000 |
+    <BLANKLINE>
+    The thresholds of EER and FAR targets were chosen on these data, ...
+    <BLANKLINE>
+    """
+    return _marked_up(results, measures, "markdown")
+
+
+def _marked_up(results: Any, measures: Sequence[str], form: Form) -> str:
+    from bioeval.base.arguments import require_list
+    from bioeval.views.tables.markup import as_markup
+    from bioeval.views.tables.registry import paper_table
+
+    names = require_list("measures", measures)
+    for name in names:
+        if not isinstance(name, str):
+            raise DataError(f"{Argument('measures')} has {name!r}; expected labels of measures")
+    return as_markup(paper_table(results, names), form)
+
+
+def print_table(table: Any, form: Form | None = None) -> None:
+    """Print a table on standard output, as text unless another form is given.
 
     Colours are left out in a pipe and where ``NO_COLOR`` is set; a table is as wide as the
     terminal, or as ``COLUMNS`` says.
     """
     from rich.console import Console
 
+    if form is not None:
+        from bioeval.views.tables.markup import as_markup
+
+        put(as_markup(table, form))
+        return
     if sys.stdout is not None and sys.stdout.isatty() and not _is_lines(table):
         with named_errors():
             Console(highlight=False, emoji=False, markup=False).print(_Printable(table))
@@ -113,7 +204,9 @@ def named_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OSError(error.errno, error.strerror, "standard output") from error
+        # Windows calls a pipe that nothing reads an invalid argument.
+        number = errno.EPIPE if error.errno == errno.EINVAL else error.errno
+        raise OSError(number, error.strerror, "standard output") from error
 
 
 def _in_notebook() -> bool:

@@ -9,7 +9,9 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.scalars import ATTACK_RATES, AVERAGED, OPEN_SET_EER, POINTS_OF, SEEN, Scalar
+from bioeval.base.variables import TARGETS
 from bioeval.results.dataset import shown_ranks
+from bioeval.results.layouts import former_names
 from bioeval.tallies.points import per_cent
 from bioeval.views.terms import term_translator
 
@@ -119,11 +121,12 @@ def _places(dataset: xr.Dataset, scalar: Scalar) -> Iterator[tuple[str, dict[str
     """Return the label and the coordinates of each value of a scalar that is shown in a row."""
     dims = dataset[scalar.name].dims
     ranks = dataset["rank"].values.tolist() if "rank" in dims else []
-    if "far_target" in dims:
+    over = next((dim for dim in TARGETS if dim in dims), "")
+    if over:
         at = {"rank": ranks[0]} if ranks else {}
-        for target in dataset["far_target"].values.tolist():
+        for target in dataset[over].values.tolist():
             label = scalar.label.format(target=per_cent(target))
-            yield label.replace("rank 1", f"rank {at.get('rank')}"), {"far_target": target, **at}
+            yield label.replace("rank 1", f"rank {at.get('rank')}"), {over: target, **at}
     elif ranks:
         for rank in ranks if len(ranks) <= max(_RANKS) else _RANKS:
             yield f"{scalar.label}, rank {rank}", {"rank": rank}
@@ -145,12 +148,12 @@ TASKS = ("verification", "single", "multi", "open_set", "closed_set", "reid", "g
 
 
 def datasets(tree: xr.DataTree | xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
-    """Return the path and the dataset of each task, in the order of display."""
+    """Return the path and the dataset of each task, in the order of display and former names."""
     if isinstance(tree, xr.Dataset):
-        yield "", tree
+        yield "", former_names(tree)
         return
     if tree.data_vars:
-        yield tree.path.strip("/"), tree.to_dataset()
+        yield tree.path.strip("/"), former_names(tree.to_dataset())
     children = list(tree.children.values())
     place = {name: i for i, name in enumerate(TASKS)}
     for node in sorted(children, key=lambda node: place.get(str(node.name), -1)):

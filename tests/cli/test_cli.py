@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import json
 import os
@@ -22,6 +23,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from report_text import Answer
+from twins import crossed
 
 import bioeval as be
 from bioeval.base.errors import Argument
@@ -350,6 +352,25 @@ def test_another_error_in_a_finaliser_is_reported_as_before(monkeypatch):
     monkeypatch.setattr(sys, "unraisablehook", lambda found: seen.append(found.exc_type))
     assert main([], command=command) == 0
     assert seen == [ValueError]
+
+
+def test_a_command_looks_for_unreachable_objects_less_often():
+    found = []
+
+    @click.command("notes")
+    def command():
+        found.append(gc.get_threshold())
+
+    before = gc.get_threshold()
+    try:
+        gc.set_threshold(700, 9, 8)
+        assert main([], command=command) == 0
+        assert gc.get_threshold() == (700, 9, 8)
+        gc.set_threshold(0)  # never
+        assert main([], command=command) == 0
+    finally:
+        gc.set_threshold(*before)
+    assert found == [(10_000, 9, 8), (0, 9, 8)]
 
 
 @pytest.mark.slow
@@ -995,6 +1016,8 @@ def test_each_option_bears_the_name_of_an_argument():
         "plots",
         "plot_formats",
         "as_json",
+        "latex",
+        "markdown",
         "no_auc",
         "force",
         "targets",
@@ -1027,7 +1050,7 @@ def test_the_whole_experiment_in_one_command(tmp_path, capsys):
         found = document["tasks"][
             "folds/" + {"verification": "verification/single"}.get(task, task)
         ]
-        expected = be.cross_evaluate(
+        expected = crossed(
             scores, experiment, task=task, threshold=("far", 0.1), interval="quantile",
             far_targets=(0.1, 0.01, 0.001),
         )  # fmt: skip
@@ -1096,7 +1119,7 @@ def test_training_by_sample_in_one_command(capsys):
         0.5, None, {"quality": "light", "number": 1}, by="sample", unseen=3, stratify="light",
         repeats=2, random_state=0,
     )  # fmt: skip
-    expected = be.cross_evaluate(scores, experiment, interval="quantile")
+    expected = crossed(scores, experiment, interval="quantile")
     for name in ("frr_seen_mean", "frr_unseen_mean", "far_seen_mean", "far_unseen_mean"):
         assert found[name] == expected[name].item()
     assert run("run", "all.npz", *given, "--repeats", 2) == 0
@@ -1135,6 +1158,8 @@ def test_choices_are_those_of_the_library():
     from bioeval.scores.listed_templates import KEEP
     from bioeval.stats import METHODS
     from bioeval.stats.options import BANDS
+    from bioeval.tallies.identification_job import RANK_UNITS
+    from bioeval.tallies.verification_job import TEMPLATES
     from bioeval.views.plots.save import FORMATS
     from bioeval.views.terms import TERMS
 
@@ -1149,6 +1174,8 @@ def test_choices_are_those_of_the_library():
     assert choices.pop("keep") == KEEP
     assert choices.pop("band") == BANDS
     assert choices.pop("missing_chunks") == MISSING_CHUNKS
+    assert choices.pop("rank_unit") == RANK_UNITS
+    assert choices.pop("templates") == TEMPLATES
     assert choices == {"kind": KINDS, "nan": NAN_POLICIES, "missing_pairs": MISSING}
 
 
@@ -1319,3 +1346,35 @@ def test_an_extrapolated_threshold_is_apart_and_labelled(capsys, tmp_path):
     assert "No threshold: FAR 0.0001 % is below" in capsys.readouterr().out
     assert run("threshold", "people.npz", "--target", "eer", *fast) == 2
     assert "--extrapolate is for a FAR" in capsys.readouterr().err
+
+
+def test_templates_fusion_and_unit_of_ranks_are_options_of_a_run(scores, capsys):
+    """The numbers are those of the calls of the library."""
+    given = ("--templates", "multi", "--fusion", "mean", "--rank-unit", "subject")
+    assert run("run", scores, *given, "--json") == 0
+    tasks = json.loads(capsys.readouterr().out)["tasks"]
+    assert set(tasks) == {"verification/multi", "open_set", "closed_set"}
+    data, how = be.load(scores), {"fusion": "mean"}
+    wanted = be.verification(data, templates="multi", **how)
+    assert tasks["verification/multi"]["eer"] == wanted.eer.item()
+    assert tasks["verification/multi"]["auc"] == wanted.auc.item()
+    searched = be.open_set(data, rank_unit="subject", **how)
+    assert tasks["open_set"]["eer"] == searched.eer.item()
+    assert (tasks["open_set"]["rank_unit"], tasks["open_set"]["fusion"]) == ("subject", "mean")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--templates", "single", "--fusion", "mean"], "--fusion has no effect on protocol cours"),
+        (["--protocol", "market1501", "--fusion", "mean"], "--fusion is of verification and ident"),
+        (["--protocol", "lfw-view2", "--rank-unit", "subject"], "--rank-unit is of identification"),
+        (["--protocol", "market1501", "--templates", "multi"], "--templates is of verification, a"),
+        (["--protocol", "fvc2004", "--templates", "multi"], "does not go with protocol fvc2004"),
+        (["--fusion", "kth:0"], "--fusion is 'kth:0'; expected kth:K"),
+    ],
+)
+@pytest.mark.cases(2)
+def test_options_of_tasks_that_a_card_lacks_are_refused(scores, capsys, options, said):
+    assert run("run", scores, *options) == 2
+    assert said in one_line(capsys.readouterr().err)

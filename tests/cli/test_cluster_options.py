@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import numba
 import numpy as np
 import pytest
 from twins import one_thread  # noqa: F401
@@ -125,7 +126,7 @@ SLOW = pytest.mark.slow
 @pytest.fixture
 def _worth_workers(monkeypatch):
     """Workers are started for any number of scores."""
-    monkeypatch.setattr(cluster_options, "WORTH_WORKERS", 0)
+    monkeypatch.setattr(cluster_options, "_faster_here", lambda *_: "")
 
 
 @SLOW
@@ -137,7 +138,7 @@ def test_ctrl_c_while_workers_start_ends_with_one_line(file):
     optional_import("distributed")
     code = (
         "import sys, bioeval.cli, bioeval.cli.cluster_options as options; "
-        "options.WORTH_WORKERS = 0; sys.exit(bioeval.cli.main(sys.argv[1:]))"
+        "options._faster_here = lambda *_: ''; sys.exit(bioeval.cli.main(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", code, "run", file, "--workers", "2"]
     with subprocess.Popen(
@@ -204,7 +205,7 @@ def test_an_interrupt_of_the_terminal_ends_workers_without_a_word(file):
         "import os, signal, sys\n"
         "from bioeval.__main__ import main\n"
         "from bioeval.cli import cluster_options\n"
-        "cluster_options.WORTH_WORKERS = 0\n"
+        "cluster_options._faster_here = lambda *_: ''\n"
         "from bioeval.evaluation.blocks.cluster import ClusterExecutor\n"
         "def interrupt(*_):\n"
         "    os.killpg(os.getpgid(0), signal.SIGINT) or signal.pause()\n"
@@ -232,6 +233,39 @@ def test_workers_are_not_started_for_few_scores(file, capsys, monkeypatch):
         "bioeval: --workers 2: counting in this process, since starting workers would take longer\n"
     )
     assert not started
+
+
+@pytest.mark.parametrize(
+    ("workers", "cores", "threads", "why"),
+    [
+        (1, 8, 8, "its 1 thread is faster than workers of one thread each"),
+        (2, 8, 8, "its 2 threads are faster than workers of one thread each"),
+        (4, 2, 2, "its 2 threads are faster than workers of one thread each"),
+        (2, 8, 1, ""),
+        (4, 8, 8, ""),
+    ],
+)
+def test_two_workers_are_threads_of_this_process(monkeypatch, workers, cores, threads, why):
+    monkeypatch.setattr(numba.config, "NUMBA_DEFAULT_NUM_THREADS", cores)
+    monkeypatch.setattr(numba, "get_num_threads", lambda: threads)
+    matrix = SimpleNamespace(layout="all-against-all", shape=(80_000, 80_000), streams=False)
+    assert cluster_options._faster_here(workers, (matrix,)) == why
+    pairs = SimpleNamespace(layout="pairs", shape=(80_000,), streams=False)
+    assert cluster_options._faster_here(workers, (pairs,)) == ""  # refused elsewhere
+
+
+def test_this_process_counts_on_the_threads_of_the_workers(monkeypatch, caplog):
+    monkeypatch.setattr(cluster_options, "_faster_here", lambda *_: "a reason")
+    before = numba.get_num_threads()
+    options = {"workers": 1, "scheduler": None}
+    with (
+        caplog.at_level("INFO", "bioeval"),
+        cluster_options.executor_from_options(options, print) as place,
+    ):
+        assert numba.get_num_threads() == 1
+    assert not place
+    assert numba.get_num_threads() == before
+    assert "--workers 1: counting in this process, since a reason" in caplog.text
 
 
 def test_embeddings_count_by_their_features():

@@ -9,7 +9,7 @@ from pages import ROOT
 import bioeval as be
 
 
-@pytest.mark.parametrize("name", ["variables.md", "api.md"])
+@pytest.mark.parametrize("name", ["variables.md", "api.md", "install.md"])
 def test_tables_are_those_of_the_code(name):
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert page_tables.filled(page) == page, "run: .venv/bin/python scripts/page_tables.py"

@@ -14,6 +14,8 @@ from bioeval.stats.bootstrap import subject_weights
 from bioeval.tallies.by_subject import SubjectAttempts
 from bioeval.tallies.paired import PairedAttempts
 from bioeval.tallies.verification_job import VerificationJob
+from bioeval.views.tables import plain as as_text
+from bioeval.views.tables.comparison import ComparisonTable
 
 
 def by_subject(scores):
@@ -38,7 +40,7 @@ def altered(scores, people, seed, worse=0.4):
 
 
 def points_of(genuine, impostor, targets):
-    """EER, FRR at each target and AUC of lists of distances, from the definitions."""
+    """EER, FRR and FAR at each target and AUC of lists of distances, from the definitions."""
     f, r = [0.0], [1.0]
     for t in np.unique(np.concatenate([genuine, impostor])):
         f.append((impostor <= t).mean())
@@ -47,8 +49,9 @@ def points_of(genuine, impostor, targets):
     share = (r[at - 1] - f[at - 1]) / ((f[at] - f[at - 1]) - (r[at] - r[at - 1]))
     eer = f[at - 1] + share * (f[at] - f[at - 1])
     frr = [min(b for a, b in zip(f, r, strict=True) if a <= x) for x in targets]
+    far = [min(a for a, b in zip(f, r, strict=True) if b <= x) for x in targets]
     auc = (np.sign(impostor[None] - genuine[:, None]) / 2 + 0.5).mean()
-    return eer, frr, auc
+    return eer, frr, far, auc
 
 
 def test_replicates_are_exact():
@@ -58,7 +61,7 @@ def test_replicates_are_exact():
     weights = subject_weights(7, 25, seed_sequence(3))
     targets = np.array([0.2, 0.03, 0.0])
     paired = pair_up(scores, scores)
-    found = paired.points(0, weights, targets)
+    found = paired.points(0, weights, targets, targets)
     others = ~np.eye(21, dtype=bool)
     same = labels[:, None] == labels
     for c in range(25):
@@ -67,9 +70,10 @@ def test_replicates_are_exact():
             same & others
         ])  # fmt: skip
         impostor = np.repeat(scores.values[~same], np.outer(w, w)[~same])
-        eer, frr, auc = points_of(genuine, impostor, targets)
+        eer, frr, far, auc = points_of(genuine, impostor, targets)
         assert found["eer"][c] == pytest.approx(eer, abs=1e-12)
         np.testing.assert_allclose(found["frr_at_far"][:, c], frr, atol=1e-12)
+        np.testing.assert_allclose(found["far_at_frr"][:, c], far, atol=1e-12)
         assert found["auc"][c] == pytest.approx(auc, abs=1e-12)
 
 
@@ -224,10 +228,12 @@ def test_holm():
     np.testing.assert_array_less(found.p_value - 1e-15, found.p_adjusted.fillna(1))
     plain = be.compare(*systems, replicates=300)
     lost = (plain.better != 0) & (found.better == 0)
-    verdicts = np.array(plain.attrs["verdicts"].splitlines())
-    said = [x.endswith("is better, but not after Holm's adjustment") for x in verdicts]
-    np.testing.assert_array_equal(said, lost)
     assert lost.any()
+    shown = as_text(ComparisonTable(plain), 100)
+    assert "Holm" in str(found.attrs) and "tested measures)" in found.attrs["answer"]
+    assert "Holm" not in str(plain.attrs) and "Holm" not in shown
+    for label in plain.measure.values[lost]:  # the sentence and the verdicts are those of `better`
+        assert str(label).partition(" at ")[0] in plain.attrs["answer"]
     with pytest.raises(be.DataError, match="adjust"):
         be.compare(*systems, adjust="bonferroni")
 

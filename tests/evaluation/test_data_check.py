@@ -162,14 +162,15 @@ def test_people():
     def people(*targets: float) -> Any:
         return be.check_data(scores, far_targets=targets, read_scores=False)["people"]
 
-    pairs = (160**2 - 40 * 16) // 2  # 12,480
+    pairs = 40 * 39 // 2  # of people, each once
     assert people(30 / pairs).severity == "ok"
     assert people(29.9 / pairs).severity == "note"
     assert people(3 / pairs).severity == "note"
     few = people(0.1, 2.9 / pairs)
     assert few.severity == "note" and few.count == 1 and "rule of 3)" in few.message
     few = people(0.0001)
-    assert "at least 30,000 impostor pairs, of about 63 subjects" in few.remedy
+    assert "at least 246 people with 30,000 pairs (rule of 3)" in few.remedy
+    assert "at least 78 people with 3,000 pairs (rule of 30)" in people(0.01).remedy
     nine = checked(distances()[:36, :36], WHO[:36])["people"]
     assert nine.severity == "note" and "fewer than 10 people" in nine.message
 
@@ -253,6 +254,25 @@ def test_values_that_many_share_at_either_end_of_similarities(value):
     accepted = value >= 1
     assert found.severity == "error" if accepted or value < 0 else "warning"
     assert f"the score {value:g}," in found.message
+
+
+@pytest.mark.parametrize("pairs", [True, False])
+def test_a_negative_similarity_below_whole_numbers_is_a_failure_code(pairs):
+    """As of fingers in BSSR1: many scores near 0, and -1 next to them."""
+    rng = np.random.default_rng(3)
+    same = np.arange(30)[:, None] // 2 == np.arange(30) // 2
+    values = np.where(same, rng.integers(20, 200, (30, 30)), rng.poisson(4, (30, 30))).astype(float)
+
+    def found(values, kind="similarity"):
+        made = be.Scores.from_pairs(values.ravel(), same.ravel(), kind=kind)
+        made = made if pairs else be.Scores(values, np.arange(30) // 2, kind=kind)
+        return be.check_data(made)["sentinels"], be.verification(made).warnings
+
+    assert found(values)[0].severity == "ok"
+    one, warnings = found(scattered(values, -1.0))
+    assert one.severity == "warning" and "score -1, the only value below 0" in one.message
+    assert "if comparisons failed" in one.remedy and "score -1, the only" in warnings
+    assert found(scattered(values, -1.0), "llr")[0].severity == "ok"
 
 
 def test_both_ends_at_once_and_ordinary_ends():
@@ -610,3 +630,32 @@ def test_run_says_in_a_line_what_the_labels_show(file, capsys):
     assert main(["run", file, "--no-auc", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["check"]
     assert [x["check"] for x in found] == ["people"]
+
+
+UPSIDE_DOWN = be.Scores(be.simulate(12, 3, random_state=1).values, np.repeat(np.arange(12), 3),
+                        kind="similarity")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "call",
+    [be.verification, be.evaluate, be.summary, lambda s: be.compare(s, s, replicates=100)],
+    ids=["verification", "evaluate", "summary", "compare"],
+)
+def test_the_wrong_kind_is_a_warning_of_python_at_the_callers_line(call):
+    with pytest.warns(be.BioevalWarning, match="similarity is probably the wrong kind") as said:
+        call(UPSIDE_DOWN)
+    assert {one.filename for one in said} == {__file__}
+
+
+def test_labels_are_doubted_where_a_metric_gave_the_kind():
+    """Its distances cannot be given another kind."""
+    rng = np.random.default_rng(0)
+    x = np.repeat(rng.normal(size=(20, 1)), 2, axis=0) + np.tile([[0.0], [9.0]], (20, 1))
+    who = np.repeat(np.arange(20), 2)
+    found = be.verification(be.Scores.from_embeddings(x, who, metric="l2"))
+    assert found.eer > 0.7
+    assert "the kind is right and the labels wrong" in found.attrs["kind_doubt"]
+    assert "kind=" not in found.attrs["warnings"]
+    given = be.Scores.from_embeddings(x, who, metric=lambda a, b: abs(a - b.T), kind="distance")
+    with pytest.warns(be.BioevalWarning, match='`kind="similarity"` reverses them'):
+        be.verification(given)

@@ -13,7 +13,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from twins import one_thread  # noqa: F401
+from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
@@ -136,7 +136,7 @@ def test_separable_systems_are_penalised_with_a_warning():
     fused = found.transform({"a": a, "b": b})
     assert "separable" in be.verification(fused).attrs["warnings"]
     folds = be.partition.SubjectKFold(2)
-    over = be.cross_evaluate({"a": a, "b": b}, folds, estimator=be.Fusion("logistic"))
+    over = crossed({"a": a, "b": b}, folds, estimator=be.Fusion("logistic"))
     assert "rest on the penalty, not on data (in 2 of 2 folds)" in over.attrs["warnings"]
 
 
@@ -214,7 +214,7 @@ def test_in_folds_nothing_is_learnt_from_the_test_people():
     folds = be.partition.SubjectKFold(3)
     estimator = be.Fusion("logistic")
     assert repr(clone(estimator)) == repr(estimator)
-    found = be.cross_evaluate(pair, folds, estimator=estimator, threshold="eer")
+    found = crossed(pair, folds, estimator=estimator, threshold="eer")
     labels = pair["a"].probe_labels
     for k, test in enumerate(np.array_split(np.unique(labels), 3)):
         inside = np.isin(labels, test)
@@ -227,8 +227,8 @@ def test_in_folds_nothing_is_learnt_from_the_test_people():
         np.testing.assert_array_equal(found.fa[0, k], at.fa[0])
         np.testing.assert_allclose(found.cllr[0, k], be.calibration(fused).cllr)
     chain = make_pipeline(be.Fusion(normalise="z"), be.Calibrator())
-    assert be.cross_evaluate(pair, folds, estimator=chain).attrs["kind"] == "llr"
-    closed = be.cross_evaluate(pair, folds, estimator=be.Fusion(), task="closed_set", ranks=[1])
+    assert crossed(pair, folds, estimator=chain).attrs["kind"] == "llr"
+    closed = crossed(pair, folds, estimator=be.Fusion(), task="closed_set", ranks=[1])
     assert closed.cms_mean.shape == (1,)
 
 

@@ -91,13 +91,17 @@ def test_measures_are_those_of_the_sorted_lists(given_, removed, counts, ties, a
     assert ds.matches.values.tolist() == [q.matches for q in seen]
     assert ds.removed_entries.values.tolist() == [q.removed for q in seen]
     if ties == "expected" and ds.tied > 0:
-        assert np.isnan([ds.mean_inp, *ds.interpolated_precision]).all()
+        undefined = [ds[name] for names in naive_reid.OF_LISTS for name in names]
+        assert np.isnan(np.concatenate([x.values.ravel() for x in undefined])).all()
+        assert np.isnan(ds.interpolated_precision).all()
         assert "not offered" in ds.attrs["warnings"]
         return
     assert_close(ds.interpolated_precision, expected.interpolated_precision)
     assert_close(ds.average_precision, expected.average_precision)
-    assert_close(ds.inp, expected.inp)
-    for name in ("mean_ap", "mean_inp", "rank_k_mean_ap"):
+    for mean, each in naive_reid.OF_LISTS:
+        assert_close(ds[mean], [getattr(expected, mean)])
+        assert_close(ds[each], getattr(expected, each))
+    for name in ("mean_ap", "rank_k_mean_ap"):
         assert_close(ds[name], [getattr(expected, name)])
 
 
@@ -169,7 +173,8 @@ def test_ties_stand_in_order_and_measures_between_0_and_1(given_, removed):
     }
     low, high = results["pessimistic"], results["optimistic"]
     curves = ("cmc", "precision_at_k", "recall_at_k")
-    for name in (*curves, "mean_ap", "mean_inp", "interpolated_precision"):
+    means = ("mean_ap", *(name for name, _ in naive_reid.OF_LISTS))
+    for name in (*curves, *means, "interpolated_precision"):
         assert (low[name] <= high[name] + 1e-12).all()
         assert ((low[name] >= 0) & (high[name] <= 1 + 1e-12)).all()
         if name in curves:
@@ -378,6 +383,8 @@ def test_a_list_by_hand():
     ds = lists(row, matches, max_rank=4, rank_k=3)
     assert ds.mean_ap == pytest.approx((1 / 1 + 2 / 3 + 3 / 6) / 3)
     assert ds.mean_inp == pytest.approx(3 / 6)
+    assert (ds.mrr, ds.r_precision) == (1, pytest.approx(2 / 3))
+    assert ds.ndcg == pytest.approx((1 + 1 / 2 + 1 / np.log2(7)) / (1 + 1 / np.log2(3) + 1 / 2))
     assert ds.rank_k_mean_ap == pytest.approx((1 + 2 / 3) / 3)
     assert lists(row, matches, rank_k=2, rank_k_over="smaller").rank_k_mean_ap == 0.5
     assert lists(row, matches, ap="trapezoid").mean_ap == pytest.approx(

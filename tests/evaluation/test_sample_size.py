@@ -110,12 +110,6 @@ def test_the_kurtosis_is_that_of_beta_and_at_the_end_of_two_values():
     assert planning.kurtosis(0.1, 0.09) == pytest.approx((0.9**3 + 0.1**3) / 0.09)
 
 
-@pytest.mark.parametrize("pairs", [1, 2, 3, 4, 10, 11, 2_996, 300_000])
-def test_subjects_make_so_many_pairs(pairs):
-    n = planning.subjects_of_pairs(pairs)
-    assert n * (n - 1) // 2 >= pairs > (n - 1) * (n - 2) // 2
-
-
 def test_the_smallest_plan_is_found():
     options = (0.01, 8.0, 0.02, 0.95, 0.9)
     n = planning.subjects_for_width(*options)
@@ -203,7 +197,9 @@ def test_more_of_anything_takes_more_people():
         assert int(be.sample_size(**{**base, **more}).subjects[0]) > n
     rules = be.sample_size(**base)
     assert (int(rules.trials_rule_of_3), int(rules.trials_rule_of_30)) == (3000, 30_000)
-    assert int(rules.subjects_rule_of_30) == 60_000 and int(rules.sessions[0]) == 5
+    assert (int(rules.subjects_rule_of_3), int(rules.subjects_rule_of_30)) == (78, 246)
+    assert (int(rules.subjects_rule_of_3_frr), int(rules.subjects_rule_of_30_frr)) == (150, 1500)
+    assert int(rules.people_needed) == 5990 and int(rules.sessions[0]) == 5
     assert int(be.sample_size(**base, templates_per_session=5).sessions[0]) == 2
 
 
@@ -254,7 +250,7 @@ def test_the_command_line(tmp_path, capsys):
     assert [x["subjects"] for x in document["plans"]] == plan.subjects.values.tolist()
     assert document["trials_rule_of_3"] == 300 and document["pilot_subjects"] == 30
     assert sorted(x.name for x in out.iterdir()) == ["results.nc", "summary.json", "table.txt"]
-    stated = ["sample-size", "--frr", "0.02", "--icc", "0.2", "--far", "0.001"]
+    stated = ["sample-size", "--frr", "2%", "--icc", "0.2", "--far", "0.1%"]
     assert main([*stated, "--templates", "3,6", "--templates-per-session", "3"]) == 0
     shown = capsys.readouterr().out
     assert (
@@ -262,3 +258,17 @@ def test_the_command_line(tmp_path, capsys):
     )
     assert main(["sample-size"]) == 2
     assert "--frr is missing" in capsys.readouterr().err
+
+
+def test_rates_of_the_command_line_may_be_percentages(capsys):
+    found = []
+    for far, frr in (("0.1%", "2%"), ("1/1000", "0.02")):
+        words = ["sample-size", "--far", far, "--frr", frr, "--icc", "0.2", "--templates", "3"]
+        assert main([*words, "--json"]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0] == found[1] and found[0]["subjects_rule_of_3"] == 78
+    day = ["workload", "--people", "2000", "--impostors", "1%", "--rates", "far=0.1%,frr=2%"]
+    assert main([*day, "--days", "1", "--json"]) == 0
+    events = json.loads(capsys.readouterr().out)["events"]
+    assert [x["rate"] for x in events] == [0.001, 0.02]
+    assert [x["people_per_day"] for x in events] == [20, 1980]

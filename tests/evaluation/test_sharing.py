@@ -350,6 +350,24 @@ def test_shared_queries_merge(card, least, tmp_path):
             parts[0].merge(other)
 
 
+def test_queries_of_an_earlier_version_merge_in_the_measures_of_both():
+    scores = queries(1)
+    rows = np.arange(scores.shape[0])
+    one, other = (
+        be.tally(scores.select(probes=x), "market1501")
+        .share(min_count=0, salt="s")
+        .parts["reid"]
+        .tally
+        for x in (rows[::2], rows[1::2])
+    )
+    whole = folded_queries(one.merge(other))
+    found = folded_queries(other.merge(one.of(["mean_ap", "mean_inp"])))
+    assert "mrr_at_least" in whole and "mrr_at_least" not in found
+    for name in ("mean_ap_at_least", "mean_inp_at_most"):
+        assert found[name] == whole[name]
+    assert_within(whole, be.reid(scores))
+
+
 def test_the_cmc_between_the_ranks_of_all_sites_is_bounded():
     """Ranks 1 and 2 were left out at some site: CMC(1) and CMC(2) lie between 0 and CMC(3)."""
     tally = be.tally(queries(1), "market1501").share(max_rank=5, min_count=0)

@@ -51,6 +51,8 @@ def expected(ds, ranks: list[int]) -> dict:
         elif "far_target" in values.dims:
             first = values.isel(rank=0) if "rank" in values.dims else values
             found[name] = {float(t): float(first.sel(far_target=t)) for t in ds.far_target}
+        elif values.dims == ("frr_target",):
+            found[name] = {float(t): float(values.sel(frr_target=t)) for t in ds.frr_target}
         elif values.dims == ("recall_level",):
             found[name] = {float(r): float(values.sel(recall_level=r)) for r in ds.recall_level}
         elif values.dims == ("cost",):
@@ -90,7 +92,7 @@ def test_the_summary_of_a_card_has_the_scalars_of_its_datasets(name):
 def test_the_summary_of_a_layout_has_the_scalars_of_its_datasets(layout, kind):
     scores = layouts(kind)[layout]
     check(be.summary(scores), be.evaluate(scores), [])
-    options = {"far_targets": [0.2, 0.0], "auc": False}
+    options = {"far_targets": [0.2, 0.0], "frr_targets": [0.2, 0.0, 1.0], "auc": False}
     check(be.summary(scores, **options), be.evaluate(scores, **options), [])
 
 

@@ -183,6 +183,10 @@ def test_what_is_compiled_is_reported_once():
 @needs_compiler
 def test_one_line_where_nothing_shows_the_progress(capsys, monkeypatch):
     monkeypatch.setattr(Compilations, "said", False)
+    monkeypatch.setattr("bioeval.kernels.compiled.PATIENCE", 600.0)
+    loops("bioeval.kernels.example")(np.ones(1))  # in less time than is worth a line
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr("bioeval.kernels.compiled.PATIENCE", 0.0)
     loops("another.program")(np.ones(1))
     with shown_by(lambda *what: None):
         loops("bioeval.kernels.example")(np.ones(1))
@@ -208,6 +212,6 @@ def test_a_command_and_a_call_say_so_where_they_compile(root, tmp_path):
                 tmp_path, *arguments, *out, PYTHONPATH=str(root), NUMBA_CACHE_DIR=kernels
             )
             assert done.returncode == 0, done.stderr
-            assert done.stderr.count("bioeval: compiling") == lines
-            assert done.stderr.count("\n") == lines
+            assert done.stderr.count("bioeval: compiling") <= lines  # one, where it takes long
+            assert done.stderr.count("\n") == done.stderr.count("bioeval: compiling")
             assert arguments == call or json.loads(done.stdout)

@@ -46,6 +46,10 @@ def planted(fault):
             found[:, 0] += 500
         case "thirds":
             found = found[found[:, 0] % 3 == 0]
+        case "halves":
+            found = found[found[:, 0] % 2 == 0]
+        case "one away":
+            found[found[:, 1] == 3, 3] += 5000
         case "detections":
             found[:, 1] = np.arange(len(found))
         case "away":
@@ -74,6 +78,14 @@ def test_sound_tracks_have_no_finding():
         ("late", "frames", "error", "with -1 added to the frames", "add -1"),
         ("far", "frames", "error", "with -500 added to the frames", "add -500"),
         ("thirds", "frames", "error", "27 of 40 frames", "every frame"),
+        ("halves", "frames", "error", "20 of 40 frames", "every frame"),
+        (
+            "one away",
+            "identities",
+            "warning",
+            "identity 3 is in the frames of target 3 and never overlaps it",
+            "another place",
+        ),
         ("detections", "tracks", "error", "every id is used once", "id of the track"),
         ("twice", "duplicates", "error", "3 boxes of the result", "a different id"),
         ("strangers", "identities", "warning", "5 of 10 identities never overlap", "detector"),
@@ -85,7 +97,34 @@ def test_a_planted_fault_is_found(fault, check, severity, said, remedy):
     assert one.severity == severity and said in one.message and remedy in one.remedy
     assert found.misleads is (severity == "error")
     alone = [x.check for x in found.of("error") if x.check != "identities"]
-    assert fault in ("far", "strangers") or alone == [check]
+    assert fault in ("far", "strangers", "one away") or alone == [check]
+
+
+def test_one_of_many_identities_away_from_its_target_is_a_warning():
+    """Below a tenth of all, which is a note where the identity is in no target's frames."""
+    many = truth()[:40]  # as far apart as they are
+    many = np.concatenate([many + [0, 10 * k, 0, 400 * k, 0, 0] for k in range(3)])
+    away = many.copy()
+    away[away[:, 1] == 14, 2] += 5000
+    found = be.check_tracks(many, away)["identities"]
+    assert found.severity == "warning" and found.where == "identity 14"
+    assert "identity 14 is in the frames of target 14" in found.message
+    alarm = np.concatenate([many, [[1, 99, 9000, 9000, 5, 5]]])
+    found = be.check_tracks(many, alarm)["identities"]
+    assert found.severity == "note" and "in the frames" not in found.message
+
+
+def test_frames_that_were_not_labelled_are_found():
+    """Where the result has about as many boxes there as elsewhere; a false alarm is none."""
+    labelled = truth()[truth()[:, 0] % 2 == 0]
+    found = be.check_tracks(labelled, tracked())["frames"]
+    assert found.severity == "error" and found.where == "frame 1, 3, 5, ..."
+    assert found.message.startswith("20 of 40 frames of the result have boxes as many")
+    most = truth()[truth()[:, 0] % 4 > 0]
+    assert be.check_tracks(most, tracked())["frames"].severity == "warning"
+    alarms = np.concatenate([tracked()[np.isin(tracked()[:, 0], labelled[:, 0])],
+                             truth()[(truth()[:, 0] % 2 == 1) & (truth()[:, 1] == 1)]])  # fmt: skip
+    assert be.check_tracks(labelled, alarms)["frames"].severity == "ok"
 
 
 def test_frames_and_identities_are_named():

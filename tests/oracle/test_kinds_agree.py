@@ -1,32 +1,47 @@
-"""The same scores as similarities and as log-likelihood ratios have the same results.
+"""What does not change the results of any public call that takes scores.
 
-Over every public call that takes scores and knows thresholds: a call that compares the kind by
-hand forgets one of the two.
+The same scores as similarities and as log-likelihood ratios, in float32 and in float64, on one
+thread and on two, and the same templates in another order have the same numbers, words and plots.
+Negated similarities, as distances, have them but for the sign and the order of scores.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 import xarray as xr
+from twins import PLOTS
 
 import bioeval as be
 
+ORDER = np.random.default_rng(4).permutation(48)
 
-def scores_of(kind: str) -> be.Scores:
-    """Twelve people with four templates in two groups, seen by two cameras."""
+
+def scores_of(kind: str, dtype: str = "float64", order: Any = None) -> be.Scores:
+    """Twelve people with four templates in two groups, seen by two cameras.
+
+    The values are exact in float32 and float64. Distances are negated similarities.
+    """
     made = be.simulate(12, 4, random_state=3)
+    values = np.round(64 * (5 - made.values)) / 64
+    order = np.arange(48) if order is None else order
+    meta = {
+        "group": np.repeat(["a", "b"], 24), "camera": np.tile([1, 2], 24),
+        "seen_at": np.tile([1.0, 2.0, 3.0, 4.0], 12), "quality": np.arange(48.0),
+    }  # fmt: skip
     return be.Scores(
-        np.round(5 - made.values, 3), made.probe_labels, kind=kind, probe_meta={
-            "group": np.repeat(["a", "b"], 24), "camera": np.tile([1, 2], 24),
-            "seen_at": np.tile([1.0, 2.0, 3.0, 4.0], 12), "quality": np.arange(48.0),
-        },
-    )  # fmt: skip
+        (0 - values if kind == "distance" else values)[np.ix_(order, order)].astype(dtype),
+        made.probe_labels[order],
+        kind=kind,
+        probe_meta={name: column[order] for name, column in meta.items()},
+    )
 
 
 CALLS: dict[str, Callable[[be.Scores], Any]] = {
@@ -62,7 +77,7 @@ OTHERS = {
     *("report", "save", "show", "simulate", "simulate_embeddings", "stats", "tracking", "top_k"),
     *("ageing", "apply_convention", "conventions", "eer_scorer", "make_scorer", "pad", "plot"),
     *("compare", "epc", "epsc", "fuse", "normalise", "calibration", "extrapolate_far"),
-    *("morphing", "sample_size", "tally", "vulnerability", "workload"),
+    *("morphing", "sample_size", "tally", "to_latex", "to_markdown", "vulnerability", "workload"),
 }
 
 
@@ -71,28 +86,204 @@ def test_every_public_call_is_here_or_named_as_another():
     assert names == {*CALLS, *OTHERS}, names ^ {*CALLS, *OTHERS}
 
 
+def datasets(found: Any) -> dict[str, xr.Dataset]:
+    """Results as datasets by their path in a tree."""
+    if isinstance(found, xr.DataTree):
+        return {node.path: node.to_dataset() for node in found.leaves}
+    return {"": found} if isinstance(found, xr.Dataset) else {}
+
+
 def compared(found: Any) -> dict[str, Any]:
     """Results as plain values; of a tree, its nodes."""
-    if isinstance(found, xr.DataTree):
-        return {
-            f"{node.path}/{k}": v
-            for node in found.leaves
-            for k, v in compared(node.to_dataset()).items()
-        }
-    if isinstance(found, xr.Dataset):
-        return {str(name): found[name].values for name in found.variables}
-    return found
+    made = datasets(found)
+    if not made:
+        return found
+    return {f"{path}/{name}": ds[name] for path, ds in made.items() for name in ds.variables}
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_an_llr_is_a_similarity(call):
-    expected, found = (compared(CALLS[call](scores_of(k))) for k in ("similarity", "llr"))
-    if call == "explain":
-        assert {**found, "kind": "similarity"} == expected
-        return
+def words(found: Any, capsys: pytest.CaptureFixture) -> str:
+    """Return the table of results, the nouns of the kinds of scores in one word."""
+    if datasets(found):
+        be.show(found)
+    text = " ".join(capsys.readouterr().out.split())
+    for noun in ("similarities", "log-likelihood ratios"):
+        text = text.replace(noun, "scores")
+    return text.replace("similarity", "score").replace("log-likelihood ratio", "score")
+
+
+@functools.cache
+def wanted(call: str) -> Any:
+    """The results of similarities."""
+    return CALLS[call](scores_of("similarity"))
+
+
+def assert_same(found: Any, expected: Any) -> None:
+    found, expected = compared(found), compared(expected)
     assert found.keys() == expected.keys() and found
     for name, values in expected.items():
         np.testing.assert_array_equal(found[name], values, err_msg=name)
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_an_llr_is_a_similarity(call, capsys):
+    expected, found = wanted(call), CALLS[call](scores_of("llr"))
+    if call == "explain":
+        assert {**found, "kind": "similarity"} == expected
+        return
+    assert_same(found, expected)
+    assert words(found, capsys) == words(expected, capsys)
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.cases(2)
+def test_float32_is_float64_where_the_values_are_exact(call, capsys):
+    expected, found = wanted(call), CALLS[call](scores_of("similarity", "float32"))
+    assert_same(found, expected)
+    assert words(found, capsys) == words(expected, capsys)
+
+
+#: What depends on the order of templates: the place of each, which of several equal pairs is the
+#: worst, and the halves of a person's templates.
+BY_ORDER = {
+    "worst_pairs": ("row", "column", "probe_label", "gallery_label", "image_a", "image_b"),
+    "zoo": tuple(f"{x}_{y}" for x in ("goat", "wolf", "lamb") for y in ("correlation", "p")),
+}
+
+
+#: The same calls where equal scores have no order of their own.
+UNTIED = {
+    "reid": lambda s: be.reid(s, ties="pessimistic"),
+    "gom": lambda s: be.gom(s, budget=10, ties="pessimistic"),
+}
+
+
+@pytest.mark.parametrize("call", [call for call in CALLS if call != "explain"])
+@pytest.mark.cases(6)
+def test_templates_in_another_order_have_the_same_results(call):
+    """One value a template is that of the template; sums may differ in the last digit."""
+    made = UNTIED.get(call, CALLS[call])
+    expected = compared(made(scores_of("similarity")))
+    found = compared(made(scores_of("similarity", order=ORDER)))
+    for name, values in expected.items():
+        last = name.rpartition("/")[2]
+        if last in BY_ORDER.get(call, ()) or "_meta_" in last:
+            continue
+        places = getattr(values, "dims", ())[:1]
+        if places in (("probe",), ("query",)) and last not in places:
+            values = values[ORDER]
+        if np.asarray(values).dtype.kind == "f":
+            np.testing.assert_allclose(found[name], values, rtol=1e-12, atol=1e-14, err_msg=name)
+        else:
+            np.testing.assert_array_equal(found[name], values, err_msg=name)
+
+
+#: The same calls of distances, where they name thresholds.
+TURNED = {
+    "at": lambda s: be.at(be.verification(s), -1.0),
+    "reid": lambda s: be.reid(s, thresholds=[-3.0, -1.0, 1.0], per_query=True),
+    "check_claim": lambda s: be.check_claim(s, -1.0, far=0.1),
+}
+
+
+def turned(ds: xr.Dataset) -> dict[str, np.ndarray]:
+    """Scores negated, thresholds in increasing order, and ends of intervals of scores exchanged."""
+    found = {}
+    for name, values in ds.variables.items():
+        is_score = values.attrs.get("units") == "score"
+        plain = 0.0 - values.values if is_score else values.values
+        for axis, dim in enumerate(values.dims):
+            if dim in ds.coords and ds[dim].attrs.get("units") == "score":
+                plain = np.flip(plain, axis)
+        if is_score:
+            swapped = {"low": "high", "high": "low"}
+            stem, _, end = str(name).rpartition("_")
+            name = f"{stem}_{swapped[end]}" if end in swapped else name
+        found[str(name)] = plain
+    return found
+
+
+@pytest.mark.parametrize("call", [call for call in CALLS if call not in ("explain", "summary")])
+@pytest.mark.cases(6)
+def test_distances_are_negated_similarities(call):
+    found = datasets(TURNED.get(call, CALLS[call])(scores_of("distance")))
+    expected = datasets(wanted(call))
+    assert found.keys() == expected.keys()
+    for path, ds in expected.items():
+        # Thresholds of GOM are of distances that are scaled to 0 to 1, whatever the kind.
+        values = {str(k): x for k, x in found[path].variables.items()}
+        values = values if call == "gom" else turned(found[path])
+        assert values.keys() == {str(x) for x in ds.variables}
+        for name in ds.variables:
+            np.testing.assert_array_equal(values[str(name)], ds[name], err_msg=f"{path} {name}")
+
+
+def drawn(display: Any) -> list[np.ndarray]:
+    """Return what axes show: points of lines, areas, bars and images, and their texts."""
+    from matplotlib import collections, image, lines, patches, text
+
+    found: list[Any] = []
+    for artist in display.figure_.findobj():
+        if isinstance(artist, lines.Line2D):
+            found.append(np.asarray(artist.get_xydata(), dtype=float))
+        elif isinstance(artist, collections.PathCollection):
+            found.append(np.asarray(artist.get_offsets(), dtype=float))
+        elif isinstance(artist, collections.PolyCollection):
+            found += [path.vertices for path in artist.get_paths()]
+        elif isinstance(artist, image.AxesImage):
+            found.append(np.ma.filled(artist.get_array(), np.nan))
+        elif isinstance(artist, patches.Rectangle):
+            found.append(np.array(artist.get_bbox().extents))
+        elif isinstance(artist, text.Text):
+            said = artist.get_text()
+            for noun in ("log-likelihood ratio", "similarity"):
+                said = said.replace(noun, "score")
+            found.append(np.array(said))
+    return found
+
+
+def plots() -> dict[str, str]:
+    """Return the plots of results of the calls here, with their calls."""
+    names = {f"be.{call}": call for call in CALLS}
+    return {k: names[x.result] for k, x in PLOTS.items() if x.result in names and x.needs}
+
+
+#: Of a call with options of its own, and of pairs that name images.
+NOT_DRAWN = {"assured", "worst_pairs"}
+
+
+@pytest.mark.parametrize("plot", [x for x in plots() if x not in NOT_DRAWN])
+@pytest.mark.cases(2)
+def test_plots_draw_an_llr_and_float32_as_they_draw_similarities(plot, monkeypatch):
+    from matplotlib import pyplot as plt
+
+    call = plots()[plot]
+    draw = getattr(be.plot, plot)
+    try:
+        expected = drawn(draw(wanted(call)))
+        for scores in (scores_of("llr"), scores_of("similarity", "float32")):
+            found = drawn(draw(CALLS[call](scores)))
+            assert len(found) == len(expected)
+            for one, other in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(one, other)
+    finally:
+        plt.close("all")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "call", ["verification", "open_set", "closed_set", "summary", "evaluate", "reid", "gom", "zoo"]
+)
+def test_one_thread_counts_as_two(call):
+    """More cells than one thread counts by itself."""
+    made = be.simulate(140, 4, random_state=5)
+    meta = {"camera": np.tile([1, 2], 280), "group": np.tile(["a", "b"], 280)}
+    results, before = [], numba.get_num_threads()
+    for threads in (1, 2):
+        numba.set_num_threads(min(threads, before))
+        scores = be.Scores(5 - made.values, made.probe_labels, kind="llr", probe_meta=meta)
+        results.append(CALLS[call](scores))
+    numba.set_num_threads(before)
+    assert_same(*results)
 
 
 def test_the_zoo_draws_llr_as_similarities():

@@ -22,6 +22,8 @@ from bioeval.partition import (
     TrainValidationTest,
     fold_codes,
 )
+from bioeval.stats.bootstrap import subject_weights
+from bioeval.stats.options import IntervalOptions
 
 QUERIES = np.repeat(np.arange(1, 21), 2)
 GALLERY = np.concatenate([np.repeat(np.arange(1, 21), 3), np.zeros(60, dtype=int), [-1] * 6])
@@ -242,3 +244,95 @@ def test_scores_take_distractors_as_reid_does():
         next(SubjectKFold(2).split(be.Scores(np.eye(2), [0, 0], distractor_ids=[0])))
     with pytest.raises(DataError, match=r"all 2 templates are of distractors or junk \(0\)"):
         be.summaries(be.Scores(np.eye(2), [0, 0], distractor_ids=[0]), SubjectKFold(2))
+
+
+# ------------------------------------------------------------------ nobody is resampled or counted
+
+LIMITS = {"interval": "subject-bootstrap", "replicates": 100}
+
+
+def searched(probe: np.ndarray, gallery: np.ndarray, ids) -> be.Scores:
+    rng = np.random.default_rng(7)
+    values = rng.random((len(probe), len(gallery))) + 0.5 * (probe[:, None] != gallery)
+    values += (gallery[None] <= 0) * rng.random(len(gallery))
+    return be.Scores(values, probe, gallery, distractor_ids=ids)
+
+
+@pytest.mark.parametrize("call", [be.verification, be.open_set, be.closed_set])
+def test_limits_do_not_depend_on_how_no_person_is_labelled(call):
+    """One number for all distractors, or several: they are in every replicate as they are."""
+    probe = np.concatenate([np.repeat(np.arange(1, 19), 2), np.zeros(6, dtype=int)])
+    gallery = np.concatenate([np.repeat(np.arange(1, 13), 2), np.full(20, -3)])
+    if call is be.closed_set:
+        probe = probe[:24]
+    several = [np.where(x > 0, x, x - np.arange(len(x)) % 3 * 10) for x in (probe, gallery)]
+    ids = [x - step for x in (0, -3) for step in (0, 10, 20)]
+    one = call(searched(probe, gallery, ids), **LIMITS)
+    other = call(searched(*several, ids), **LIMITS)
+    plain = call(searched(probe, gallery, []), **LIMITS)
+    names = [x for x in one.data_vars if x.endswith(("_low", "_high")) and x[:5] != "eer_l"]
+    assert names
+    for name in names:
+        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+    if call is not be.closed_set:
+        assert not one["far_low"].equals(plain["far_low"])
+
+
+def test_far_of_replicates_by_plain_loops():
+    """A pair of two people weighs their product, one with a distractor the weight of the other."""
+    probe, gallery = np.repeat(np.arange(1, 7), 2), np.array([1, 2, 3, 4, 5, 6, *[0] * 6])
+    scores = searched(probe, gallery, [0])
+    found = be.verification(scores, thresholds=[1.2], **LIMITS)
+    options = IntervalOptions.parse("subject-bootstrap", 0.95, 100, 0)
+    drawn = subject_weights(6, 100, options.seed)
+    rates = []
+    for w in drawn.T:
+        errors = attempts = 0.0
+        for i, a in enumerate(probe):
+            for j, b in enumerate(gallery):
+                if a != b:
+                    weight = w[a - 1] * (w[b - 1] if b else 1)
+                    errors += weight * (scores.values[i, j] <= 1.2)
+                    attempts += weight
+        rates.append(errors / attempts)
+    row = int(np.argmax(found.threshold.values >= 1.2))
+    assert found.threshold.values[row] == 1.2
+    limits = found["far_low"].values[row], found["far_high"].values[row]
+    np.testing.assert_allclose(limits, np.quantile(rates, [0.025, 0.975]), rtol=0.02)
+
+
+def test_queries_of_no_person_are_in_every_replicate():
+    """The mean of AP by plain loops; in the card's convention as in that of the call."""
+    probe = np.concatenate([np.repeat(np.arange(1, 9), 2), np.zeros(8, dtype=int)])
+    gallery = np.concatenate([np.repeat(np.arange(1, 9), 3), np.zeros(5, dtype=int)])
+    scores = searched(probe, gallery, [])
+    given = {"convention": "identity-dedup", "per_query": True, **LIMITS}
+    found = be.reid(scores, distractor_ids=[0], **given)
+    ap = found["average_precision"].values
+    options = IntervalOptions.parse("subject-bootstrap", 0.95, 100, 0)
+    means = []
+    for w in subject_weights(8, 100, options.seed).T:
+        weight = [w[x - 1] if x else 1.0 for x in probe]
+        means.append(sum(k * x for k, x in zip(weight, ap, strict=True)) / sum(weight))
+    limits = found["mean_ap_low"].item(), found["mean_ap_high"].item()
+    np.testing.assert_allclose(limits, np.quantile(means, [0.025, 0.975]), rtol=1e-12)
+    marked = be.reid(searched(probe, gallery, [0]), **given)
+    assert marked["mean_ap_low"].equals(found["mean_ap_low"])
+    assert not be.reid(scores, **given)["mean_ap_low"].equals(found["mean_ap_low"])
+
+
+def test_an_open_set_threshold_is_of_the_searches_of_people():
+    probe = np.concatenate([np.repeat(np.arange(1, 25), 2), np.zeros(10, dtype=int)])
+    gallery = np.concatenate([np.arange(1, 13), np.zeros(8, dtype=int)])
+    marked = searched(probe, gallery, [0])
+    given = {"task": "open_set", "folds": 3, "repeats": 2, "replicates": 100, "random_state": 0}
+    found = be.study_threshold(marked, ("far", 0.1), **given)
+    people = marked.select(probes=np.flatnonzero(probe))
+    assert found.equals(be.study_threshold(people, ("far", 0.1), **given))
+    assert (found["subjects"], found["unenrolled_people"]) == (24, 12)
+    assert (found["genuine_attempts"], found["impostor_attempts"]) == (24, 24)
+    enrolled = marked.select(probes=np.flatnonzero(probe <= 12))
+    who = np.where(enrolled.probe_labels, enrolled.probe_labels, -9)
+    unmarked = be.Scores(enrolled.values, who, gallery, distractor_ids=[0, -9])
+    with pytest.raises(be.ProtocolError, match="all people of these probes are enrolled"):
+        be.study_threshold(unmarked, ("far", 0.1), **given)

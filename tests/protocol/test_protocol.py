@@ -166,7 +166,9 @@ def test_a_card_is_read_as_it_is_written_and_the_rest_is_default():
     }
     assert card.closed_set is None and card.partition is None
     assert dict(card.thresholds) == {"count": 1000, "values": None}
-    assert dict(card.report) == {"far_targets": (0.5,), "priors": (0.5,), "ranks": (1, 5, 10)}
+    assert dict(card.report) == {
+        "far_targets": (0.5,), "frr_targets": None, "priors": (0.5,), "ranks": (1, 5, 10)
+    }  # fmt: skip
 
 
 def test_an_empty_section_is_a_task_with_its_defaults():

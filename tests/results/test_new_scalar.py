@@ -64,7 +64,7 @@ print(json.dumps({
     "names": [interval[x].attrs["long_name"] for x in ("max_youden", "max_youden_threshold")],
     "interval": [interval.max_youden_low.item(), interval.max_youden_high.item()],
     "compared": [compared.value_a.item(), compared.value_b.item(), compared.better.item()],
-    "folds": folds.youden_mean.item(),
+    "folds": folds.youden_summary.sel(statistic="mean").item(),
     "repeats": repeats.youden_mean.max().item(),
     "table": shown(),
     "json": json.loads(shown("--json"))["tasks"]["verification/single"]["max_youden"],

@@ -344,7 +344,7 @@ def test_print_shows_the_main_scalars():
     scores = be.simulate(12, 4, random_state=1)
     folds = be.cross_evaluate(scores, be.partition.SubjectKFold(3), threshold="eer")
     shown = {"eer": be.verification(scores), "dir_at_far": be.open_set(scores)}
-    shown |= {"recognition_rate": be.closed_set(scores), "hter_mean": folds}
+    shown |= {"recognition_rate": be.closed_set(scores), "hter_summary": folds}
     for name, ds in shown.items():
         text = str(ds)
         assert f"    {name} " in text and len(text.splitlines()) <= 50, name

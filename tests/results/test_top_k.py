@@ -99,6 +99,11 @@ def test_lists_give_what_the_whole_ranking_gives(seed, k, removed, junk, unmatch
             known = ~np.isnan(values)
             if exact is not None:
                 np.testing.assert_allclose(values[known], exact[name].values[known], atol=1e-12)
+        for name in ("mean_inp", "mrr", "r_precision", "ndcg"):
+            if exact is not None and not np.isnan(found[name]):
+                np.testing.assert_allclose(found[name], exact[name], atol=1e-12)
+            if not np.isnan(found.mean_ap):
+                assert not np.isnan(found[name])
             if not np.isnan(found.mean_ap):
                 assert known.all()
         assert not np.isnan(found.precision_at_k.values[:rank_k]).any()
@@ -119,8 +124,21 @@ def test_by_hand():
     assert found.cmc.values.tolist() == [0.5, 0.5, 1.0]
     assert found.rank_k_average_precision.values.tolist() == pytest.approx([(1 + 2 / 3) / 3, 1 / 3])
     assert found.first_match_rank.values.tolist() == [1, 3]
-    assert np.isnan(found.mean_ap) and np.isnan(found.mean_inp)
-    assert "beyond the lists" in found.attrs["warnings"]
+    assert np.isnan([found.mean_ap, found.mean_inp, found.ndcg]).all()
+    assert "beyond the lists: mAP, mINP, NDCG of the whole" in found.attrs["warnings"]
+    assert found.reciprocal_rank.values.tolist() == [1, pytest.approx(1 / 3)]
+    assert found.query_r_precision.values.tolist() == pytest.approx([2 / 3, 0])
+    assert (found.mrr, found.r_precision) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
+    assert found.inp.values.tolist() == pytest.approx([np.nan, 1 / 3], nan_ok=True)
+    one, every = (
+        be.top_k(x, rank_k_over="smaller")
+        for x in (
+            be.TopKScores([[0], [4]], ["ann", "bob"], gallery),
+            be.TopKScores([[0, 1]], ["ann"], ["ann", "bob", "ann", "ann"]),
+        )
+    )
+    assert np.isnan(one.mrr) and np.isnan(one.r_precision)
+    assert every.mean_inp == 3 / 4 and np.isnan(every.mean_ap)  # all that follow are matches
     smaller = be.top_k(lists, rank_k=2, rank_k_over="smaller", per_query=True)
     assert smaller.rank_k_average_precision.values.tolist() == [0.5, 0.0]
 
@@ -374,7 +392,6 @@ def test_lists_as_text(tmp_path, sides, text, options, indices):
         ("2 0\n", {}, "2 labels for 1 lists, one per query"),
         ("2 0\n\n1 2\n", {}, "line 2: is blank"),
         ("2 0\n1 x\n", {}, "line 2: expected whole numbers"),
-        ("0.5 0.1 0.2\n0.5 0.1 0.3\n", {}, "line 1: expected whole.*matrix of scores must be"),
         ("2 0\n1 -1\n", {}, "line 2: holds -1; expected entries from 0"),
         (f"2 0\n1 {2**62}\n", {}, "line 2: holds 4611686018427387904; expected entries from 0"),
         ("2 0\n1 0_2\n", {}, "line 2: expected whole numbers"),

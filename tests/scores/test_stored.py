@@ -19,9 +19,12 @@ from hypothesis import given, strategies as st
 from optional import optional_import
 
 import bioeval as be
+from bioeval.base.engine import computed_by
 from bioeval.base.memory import at_most, in_words, memory_limited, require_bytes
+from bioeval.evaluation.blocks.engine import BlockEngine, LocalExecutor
+from bioeval.scores import blocks, labelled_matrix
 from bioeval.scores.arrays import is_stored
-from bioeval.scores.blocks import BlockReader
+from bioeval.scores.blocks import BlockReader, is_mapped
 from bioeval.scores.formats import tables as parquet_rows
 from bioeval.scores.stored import StoredRows
 
@@ -206,6 +209,41 @@ def test_a_container_is_inflated_once_a_sweep(monkeypatch):
         rows[low:high] += 1
     assert rows.min() >= 1
     assert rows.max() <= 3  # a sweep, a look, and the sample for symmetry
+
+
+@pytest.mark.parametrize("evaluation", [be.evaluate, be.verification])
+def test_a_small_container_is_read_once_for_operating_points(evaluation):
+    d, labels = matrix(600)
+    array = Chunked(d, 60, 100)
+    scores = be.Scores(StoredRows(array, "x"), labels)
+    evaluation(scores)
+    assert sum(high - low for low, high in array.reads) == 600
+    assert scores.is_stored  # what was read is not kept
+
+
+def test_what_is_not_held_in_memory(monkeypatch):
+    d, labels = matrix(60)
+    scores = be.Scores(StoredRows(Chunked(d, 10), "x"), labels)
+    assert not scores.held().is_stored
+    assert scores.held().fingerprint == scores.fingerprint
+    assert scores.within("1 GiB").held().is_stored
+    assert scores.select(probes=[1, 2]).held().is_stored
+    with computed_by(BlockEngine(LocalExecutor())):
+        assert scores.held().is_stored
+    monkeypatch.setattr(labelled_matrix, "MEMORY_LIMIT", d.nbytes - 1)
+    assert scores.held().is_stored
+
+
+def test_pages_are_released_of_large_mapped_files_or_under_a_limit(tmp_path, monkeypatch):
+    d, labels = matrix(60)
+    np.save(tmp_path / "x.npy", d)
+    scores = be.Scores(np.load(tmp_path / "x.npy", mmap_mode="r"), labels)
+    monkeypatch.setattr(blocks, "MAPPED", 2 * d.nbytes)
+    assert not is_mapped(scores)
+    assert not is_mapped(scores.within(5 * d.nbytes))
+    assert is_mapped(scores.within(4 * d.nbytes))
+    monkeypatch.setattr(blocks, "MAPPED", d.nbytes)  # the file has a header, too
+    assert is_mapped(scores)
 
 
 def test_a_dataset_travels_to_another_process(tmp_path):

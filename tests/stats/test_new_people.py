@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import naive
+import naive_few_errors
 import naive_left_out
 import numpy as np
 import pytest
@@ -54,12 +55,17 @@ def test_limits_are_those_of_taking_each_person_out(case, unit, fusion, ties, da
     expected = [
         naive_left_out.limits(x, [a[0][j] for a in apart], pairs) for j, x in enumerate(far)
     ]
-    assert_limits(ds, "far", np.transpose(expected))
-    expected = [
-        [naive_left_out.limits(x, [a[1][j][k] for a in apart], people) for k, x in enumerate(row)]
-        for j, row in enumerate(dir_)
-    ]
-    assert_limits(ds, "dir", np.moveaxis(np.array(expected), -1, 0))
+    at = [float(-t if scores.kind == "similarity" else t) for t in grid]
+    points = list(zip(at, expected, strict=True))
+    assert_limits(ds, "far", np.transpose(naive_left_out.joined(given_, options, pairs, points)))
+    for k in range(4):
+        expected = [
+            naive_left_out.limits(row[k], [a[1][j][k] for a in apart], people)
+            for j, row in enumerate(dir_)
+        ]
+        points = list(zip(at, expected, strict=True))
+        found = naive_left_out.joined(given_, options, people, points, rank=k + 1)
+        assert_limits(ds.isel(rank=k), "dir", np.transpose(found))
     np.testing.assert_array_equal(ds.frr_low, 1 - ds.dir_high[:, 0])
     np.testing.assert_array_equal(ds.grr_low, 1 - ds.far_high)
     ds = be.closed_set(scores, unmated="skip", **shared)
@@ -68,6 +74,8 @@ def test_limits_are_those_of_taking_each_person_out(case, unit, fusion, ties, da
         naive_left_out.limits(x, [a[k] for a in apart], people)
         for k, x in enumerate(closed(given_))
     ]
+    points = list(zip(ds["rank"].values.tolist(), expected, strict=True))
+    expected = naive_left_out.joined(given_, options, people, points, along="rank")
     assert_limits(ds, "cms", np.transpose(expected))
 
 
@@ -143,14 +151,34 @@ def test_scores_of_every_kind_are_those_of_evaluating_the_others(variant, unit):
         apart.append(be.open_set(scores.select(*kept), **options))
     some = (ds.far > 0) & (ds.far < 1)
     assert some.sum() > 3
-    mated = np.unique(scores.probe_labels[be.ranks(scores).mates.values > 0])
-    for name, trials in (("far", 6), ("dir", len(mated))):
-        values = ds[name].values
-        expected = [
-            naive_left_out.limits(values[i], [x[name].values[i] for x in apart], trials)
-            for i in np.ndindex(values.shape)
+    ranked = be.ranks(scores, rank_unit=unit)
+    sign = -1 if scores.kind == "similarity" else 1
+    order, at = slice(None, None, sign), np.sort(sign * grid)
+    people = scores.probe_labels.tolist()
+    mated = ranked.mates.values > 0
+    for name, k in (("far", 0), ("dir", 1), ("dir", 2), ("dir", 3)):
+        values, others = (
+            [x[name].values[order] if not k else x[name].values[order, k - 1] for x in of]
+            for of in ([ds], apart)
+        )
+        place = sign * (ranked.mate_distance if k else ranked.nearest_other).values
+        found = ranked.identification_rank.values <= k if k else np.ones(len(people))
+        hits, attempts = {}, {}
+        for i, person in enumerate(people):
+            if mated[i] or not k:
+                attempts[person] = attempts.get(person, 0) + 1
+                hits.setdefault(person, []).append((place[i], float(found[i])))
+        trials = len(attempts) if k else 6
+        points = [
+            (t, *naive_left_out.limits(values[0][j], [x[j] for x in others], trials))
+            for j, t in enumerate(at)
         ]
-        assert_limits(ds, name, np.transpose(expected).reshape(2, *values.shape))
+        share = trials / len(attempts)
+        expected = naive_few_errors.limits_along(hits, attempts, trials, points, proportion=share)
+        for end, limits in zip(("low", "high"), np.transpose(expected), strict=True):
+            ours = ds[f"{name}_{end}"].values[order]
+            ours = ours[:, k - 1] if k else ours
+            np.testing.assert_allclose(ours, limits, rtol=0, atol=1e-9)
 
 
 def test_the_interval_of_the_eer_holds_the_rates_whose_frr_may_be_as_large():

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from fractions import Fraction
 
+import naive_few_errors
 import naive_reid
 import numpy as np
 import pytest
@@ -103,10 +105,8 @@ def test_intervals_are_those_of_resampled_queries(given_, cmc, unmatched):
         "market1501", cmc=cmc, unmatched=unmatched, max_rank=5, rank_k=3, junk="keep"
     )
     tally, options = RetrievalJob(scores, rules).run(), ReidOptions(**rules.result_options())
-    found = query_mean_intervals(
-        reid_dataset(tally, options), reid_measures(tally, options), scores.codes.probe, REID,
-        OPTIONS,
-    )  # fmt: skip
+    measures, people = reid_measures(tally, options), scores.codes.probe
+    found = query_mean_intervals(reid_dataset(tally, options), measures, people, REID, OPTIONS)
     included = (tally.matches.counts > 0) | (unmatched == "zero")
     expected = list(
         replicates(
@@ -117,9 +117,24 @@ def test_intervals_are_those_of_resampled_queries(given_, cmc, unmatched):
         )
     )  # fmt: skip
     counted = scores.codes.probe[included].tolist()
-    means = ("mean_ap", "mean_inp", "rank_k_mean_ap", "interpolated_precision")
-    for name in ("cmc", "precision_at_k", "recall_at_k", *means):
+    means = ("mean_ap", "rank_k_mean_ap", "interpolated_precision")
+    means += tuple(name for name, _ in naive_reid.OF_LISTS)
+    for name in ("precision_at_k", "recall_at_k", *means):
         assert_percentiles(found, name, [getattr(x, name) for x in expected], counted)
+    curve = measures.cmc
+    hits, number = {}, {}
+    for person in counted:
+        number[person] = number.get(person, 0) + 1
+    for query, rank, weight in zip(curve.query, curve.rank, curve.weight, strict=True):
+        hits.setdefault(people[query], []).append((float(rank), float(weight)))
+    trials = len(number) if len(number) > 1 else 0
+    ends = [(math.nan, math.nan)] * len(found.cmc)
+    if trials:
+        drawn = np.array([x.cmc for x in expected], dtype=float)
+        ends = np.nanquantile(drawn, [0.025, 0.975], axis=0).T.tolist()
+    points = [(float(k), *x) for k, x in enumerate(ends, 1)]
+    limits = naive_few_errors.limits_along(hits, number, trials, points)
+    np.testing.assert_allclose(np.transpose([found.cmc_low, found.cmc_high]), limits, atol=1e-9)
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ import pytest
 import xarray as xr
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from twins import crossed
 
 import bioeval as be
 from bioeval import plot
@@ -219,6 +220,62 @@ def test_det_axes_are_normal_deviates_in_per_cent(single):
     np.testing.assert_allclose(np.diff(places[:, 0]), np.diff(places[:, 0])[0], rtol=1e-4)
     np.testing.assert_allclose(deviate([0.5, 0.841345]), [0, 1], atol=1e-5)
     assert np.isfinite(deviate([0, 1])).all()
+
+
+def test_det_axes_show_the_operating_points_of_the_result():
+    scores = be.simulate(30, 4, within=1.2, random_state=1)
+    ds = be.verification(scores, far_targets=[0.01, 0.3], frr_targets=[0.01])
+    assert ds.frr_at_far[0] > 0.7 and ds.far_at_frr[0] > 0.5
+    ax = plot.det(ds).ax_
+    for x, y in ((0.01, float(ds.frr_at_far[0])), (float(ds.far_at_frr[0]), 0.01)):
+        assert ax.get_xlim()[0] < x < ax.get_xlim()[1] and ax.get_ylim()[0] < y < ax.get_ylim()[1]
+    usual = be.verification(scores)  # 0.01 % is not supported by 6,960 pairs: 0 false accepts
+    assert usual.frr_at_far[1] < plot.det(usual).ax_.get_ylim()[1] < usual.frr_at_far[3]
+    searched = be.open_set(scores, far_targets=[0.1])
+    assert 1 - searched.dir_at_far[0, 0] < plot.det(searched).ax_.get_ylim()[1]
+
+
+@pytest.mark.slow
+def test_det_ticks_of_small_axes_keep_apart():
+    figure, grid = plt.subplots(2, 2)
+    ds = be.verification(be.simulate(30, 4, within=1.6, random_state=1), far_targets=[0.001])
+    display = plot.det(ds, grid[0, 1])
+    figure.canvas.draw()
+    for axis, place in ((display.ax_.xaxis, "x"), (display.ax_.yaxis, "y")):
+        boxes = [x.get_window_extent() for x in axis.get_ticklabels()]
+        ends = sorted((getattr(b, f"{place}0"), getattr(b, f"{place}1")) for b in boxes)
+        assert all(last < first for (_, last), (first, _) in itertools.pairwise(ends))
+
+
+@pytest.mark.parametrize("function", [plot.roc, plot.dir_far])
+@pytest.mark.cases(1)
+def test_a_logarithmic_axis_by_matplotlib_shows_the_curve(tree, function):
+    ax = function(tree).ax_
+    assert ax.get_xlim() == pytest.approx((-0.015, 1.015))
+    ax.set_xscale("log")
+    ax.figure.canvas.draw()
+    low, high = ax.get_xlim()
+    assert 1e-6 < low < 0.05 < 1 <= high < 2
+    assert ax.get_window_extent().height > 0.4 * ax.figure.bbox.height
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [(6.4, 4.8), (9, 8)])
+def test_titles_in_a_grid_without_a_layout_leave_other_axes_free(tree, size):
+    figure, grid = plt.subplots(2, 2, figsize=size)
+    for function, ax in zip(
+        (plot.roc, plot.det, plot.error_rates, plot.dir_far), grid.flat, strict=True
+    ):
+        one = tree["verification/single"] if function is plot.error_rates else tree
+        function(one, ax)
+    figure.canvas.draw()
+    for k in range(2):
+        assert grid[1, k].get_tightbbox().y1 < grid[0, k].get_tightbbox().y0 + 1
+        assert grid[0, k].get_tightbbox().y1 <= figure.bbox.y1 + 1
+    chosen, grid = plt.subplots(2, 2, gridspec_kw={"hspace": 0.1})
+    plot.roc(tree, grid[1, 0])
+    assert chosen.subplotpars.hspace == plt.rcParams["figure.subplot.hspace"]
+    assert grid[1, 0].get_gridspec().hspace == 0.1
 
 
 def test_det_labels_give_the_eer(single):
@@ -1052,7 +1109,7 @@ def test_save_all_draws_what_single_functions_return(scores, tmp_path):
 
 def test_spread_draws_every_scalar_of_each_repeat(scores):
     experiment = be.partition.Experiment(0.5, gallery_templates=1, repeats=12, random_state=0)
-    ds = be.cross_evaluate(scores, experiment, interval="quantile", far_targets=(0.1,))
+    ds = crossed(scores, experiment, interval="quantile", far_targets=(0.1,))
     display = plot.spread(ds)
     expected = {
         "FAR, %": ds.far, "FRR, %": ds.frr, "HTER, %": ds.hter, "EER, %": ds.eer, "AUC": ds.auc,
@@ -1132,3 +1189,60 @@ def test_curves_of_templates_that_are_alone_are_drawn_once():
     display = plot.roc(be.evaluate(be.Scores(d, list("abc"), list("abc"))))
     assert list(display.curves) == [""]
     assert "single- and multi-template" in display.ax_.get_title(loc="left")
+
+
+def of_folds(seed, **options):
+    scores = be.simulate(12, 3, within=0.9, random_state=seed)
+    return be.cross_evaluate(scores, be.partition.SubjectKFold(3), **options)
+
+
+@pytest.mark.parametrize("plot", [be.plot.roc, be.plot.det])
+def test_folds_are_thin_lines_with_their_mean(plot):
+    """At FAR targets in any order; of several systems each has its colour."""
+    targets = [0.5, 0.05, 1, 0.2]
+    found = {name: of_folds(i, far_targets=targets) for i, name in enumerate("ab")}
+    display = plot(found)
+    places = np.argsort(targets)
+    assert list(display.lines_) == ["a", "b"]
+    for name, ds in found.items():
+        frr = ds.frr_at_far.values.reshape(3, 4)[:, places]
+        mean, low, high = (
+            ds.frr_at_far_summary.sel(statistic=x).values[places] for x in ("mean", "low", "high")
+        )
+        if plot is be.plot.roc:
+            frr, mean, low, high = 1 - frr, 1 - mean, 1 - high, 1 - low
+        line = display.lines_[name]
+        np.testing.assert_array_equal(line.get_xdata(), np.sort(targets))
+        np.testing.assert_allclose(line.get_ydata(), mean)
+        curve = display.curves[name]
+        np.testing.assert_allclose([curve.low, curve.high], [low, high])
+        thin = [x for x in display.ax_.lines if x.get_color() == line.get_color() and x is not line]
+        thin = [x.get_ydata() for x in thin if len(x.get_xdata()) == 4]
+        np.testing.assert_allclose(thin, frr)
+    assert "thin lines: 3 folds; bold: their mean" in words(display)
+
+
+def test_partitions_are_thin_lines_with_their_mean():
+    scores = be.simulate(12, 3, within=0.9, random_state=1)
+    ds = be.repeat(scores, be.partition.ProbeGallerySplit(1, n_repeats=2, random_state=0))
+    display = be.plot.roc(ds, log=True)
+    assert len(display.ax_.lines) == 3
+    np.testing.assert_array_equal(display.curves[""].x, ds.far_mean)
+    np.testing.assert_array_equal(display.curves[""].y, ds.gar_mean)
+    assert "thin lines: 2 partitions" in words(display)
+
+
+def test_folds_of_a_card_are_drawn_by_template():
+    tree = be.evaluate(be.simulate(12, 3, within=0.9, random_state=1), "course-kfold")
+    assert list(be.plot.roc(tree).lines_) == ["single-template", "multi-template"]
+
+
+def test_folds_without_targets_say_what_to_give():
+    ds = of_folds(1)
+    with pytest.raises(be.DataError, match=r"give far_targets= to be\.cross_evaluate"):
+        be.plot.roc({"a": ds})
+    for part in (ds.isel(repeat=0), ds.isel(repeat=0, fold=0)):
+        with pytest.raises(
+            be.DataError, match="draws it over threshold; be.plot.folds and be.plot.spread"
+        ):
+            be.plot.det(part)

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import xarray as xr
+from marked_up import latex_tables, markdown_tables
 from rich.console import Group
 from rich.text import Text
 from twins import one_thread  # noqa: F401
@@ -132,6 +133,7 @@ OTHERS = {
     *("datasets", "partition", "plot", "stats"),
     *("apply_convention", "eer_scorer", "fuse", "load", "make_scorer", "normalise"),
     *("parse_names", "report", "save", "show", "simulate", "simulate_embeddings"),
+    *("to_latex", "to_markdown"),
 }  # fmt: skip
 
 
@@ -170,6 +172,7 @@ def test_a_result_is_shown_as_text_and_as_html(name, wide, capsys):
     assert len(text.splitlines()) > 3
     page = as_html(table_of(found))
     assert ("<table>" in page or name == "extrapolate_far") and "<pre" not in page
+    assert latex_tables(be.to_latex(found)) == markdown_tables(be.to_markdown(found))
     # Both have the same words; a table may be divided in another way where it has more room.
     plain = re.sub(r"<style>.*?</style>|<[^>]+>", " ", page)
     missing = {*re.findall(r"[A-Za-z]{3,}", text)} - {*re.findall(r"[A-Za-z]{3,}", plain)}

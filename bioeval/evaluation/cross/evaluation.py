@@ -25,6 +25,7 @@ from bioeval.base.errors import (
     bad_choice,
     counted,
 )
+from bioeval.base.kinds import Kind
 from bioeval.base.random import RandomState
 from bioeval.evaluation.assured import require_named_people
 from bioeval.evaluation.blocks.engine import distributable
@@ -72,7 +73,7 @@ from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check
 from bioeval.stats.promise import AssuranceRule
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.identification_job import PlainTies, RankUnit
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
 from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
 from bioeval.tallies.thresholds import require_values
 from bioeval.tallies.verification_job import Templates
@@ -96,11 +97,13 @@ def cross_evaluate(
     impostors: ImpostorProbes = "auto",
     estimator: Any = None,
     metric: Metric = "cosine",
+    kind: Kind | None = None,
     claims: ClaimSampler | None = None,
     attack: str | None = None,
     assure: float | None = None,
     assurance: AssuranceRule = "estimated",
     far_targets: Sequence[float] | None = None,
+    frr_targets: Sequence[float] = (),
     interval: FoldInterval = "nadeau-bengio",
     confidence: float = 0.95,
     replicates: int = REPLICATES,
@@ -151,8 +154,8 @@ def cross_evaluate(
         samples and their subjects alone; both parts are transformed and compared by `metric`.
         :class:`bioeval.Calibrator` and :class:`bioeval.Fusion`, or a pipeline of both, are fitted
         to the training scores alone, and both parts of the scores are transformed.
-    metric : str or callable
-        As for :meth:`bioeval.Scores.from_embeddings`; a callable returns distances.
+    metric, kind
+        As for :meth:`bioeval.Scores.from_embeddings`: a callable needs its kind.
     claims : ClaimSampler, optional
         Of verification: claims drawn anew for each part, in place of all.
     attack : str, optional
@@ -170,8 +173,10 @@ def cross_evaluate(
     far_targets : sequence of float, optional
         Also find the operating points of each test part by itself, at the scores of that part:
         ``eer`` (of verification and open set), ``auc`` and ``frr_at_far`` or ``dir_at_far`` at
-        these FAR targets, and ``recognition_rate``. None: with an ``Experiment``, 0.1, 0.01, 0.001
-        and 0.0001; with other splitters there are no such points.
+        these FAR targets, and ``recognition_rate``. None: with an ``Experiment`` or FRR targets,
+        0.1, 0.01, 0.001 and 0.0001; with other splitters there are no such points.
+    frr_targets : sequence of float
+        Of verification, also ``far_at_frr`` of each test part by itself at these FRR targets.
     interval : {"nadeau-bengio", "quantile", "subject-bootstrap", "subject-bootstrap-bca", \
             "subject-bootstrap-logit"}
         ``"nadeau-bengio"``: of the mean over folds, by their spread. ``"quantile"``: the central
@@ -204,10 +209,11 @@ def cross_evaluate(
         training part, too (the attribute ``seen`` says what is fitted there), with their counts;
         with `attack` ``iapar_max iapar_pooled riapar`` and ``ia attack_attempts`` of the test part,
         and over ``species`` ``iapar_of_species``.
-        Over
-        the folds of all repeats, for each rate: ``<rate>_mean``, ``<rate>_sd``, ``<rate>_pooled``
-        (counts summed), ``<rate>_low`` and ``<rate>_high`` (the interval) and ``<rate>_folds``, the
-        number of folds in which it is defined. With `assure`, ``assured_threshold``,
+        Over ``statistic``, for each rate ``<rate>_summary``, of the folds of all repeats:
+        ``"mean"``, ``"sd"``, ``"se"``, ``"pooled"`` (counts summed), ``"low"`` and ``"high"`` (the
+        interval), and ``"folds"``, the number of folds in which it is defined; of the training
+        parts ``"train_mean"`` and so on. :func:`bioeval.stats.former_names` gives each a variable.
+        With `assure`, ``assured_threshold``,
         ``assured_limit`` (the upper limit of its FAR, as a mean over pairs of people of the
         training part) and ``assured_reason`` (why none can be promised; then it is NaN) over
         ``repeat, fold``, ``assured_far`` and ``assured_frr`` of all attempts with counts and
@@ -242,13 +248,14 @@ def cross_evaluate(
     >>> scores = be.simulate(40, 4, random_state=1)
     >>> splitter = be.partition.SubjectKFold(4, shuffle=True, random_state=0)
     >>> ds = be.cross_evaluate(scores, splitter, threshold=("far", 0.01))
-    >>> dict(ds.sizes)
-    {'repeat': 1, 'fold': 4}
-    >>> print(f"{ds.train_far_mean.item():.4f} {ds.far_mean.item():.4f}")
-    0.0099 0.0059
+    >>> ds.far.sizes
+    Frozen({'repeat': 1, 'fold': 4})
+    >>> ds.far_summary.sel(statistic=["train_mean", "mean"]).values.round(4)
+    array([0.0099, 0.0059])
     """
     rule = NO_RULE if threshold is None else parse_rule(threshold)
-    if far_targets is None and isinstance(splitter, Experiment):
+    at_frr = check_frr_targets(frr_targets)
+    if far_targets is None and (len(at_frr) or isinstance(splitter, Experiment)):
         far_targets = FAR_TARGETS
     options = FoldOptions(
         task=task,
@@ -261,6 +268,7 @@ def cross_evaluate(
         impostors=impostors,
         interval=interval,
         far_targets=None if far_targets is None else check_far_targets(far_targets),
+        frr_targets=at_frr,
         claims=claims,
         assurance=Assurance.parse(assure, assurance, rule, replicates, random_state),
     )
@@ -300,7 +308,7 @@ def cross_evaluate(
             if options.task != "verification":
                 options = options.with_role(splitter, system.first)
         else:
-            system = TrainedSystem(data, splitter, y, meta, estimator, metric)
+            system = TrainedSystem(data, splitter, y, meta, estimator, metric=metric, kind=kind)
             options = options.with_role(splitter)
         found, about = evaluate_fitted(system, options, progress)
     made = fold_dataset(found, system.plan.shape, about, options, splitter, confidence)
@@ -568,7 +576,12 @@ def _predefined(card: str, column: str | None, scores: Scores) -> Any:
 
 
 def evaluate_folds(
-    scores: Scores, card: Protocol, far_targets: Any, *, progress: Progress | None = None
+    scores: Scores,
+    card: Protocol,
+    far_targets: Any,
+    frr_targets: Any = (),
+    *,
+    progress: Progress | None = None,
 ) -> dict[str, xr.Dataset]:
     """Evaluate all tasks of a card in its folds, by node, such as ``folds/verification/single``."""
     from bioeval.evaluation.plan import compared_scores
@@ -608,6 +621,7 @@ def evaluate_folds(
             nodes[f"folds/verification/{templates}"] = make(
                 task="verification", templates=templates, fusion=card.verification.fusion,
                 claims=claims, assurance=assurance, attacks=attacks,
+                frr_targets=check_frr_targets(frr_targets),
             )  # fmt: skip
             if attacks is not None:
                 require_attacks(nodes[f"folds/verification/{templates}"])

@@ -34,7 +34,7 @@ from bioeval.partition.base import LabelCodes
 from bioeval.results.dataset import rate
 from bioeval.scores.attacks import AttackedScores, parted
 from bioeval.scores.blocks import BlockReader, Progress, as_row
-from bioeval.scores.embeddings import as_embeddings
+from bioeval.scores.embeddings import as_embeddings, kind_of_metric
 from bioeval.scores.labels import as_labels, digest
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.scores.pairs import PairScores
@@ -432,8 +432,9 @@ class TrainedSystem:
     unit = "subjects"
 
     def __init__(
-        self, features: Any, splitter: Any, y: Any, meta: Any, estimator: Any, metric: Any
+        self, features: Any, splitter: Any, y: Any, meta: Any, estimator: Any, **compared_by: Any
     ):
+        self.kind = kind_of_metric(**compared_by)
         if isinstance(features, Scores):
             raise DataError(
                 "estimator is given with Scores of a finished system; give the features of "
@@ -452,7 +453,7 @@ class TrainedSystem:
                     f"estimator is {estimator!r}, not an object with {method}(); expected "
                     "a transformer, such as make_pipeline(PCA(50), LinearDiscriminantAnalysis())"
                 )
-        self.estimator, self.metric = estimator, metric
+        self.estimator, self.metric = estimator, compared_by["metric"]
         self.labels = LabelCodes(self.subjects, "y")
         self.plan = plan_of(splitter, n, self.subjects, None, meta)
 
@@ -480,7 +481,7 @@ class TrainedSystem:
             for side in sides
             for x in (np.asarray(fitted.transform(self.features[side])), self.subjects[side])
         ]
-        return Scores.from_embeddings(*made, metric=self.metric, kind="distance")
+        return Scores.from_embeddings(*made, metric=self.metric, kind=self.kind)
 
     def about(self, scores: Scores | None) -> Provenance:
         """Return the provenance of the results."""
@@ -490,7 +491,7 @@ class TrainedSystem:
         return Provenance(
             name=type(self.estimator).__name__,
             layout="all-against-all",
-            kind="distance",
+            kind=self.kind,
             nan="raise",
             probes=n,
             gallery_templates=n,

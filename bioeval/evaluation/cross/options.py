@@ -73,7 +73,8 @@ class FoldOptions:
     """Task, threshold rule and attempts of an evaluation in folds; checked when it is made.
 
     `ranks` are increasing; `impostors` may be ``"auto"`` until :meth:`with_role`. `far_targets`
-    are those of the operating points of each test part by itself, None where there are none. With
+    and `frr_targets` are those of the operating points of each test part by itself, of which there
+    are none where `far_targets` is None. With
     `on_all` a threshold is chosen on all data besides, with `assurance` one whose FAR is assured.
     `attacks` are judged at the thresholds of the folds.
     """
@@ -89,17 +90,28 @@ class FoldOptions:
     interval: str = "nadeau-bengio"
     kind: str = "distance"
     far_targets: np.ndarray | None = None
+    frr_targets: np.ndarray = field(default_factory=lambda: np.empty(0))
     claims: ClaimSampler | None = None
     on_all: bool = False
     assurance: Assurance | None = None
     attacks: AttackedScores | None = None
 
     def __post_init__(self) -> None:
+        if str(self.task).lower() in ("reid", "re-identification", "gom"):
+            raise ProtocolError(
+                f"{Argument('task')} is {self.task!r}; re-identification has no threshold of a "
+                'training part: be.summaries(scores, splitter, "market1501") evaluates it in each '
+                "partition, and be.show its mean and standard deviation"
+            )
         object.__setattr__(self, "task", chosen_task(self.task, TASKS))
         require_choice("templates", self.templates, TEMPLATES)
         require_choice("ties", self.ties, PLAIN_TIES)
         parse_fusion(self.fusion)
         require_choice("interval", self.interval, INTERVALS)
+        if len(self.frr_targets) and self.task != "verification":
+            raise ProtocolError(
+                f"{Argument('frr_targets')} applies to verification only; the task is {self.task}"
+            )
         if self.assurance is not None:
             self._check_assurance()
         if self.claims is None:

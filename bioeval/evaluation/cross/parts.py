@@ -327,24 +327,28 @@ class FoldSide:
 
     def points(self, options: FoldOptions, attempts: Attempts | None) -> Points:
         """Return the operating points of verification of this part, from `attempts` if listed."""
-        targets = options.targets
+        targets, at_frr, points = options.targets, options.frr_targets, Points()
         if attempts is not None:
-            if not attempts.defined:
-                return {"eer": np.nan, "auc": np.nan, "frr_at_far": np.full(len(targets), np.nan)}
-            return {
-                "eer": attempts.equal_error().eer,
-                "auc": attempts.auc(),
-                "frr_at_far": np.array([attempts.at_far(float(x))[0] for x in targets]),
-            }
-        assert self.scores is not None
-        job = self._job(options)
-        wanted = job.wanted = PointsWanted(targets, np.empty((0, 3)), True)
-        (tally,) = run_jobs(self.reader, [job])
-        with threads_for(self.scores):
-            sweep = ImpostorSweep(job)
-            found = refine(tally, sweep, wanted, symmetric=None, second_pass=job.second_pass)
-        points = {"eer": found.equal_error.eer, "auc": found.auc, "frr_at_far": found.frr_at_far}
-        return points  # type: ignore[return-value]
+            points = {"eer": np.nan, "auc": np.nan, "frr_at_far": np.full(len(targets), np.nan)}
+            points["far_at_frr"] = np.full(len(at_frr), np.nan)
+            if attempts.defined:
+                points = {
+                    "eer": attempts.equal_error().eer,
+                    "auc": attempts.auc(),
+                    "frr_at_far": np.array([attempts.at_far(float(x))[0] for x in targets]),
+                    "far_at_frr": np.array([attempts.far_at_frr(float(x))[0] for x in at_frr]),
+                }
+        else:
+            assert self.scores is not None
+            job = self._job(options)
+            job.wanted = PointsWanted(targets, np.empty((0, 3)), True, frr_targets=at_frr)
+            (tally,) = run_jobs(self.reader, [job])
+            with threads_for(self.scores):
+                sweep, second_pass = ImpostorSweep(job), job.second_pass
+                found = refine(tally, sweep, job.wanted, symmetric=None, second_pass=second_pass)
+            points = {"eer": found.equal_error.eer, "auc": found.auc}
+            points |= {"frr_at_far": found.frr_at_far, "far_at_frr": found.far_at_frr}
+        return {name: x for name, x in points.items() if name != "far_at_frr" or len(at_frr)}
 
     # -- identification
 

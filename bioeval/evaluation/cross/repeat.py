@@ -45,7 +45,7 @@ from bioeval.tallies.identification_job import (
     check_max_rank,
 )
 from bioeval.tallies.index_sets import IndexSet
-from bioeval.tallies.points import FAR_TARGETS, check_far_targets
+from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
@@ -102,6 +102,7 @@ def repeat(
     impostors: ImpostorProbes = "auto",
     claims: ClaimSampler | None = None,
     far_targets: Sequence[float] = FAR_TARGETS,
+    frr_targets: Sequence[float] = (),
     band: RepeatBand = "quantile",
     confidence: float = 0.95,
     progress: Progress | None = None,
@@ -128,8 +129,8 @@ def repeat(
         As for :func:`bioeval.verification` and :func:`bioeval.open_set`.
     claims : ClaimSampler, optional
         Of verification: claims drawn anew for each partition, in place of all.
-    far_targets : sequence of float
-        Of the operating points.
+    far_targets, frr_targets : sequence of float
+        Of the operating points; FRR targets of verification only.
     band : {"quantile", "normal"}
         The central quantiles of the curves at each point; or the normal band, mean plus and minus
         a multiple of the standard deviation, within the possible values.
@@ -145,10 +146,11 @@ def repeat(
         fa``; or ``dir far`` and ``di fa``; or ``cms`` and ``cms_count``; and the attempts of each
         partition. Of each rate ``<rate>_mean``, ``<rate>_low`` and ``<rate>_high`` over all
         partitions. The operating points of each partition, at its scores themselves: ``eer``,
-        ``auc`` and ``frr_at_far``; ``eer`` and ``dir_at_far``; or ``recognition_rate``; with their
-        ``_mean``, ``_sd``, ``_low`` and ``_high``. NaN where no partition has an attempt; those
-        without are left out. Of galleries, where pairs are excluded, ``reduced_galleries``: the
-        probes with fewer templates of their subject to be compared with than are enrolled.
+        ``auc``, ``frr_at_far`` and ``far_at_frr``; ``eer`` and ``dir_at_far``; or
+        ``recognition_rate``; with their ``_mean``, ``_sd``, ``_low`` and ``_high``. NaN where no
+        partition has an attempt; those without are left out. Of galleries, where pairs are
+        excluded, ``reduced_galleries``: the probes with fewer templates of their subject to be
+        compared with than are enrolled.
 
     Notes
     -----
@@ -185,7 +187,7 @@ def repeat(
     part = FoldOptions(
         task=task, rule=parse_rule("eer"), ranks=parse_ranks(1), templates=templates,
         fusion=fusion, rank_unit=rank_unit, impostors=impostors, claims=claims,
-        far_targets=check_far_targets(far_targets),
+        far_targets=check_far_targets(far_targets), frr_targets=check_frr_targets(frr_targets),
     )  # fmt: skip
     enrols = isinstance(splitter, ProbeGallerySplit | EnrolledSplit)
     if not enrols:
@@ -336,6 +338,7 @@ class _Curves:
         task = self.part.task
         t, k, f = len(self.grid), self.max_rank, len(self.part.targets)
         shapes = {"ga": (t,), "fa": (t,), "di": (t, k), "cms_count": (k,)}
+        shapes |= {"far_at_frr": self.part.frr_targets.shape}
         shapes |= {"frr_at_far": (f,), "dir_at_far": (f, k), "fa_unenrolled": (t,)}
         names = list(_COUNTS[task])
         if self.part.claims is not None:
@@ -343,6 +346,8 @@ class _Curves:
         nothing = {name: np.zeros(shapes.get(name, ()), int) for name in names}
         for scalar in POINTS_OF[task]:
             nothing[scalar.name] = np.full(shapes.get(scalar.name, ()), np.nan)
+        if not len(self.part.frr_targets):
+            nothing.pop("far_at_frr", None)
         return nothing
 
     @property
@@ -405,6 +410,8 @@ def _dataset(
         coordinates["rank"] = np.arange(1, curves.max_rank + 1)
     if part.task != "closed_set":
         coordinates["far_target"] = part.targets
+    if len(part.frr_targets):
+        coordinates["frr_target"] = part.frr_targets
     about = BlockReader(scores).about
     mixed = (
         "some partitions have unenrolled probes as impostors, and some have none; give "

@@ -24,7 +24,8 @@ from bioeval.evaluation.cross.options import FoldOptions, task_in_words
 from bioeval.evaluation.cross.parts import Searched
 from bioeval.partition import Experiment
 from bioeval.results.dataset import Variables, about_attrs, build
-from bioeval.results.support import support_warnings
+from bioeval.results.layouts import OVER_FOLDS, SCHEMA, TRAINING, over_folds, summarised
+from bioeval.results.support import ComparedPeople, support_warnings
 from bioeval.scores.provenance import Provenance
 from bioeval.stats.bootstrap import ratio
 from bioeval.stats.folds import PooledRates, nadeau_bengio
@@ -49,19 +50,6 @@ _SEEN_COUNTS = {
     for name in ("fr", "fa", "genuine_attempts", "impostor_attempts")
     for which, also in (("seen", "also"), ("unseen", "not"))
 }
-
-#: Summaries of a rate over all folds, in the order of the variables.
-OVER_FOLDS = {
-    "mean": "mean over folds",
-    "sd": "standard deviation over folds",
-    "se": "standard error of the mean, sd over the root of the folds, as in tables of LFW; too "
-    "small, for folds share their training parts",
-    "pooled": "counts of all folds summed",
-    "low": "lower end of the interval over folds",
-    "high": "upper end of the interval over folds",
-    "folds": "number of folds in which it is defined",
-}
-
 
 CROSS = {
     "threshold": Name("threshold chosen on the training part", "score", "threshold T"),
@@ -96,15 +84,8 @@ for _name, _what in {**AVERAGED, **FOLD_COUNTS, **_AT_ASSURED}.items():
 
 CROSS |= _SEEN_COUNTS
 
-for _rate in (
-    f"{_part}{_k}" for _k in (*AVERAGED, "assured_far", "assured_frr") for _part in ("", "train_")
-):
-    for _key, _words in OVER_FOLDS.items():
-        _units = "folds" if _key == "folds" else "1"
-        CROSS[f"{_rate}_{_key}"] = Name(
-            f"{CROSS[_rate].long_name}; {_words}", _units, CROSS[_rate].iso
-        )
-
+for _rate in (*AVERAGED, "assured_far", "assured_frr"):
+    CROSS[f"{_rate}_summary"] = over_folds(CROSS[_rate])
 
 #: Rates at the assured threshold, and before their names and counts.
 RATES, ASSURED = ("far", "frr"), "assured_"
@@ -123,7 +104,7 @@ class AssuredFold:
         return not self.found.reason
 
 
-PARTS = ("", "train_")
+PARTS = ("", TRAINING)
 
 INTERVAL_BY_SUBJECT = (
     "of the pooled rate, by resampling subjects; each fold keeps its threshold, and what choosing "
@@ -244,21 +225,27 @@ def fold_dataset(
     variables |= {name: (over, n) for name, n in sizes.items()}
     mean_sizes = (float(sizes[f"{part}_subjects"][there].mean()) for part in ("test", "train"))
     how = IntervalOverFolds(options.interval, confidence, *mean_sizes)
-    variables |= _summaries({**ratios, **points}, pooled, there, how)
+    summaries = _summaries({**ratios, **points}, pooled, there, how)
     if resampled:
         limits = ends_by_subject(resampled[0])
         for more in resampled[1:]:
             limits |= {f"{ASSURED}{name}": ends for name, ends in ends_by_subject(more).items()}
         for name in ratios:
             _, low, high = limits.get(name, (np.nan, np.nan, np.nan))
-            variables |= {f"{name}_low": ((), low), f"{name}_high": ((), high)}
+            part, rate = _part_of(name)
+            summaries[rate] |= {f"{part}low": low, f"{part}high": high}
+    own, statistics = summarised(summaries, {name: dims_of_point(name) for name in summaries})
+    variables |= own
 
     coordinates = {"repeat": np.arange(shape[0]), "fold": np.arange(shape[1])}
+    coordinates["statistic"] = statistics
     if options.task != "verification":
         coordinates["rank"] = options.ranks
     if "far_target" in {dim for dims, _ in variables.values() for dim in dims}:
         assert options.far_targets is not None
         coordinates["far_target"] = options.far_targets
+    if len(options.frr_targets):
+        coordinates["frr_target"] = options.frr_targets
     if options.attacks is not None:
         coordinates["species"] = np.unique(options.attacks.species)
     searched, remark = _galleries([fold.galleries for fold in folds])
@@ -269,7 +256,7 @@ def fold_dataset(
         *remark,
         *_unmated_warning(counts, about.layout),
         *_crossing_warning(counts, shape),
-        *_few_attempts({name: n[there] for name, n in counts.items()}, options, unit),
+        *_few_attempts({k: n[there] for k, n in (counts | sizes).items()}, options, unit, about),
         *_infinite_warning(points),
         *(remark for pooled_ in resampled[:1] for remark in pooled_.remarks()),
     ]
@@ -277,7 +264,7 @@ def fold_dataset(
     attrs = about_attrs(
         about, f"{task_in_words(options.task, options.templates)}, {division}", warnings
     )
-    attrs |= _attrs(options, splitter, confidence)
+    attrs |= _attrs(options, splitter, confidence) | {"schema": SCHEMA}
     if resampled:
         attrs |= resampled[0].options.attrs()
         attrs["interval"] = INTERVAL_BY_SUBJECT
@@ -316,14 +303,20 @@ def assured_variables(
     return variables, rates, pooled
 
 
-def ends_by_subject(pooled: PooledRates) -> dict[str, tuple[float, float, float]]:
+Ends = tuple[float, float, float]
+
+
+def ends_by_subject(
+    pooled: PooledRates, known: Mapping[str, Ends] | None = None
+) -> dict[str, Ends]:
     """Return each rate of all parts together, with its confidence limits by subject.
 
+    Rates that are `known` with their limits, of a curve, take the place of the resampled ones.
     Where FAR or FRR is exactly 0 or 1 it is so in every resampling, which hides the uncertainty of
     a function of both, such as HTER: its interval then reaches at least to its values at the
     limits of FAR and FRR.
     """
-    found = pooled.rates()
+    found = pooled.rates() | dict(known or {})
     far, frr = (np.array(found[name]) for name in ("far", "frr"))
     if far[0] in (0, 1) or frr[0] in (0, 1):
         for scalar in RATES_OF["folds"]:
@@ -402,8 +395,14 @@ class IntervalOverFolds:
 def dims_of_point(name: str) -> tuple[str, ...]:
     """Return the dimensions of a scalar within a fold."""
     dims = {"dir": ("rank",), "cms": ("rank",), "frr_at_far": ("far_target",)}
-    dims["iapar_of_species"] = ("species",)
+    dims |= {"iapar_of_species": ("species",), "far_at_frr": ("frr_target",)}
     return {**dims, "dir_at_far": ("far_target", "rank")}.get(name.removeprefix("train_"), ())
+
+
+def _part_of(name: str) -> tuple[str, str]:
+    """Return what the name of a rate has before it if it is of training parts, and the rate."""
+    rate = name.removeprefix(TRAINING)
+    return name.removesuffix(rate), rate
 
 
 def _summaries(
@@ -411,11 +410,12 @@ def _summaries(
     pooled: Mapping[str, np.ndarray],
     there: np.ndarray,
     how: IntervalOverFolds,
-) -> dict[str, tuple[tuple[str, ...], Any]]:
+) -> dict[str, dict[str, Any]]:
     """Return mean, standard deviation, pooled value and interval of each rate over all folds."""
-    variables: dict[str, tuple[tuple[str, ...], Any]] = {}
+    summaries: dict[str, dict[str, Any]] = {}
     for name, values in ratios.items():
-        limits = AVERAGED[name.removeprefix("train_").removeprefix(ASSURED)].bounds
+        part, rate = _part_of(name)
+        limits = AVERAGED[rate.removeprefix(ASSURED)].bounds
         inner = values.shape[2:]
         columns = values[there].reshape(int(there.sum()), -1)
         with np.errstate(invalid="ignore"):  # an infinite Cllr has no spread
@@ -424,10 +424,8 @@ def _summaries(
         summary = {key: np.array([one[key] for one in found]).reshape(inner) for key in keys}
         if name in pooled:
             summary["pooled"] = np.asarray(pooled[name])
-        for key in OVER_FOLDS:
-            if key in summary:
-                variables[f"{name}_{key}"] = (dims_of_point(name), summary[key][()])
-    return variables
+        summaries.setdefault(rate, {}).update({f"{part}{k}": x for k, x in summary.items()})
+    return summaries
 
 
 def _all_alike(column: np.ndarray) -> bool:
@@ -525,13 +523,19 @@ def _crossing_warning(counts: Mapping[str, np.ndarray], shape: tuple[int, int]) 
     ]
 
 
-def _few_attempts(counts: Mapping[str, np.ndarray], options: FoldOptions, unit: str) -> list[str]:
-    """Return a warning of the FAR targets for which a test part has too few impostor attempts."""
+def _few_attempts(
+    counts: Mapping[str, np.ndarray], options: FoldOptions, unit: str, about: Provenance
+) -> list[str]:
+    """Return a warning of the targets for which a test part has too few people or attempts."""
     if options.far_targets is None or options.task == "closed_set":
         return []
-    fewest = int(counts["impostor_attempts"].min())
+    genuine, impostor = (int(counts[f"{x}_attempts"].min()) for x in ("genuine", "impostor"))
     rate = "DIR" if options.task == "open_set" else "FRR"
-    found = support_warnings(options.far_targets, fewest, False, rate)
+    people = None
+    if options.task == "verification" and about.people is not None:
+        people = ComparedPeople.among(int(counts["test_subjects"].min()))
+    found = support_warnings(options.far_targets, impostor, False, rate, people)
+    found += support_warnings(options.frr_targets, genuine, False, "FAR", people, "FRR")
     task = task_in_words(options.task, options.templates)
     more = "fewer folds" if unit == "fold" else "a larger test part"
     return [f"{task}: in the smallest test part, {x}; {more} or more people help" for x in found]

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import numbers
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from bioeval.base.errors import DataError, counted, require_choice
+from bioeval.base.arguments import require_flag
+from bioeval.base.errors import Argument, DataError, counted, require_choice
+from bioeval.base.kinds import Kind
+from bioeval.base.memory import at_most, in_words
 from bioeval.evaluation.identification import closed_set
 from bioeval.evaluation.verification import verification
-from bioeval.scores.embeddings import Metric, known_metric
-from bioeval.scores.matrix import Scores
+from bioeval.scores.attacks import without_attacks
+from bioeval.scores.blocks import BlockReader, threads_for
+from bioeval.scores.embeddings import Metric, kind_of_metric, known_metric
+from bioeval.scores.matrix import Scores, require_scores
+from bioeval.tallies.counters import impostor_scores
+from bioeval.tallies.point_search import ImpostorSweep
 from bioeval.tallies.points import check_far_targets
-from bioeval.tallies.verification_job import TEMPLATES, Templates
+from bioeval.tallies.sweep import run_jobs
+from bioeval.tallies.thresholds import to_user
+from bioeval.tallies.verification_job import TEMPLATES, Templates, VerificationJob
 
 Measure = Literal["eer", "frr_at_far", "auc", "recognition_rate"]
 
@@ -25,6 +35,12 @@ MEASURES: dict[Measure, bool] = {
     "auc": False,
     "recognition_rate": False,
 }
+
+# Comparisons whose scores are held for a function of all of them: 2 GiB of float64.
+MOST_HELD = 1 << 28
+
+#: A measure of one's own: a function of the genuine and of the impostor scores.
+OwnMeasure = Callable[[np.ndarray, np.ndarray], Any]
 
 
 # Labels of the two classes of pairs; True and False are the numbers 1 and 0.
@@ -39,7 +55,8 @@ _NUMBERS_OF_PAIRS: tuple[set, ...] = ({0, 1}, {-1, 1}, {"0", "1"})
 class Scorer:
     """A scorer of estimators by their transformed samples; see :func:`make_scorer`.
 
-    It is immutable, so that a clone is the scorer itself; it can be pickled if its metric can.
+    It is immutable, so that a clone is the scorer itself; it can be pickled if its metric and its
+    measure can.
 
     Examples
     --------
@@ -48,21 +65,29 @@ class Scorer:
     make_scorer('eer', metric='cosine')
     """
 
-    measure: Measure
+    measure: Measure | OwnMeasure
     metric: Metric
     templates: Templates
     far_target: float
+    kind: Kind = "distance"
+    larger_is_better: bool = True
 
     def __sklearn_clone__(self) -> Scorer:
         return self
 
     def __repr__(self) -> str:
         options = f"metric={self.metric!r}"
+        if self.kind != "distance":
+            options += f", kind={self.kind!r}"
         if self.templates != "single":
             options += f", templates={self.templates!r}"
         if self.measure == "frr_at_far":
             options += f", far_target={self.far_target!r}"
-        return f"make_scorer({self.measure!r}, {options})"
+        if isinstance(self.measure, str):
+            return f"make_scorer({self.measure!r}, {options})"
+        if not self.larger_is_better:
+            options += ", larger_is_better=False"
+        return f"make_scorer({getattr(self.measure, '__name__', repr(self.measure))}, {options})"
 
     def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
         """Return the score of an estimator; larger is better.
@@ -91,7 +116,22 @@ class Scorer:
             )
         _require_subjects(np.asarray(y), getattr(estimator, "classes_", ()))
         made = np.asarray(estimator.transform(X), dtype=np.float64)
-        scores = Scores.from_embeddings(made, np.asarray(y), metric=self.metric, kind="distance")
+        return self.of_scores(
+            Scores.from_embeddings(made, np.asarray(y), metric=self.metric, kind=self.kind)
+        )
+
+    def of_scores(self, scores: Scores) -> float:
+        """Return the score of a system by its scores; larger is better.
+
+        Parameters
+        ----------
+        scores : Scores
+            Of any kind; the metric of the scorer is not used.
+        """
+        require_scores(scores)
+        if not isinstance(self.measure, str):
+            value = _own_value(self.measure, scores, self.templates)
+            return value if self.larger_is_better else -value
         if self.measure == "recognition_rate":
             value = float(closed_set(scores, max_rank=1).recognition_rate)
         else:
@@ -103,6 +143,37 @@ class Scorer:
             )
             value = float(result[self.measure].values.ravel()[0])
         return -value if MEASURES[self.measure] else value
+
+
+def _own_value(measure: OwnMeasure, scores: Scores, templates: str) -> float:
+    """Return the value of a function of all genuine and all impostor scores, as users have them."""
+    scores = without_attacks(scores)
+    cells, most = int(np.prod(scores.shape)), at_most(MOST_HELD, 8)
+    if cells > most:
+        raise DataError(
+            f"a function as {Argument('measure')} takes all scores at once: {cells:,} comparisons, "
+            f"{in_words(8 * cells)}; at most {most:,} are held. Select fewer templates, or take a "
+            f"measure that is counted in blocks: {', '.join(MEASURES)}"
+        )
+    reader = BlockReader(scores)
+    job = VerificationJob(reader, templates=templates)
+    (tally,) = run_jobs(reader, [job])
+    with threads_for(scores):
+        others = [np.empty(0), *map(impostor_scores, ImpostorSweep(job)())]
+    genuine, impostor = (
+        to_user(x.astype(np.float64), scores.kind) for x in (tally.genuine, np.concatenate(others))
+    )
+    if not len(genuine) or not len(impostor):
+        return float("nan")
+    value = measure(genuine, impostor)
+    value = getattr(value, "statistic", value)  # of a test of SciPy
+    number = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
+    if not isinstance(number, numbers.Real):
+        raise DataError(
+            f"the function given as {Argument('measure')} returned {type(value).__name__}; "
+            "expected a number"
+        )
+    return float(number)
 
 
 def _require_subjects(y: np.ndarray, classes: Sequence[Any]) -> None:
@@ -130,11 +201,13 @@ def _require_subjects(y: np.ndarray, classes: Sequence[Any]) -> None:
 
 
 def make_scorer(
-    measure: Measure = "eer",
+    measure: Measure | OwnMeasure = "eer",
     *,
     metric: Metric = "cosine",
+    kind: Kind | None = None,
     templates: Templates = "single",
     far_target: float = 0.001,
+    larger_is_better: bool | None = None,
 ) -> Scorer:
     """Return a scorer ``scorer(estimator, X, y)`` for ``cross_val_score`` and ``GridSearchCV``.
 
@@ -144,19 +217,31 @@ def make_scorer(
 
     Parameters
     ----------
-    measure : {"eer", "frr_at_far", "auc", "recognition_rate"}
+    measure : {"eer", "frr_at_far", "auc", "recognition_rate"} or callable
         Error rates are negated, so that larger is better. NaN where a test part has no attempt
-        of a class, as of a single subject.
-    metric : str or callable
-        As for :meth:`bioeval.Scores.from_embeddings`; a callable returns distances.
+        of a class, as of a single subject. Or a function of two arrays, the scores of all genuine
+        and of all impostor attempts of verification (distances, unless `kind` is another), that
+        returns a number or a result of SciPy with a ``statistic``. It takes all scores at once, so
+        that more than 2 GiB of them are refused.
+    metric, kind
+        As for :meth:`bioeval.Scores.from_embeddings`: a callable needs its kind.
     templates : {"single", "multi"}
         As for :func:`bioeval.verification`.
     far_target : float
         FAR target of ``"frr_at_far"``.
+    larger_is_better : bool, optional
+        Of a function as `measure`: whether larger values are better, as by default; others are
+        negated.
 
     Returns
     -------
     Scorer
+        ``scorer.of_scores(scores)`` gives the measure of :class:`Scores`.
+
+    Raises
+    ------
+    DataError
+        Bad options.
 
     Examples
     --------
@@ -170,12 +255,28 @@ def make_scorer(
     >>> found = cross_val_score(PCA(10), x, person, cv=folds, scoring=be.make_scorer("eer"))
     >>> found.shape, bool((found <= 0).all())
     ((4,), True)
+
+    How far apart are genuine and impostor scores on average?
+
+    >>> from scipy.stats import wasserstein_distance
+    >>> apart = be.make_scorer(wasserstein_distance, metric="l2")
+    >>> bool((cross_val_score(PCA(10), x, person, cv=folds, scoring=apart) > 1).all())
+    True
     """
-    require_choice("measure", measure, MEASURES)
+    if not callable(measure):
+        require_choice("measure", measure, MEASURES)
+        if larger_is_better is not None:
+            raise DataError(
+                f"{Argument('larger_is_better')} is for a function; whether a larger {measure} is "
+                "better is known"
+            )
     require_choice("templates", templates, TEMPLATES)
-    known_metric(metric)
+    kind = kind_of_metric(known_metric(metric), kind)
     check_far_targets([far_target])
-    return Scorer(measure, metric, templates, float(far_target))
+    larger = (
+        True if larger_is_better is None else require_flag("larger_is_better", larger_is_better)
+    )
+    return Scorer(measure, metric, templates, float(far_target), kind, larger)
 
 
 eer_scorer = make_scorer("eer")

@@ -230,7 +230,7 @@ class SplitSides:
         order = np.argsort(np.argsort(first))  # in order of appearance, probes first
         chosen = np.sort(first)
         self.templates = len(first)
-        person = ~of_no_person(scores.codes.values, self.ids)
+        person = ~(scores.no_person if ids is None else of_no_person(scores.codes.values, self.ids))
         person = person[np.concatenate([scores.codes.probe, scores.codes.gallery])[chosen]]
         self.people, chosen = np.flatnonzero(person), chosen[person]
         self.n = len(self.people)

@@ -32,7 +32,7 @@ from bioeval.evaluation.cross.parts import Searched
 from bioeval.evaluation.cross.results import (
     BOUND,
     CROSS,
-    OVER_FOLDS,
+    Ends,
     Fold,
     ends_by_subject,
     fold_dataset,
@@ -40,18 +40,25 @@ from bioeval.evaluation.cross.results import (
 )
 from bioeval.evaluation.cross.splits import SplitPlan, SplitSides, plan_of, plan_of_scores
 from bioeval.evaluation.pairs_of_people import SearchShares
+from bioeval.evaluation.verification import verification
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.identification import impostor_probes
+from bioeval.results.layouts import OVER_FOLDS, former_names, of_statistic
 from bioeval.results.support import (
     KIND_DOUBT,
-    MOST_ATTEMPTS,
     NO_INSTALL,
     RULE_OF_3,
     RULE_OF_30,
+    ComparedPeople,
     attempts_for,
     kind_doubt,
+    needed_for,
+    pairs_that_count,
+    people_with_pairs,
     refuses_threshold,
+    supported,
+    warn_of_kind,
 )
 from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
@@ -96,22 +103,28 @@ STUDY = {
     "subjects": VERIFICATION["subjects"],
     "disjoint_pairs": VERIFICATION["disjoint_pairs"],
     "unenrolled_people": Name("people of open set who search and are not enrolled", "subjects"),
+    "pairs_of_people": Name(
+        "pairs of different people that are compared, at most: the rules of 3 and 30 count them",
+        "pairs",
+    ),
     **ASSURED,
 }
 
 for _rule in ("3", "30"):
     STUDY |= {
+        f"subjects_for_{_rule}": Name(
+            f"people that the target needs, rule of {_rule}: of a FAR all compared with each "
+            "other, templates do not count; of open set, people who are not enrolled",
+            "subjects",
+        ),
         f"impostors_for_{_rule}": Name(
-            f"impostor_pairs required by the rule of {_rule}", "attempts"
+            f"pairs of people (of open set, searches) required by the rule of {_rule}", "attempts"
         ),
         f"more_for_{_rule}": Name(f"how many of them are missing, rule of {_rule}", "attempts"),
-        f"subjects_for_{_rule}": Name(
-            f"subjects needed for as many impostor attempts, rule of {_rule}", "subjects"
-        ),
     }
 
 for _rate in ("far", "frr", "hter"):
-    STUDY |= {f"{_rate}_{_key}": CROSS[f"{_rate}_{_key}"] for _key in OVER_FOLDS}
+    STUDY |= {f"{_rate}_{_key}": of_statistic(CROSS[_rate], _key) for _key in OVER_FOLDS}
 
 for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
     for _key, _words in OVER_FOLDS.items():
@@ -206,25 +219,28 @@ def study_threshold(
         where the subjects are not known). Expected with new subjects: ``far_mean``, ``far_sd``,
         ``far_pooled``, ``far_low``, ``far_high``, ``far_folds``, and the same of ``frr`` and
         ``hter``. Each fold: ``fold_threshold``, ``fold_far``, ``fold_frr`` over ``repeat, fold``.
-        FAR that the data support: ``impostor_pairs`` (impostor attempts, each pair of a symmetric
-        matrix once; also as ``independent_impostors``), ``subjects`` and ``disjoint_pairs`` (pairs
-        of subjects of which no two share one, on which the bound without an error rests) and, with
-        a FAR target, ``impostors_for_3``, ``impostors_for_30`` (impostor pairs that the rules of 3
-        and 30 require), ``more_for_3``, ``more_for_30`` (the number of these still missing),
-        ``subjects_for_3``, ``subjects_for_30``.
+        What the data support: ``subjects``, ``pairs_of_people`` (pairs of different people that
+        are compared, at most), ``impostor_pairs`` (impostor attempts, each pair of a symmetric
+        matrix once; also as ``independent_impostors``), ``disjoint_pairs`` (pairs of subjects of
+        which no two share one, on which the bound without an error rests). With a FAR target,
+        ``subjects_for_3``, ``subjects_for_30`` (people that the rules of 3 and 30 require, all
+        compared with each other), ``impostors_for_3``, ``impostors_for_30`` (their pairs of
+        people; impostor pairs, where people are unknown) and ``more_for_3``, ``more_for_30`` (the
+        number of these still missing). With a FRR target, ``subjects_for_3``, ``subjects_for_30``.
 
         Of open set, ``impostor_pairs`` are the searches by people who are not enrolled, in number
-        ``unenrolled_people``, and there are no ``disjoint_pairs``.
+        ``unenrolled_people``, whom the rules count, and there are no pairs.
 
         With `assure`: ``assured_threshold``, NaN where none can be promised, with the attribute
         ``assured_reason``; ``assured_far``, the mean over pairs of people on these data (of
         open set, over people who are not enrolled),
         ``assured_far_high``, its upper limit, and ``assured_far_attempts``, of all attempts;
         ``assured_frr``, and ``frr_price``, by how much it is larger than ``optimistic_frr``;
-        ``people_needed``, with which the guaranteed rule could promise the target at all, and,
-        where no threshold can be promised, ``people_estimated``, about how many the estimated rule
-        would need. Of verification also ``new_assured_far_mean`` ... ``new_assured_frr_folds``,
-        as of ``far``: expected with new subjects at assured thresholds, over the first division.
+        ``people_needed``, with which the guaranteed rule could promise the target at all, and
+        ``people_estimated``, about how many the estimated rule needs (undefined where the
+        guaranteed rule was asked for and kept). Of verification also ``new_assured_far_mean`` ...
+        ``new_assured_frr_folds``, as of ``far``: expected with new subjects at assured thresholds,
+        over the first division.
 
     Raises
     ------
@@ -246,9 +262,8 @@ def study_threshold(
     The rule of 3: n attempts without an error show, at 95 %, an error rate of at most 3 / n. The
     rule of 30: with 30 errors the true rate is within 30 % of the one observed, at 90 %
     (Doddington et al. 2000, *Speech Communication* 31, 225-254). Both assume independent
-    attempts, of which all-against-all has far fewer than pairs, so that they are the least to ask
-    for. Subjects: in all-against-all pairs grow with the square of their number; else attempts
-    grow in proportion.
+    attempts: of a FAR, pairs of people are counted, each once, however many templates it has. They
+    share people, so that the rules give the least to ask for.
 
     Examples
     --------
@@ -256,8 +271,8 @@ def study_threshold(
     >>> ds = be.study_threshold(be.simulate(60, 4, random_state=1), ("far", 0.01), repeats=5)
     >>> bool(ds.optimistic_far <= 0.01), bool(ds.far_low <= ds.far_mean <= ds.far_high)
     (True, True)
-    >>> int(ds.impostors_for_30)
-    3000
+    >>> int(ds.subjects_for_3), int(ds.subjects_for_30)
+    (25, 78)
     """
     rule = parse_rule(target, "target")
     _check_folds(scores, {"folds": (folds, 2), "repeats": (repeats, 1)})
@@ -265,7 +280,7 @@ def study_threshold(
     require_scores(scores)
     task = chosen_task(task, THRESHOLD_TASKS)
     if task == "open_set":
-        require_fixed_gallery(scores)
+        scores = searches_of_people(scores)
     if assure is not None:
         assure = check_assurance(assure, assurance, rule)
         require_named_people(scores, "an assured threshold")
@@ -285,8 +300,8 @@ def study_threshold(
     counts = count(scores, reader, splitter, options, interval, progress)
     by_subject, remarks = counts.by_subject, counts.remarks
     reader.note_failure_codes()
-    crossed = fold_dataset(
-        counts.folds, counts.plan.shape, reader.about, options, splitter, confidence
+    crossed = former_names(
+        fold_dataset(counts.folds, counts.plan.shape, reader.about, options, splitter, confidence)
     )
     variables = _where_chosen(counts, scores.kind)
     for rate in RATES:
@@ -294,8 +309,7 @@ def study_threshold(
             variables[f"{rate}_{key}"] = crossed[f"{rate}_{key}"].item()
     for name in ("threshold", "far", "frr"):
         variables[f"fold_{name}"] = (("repeat", "fold"), crossed[name].values)
-    if rule.name == "far" and rule.values[0] > 0:
-        variables |= _needed(counts, rule.values[0])
+    variables |= _needed(counts, rule)
     studied = f"{templates}-template" if task == "verification" else f"open set, {rank_unit} ranks"
     attrs: dict[str, Any] = about_attrs(about, f"threshold study, {studied}", [])
     if assure is not None:
@@ -334,12 +348,13 @@ def study_threshold(
             "threshold"
         )
     said += remarks
-    if doubt := counts.doubt(scores.kind, fused=templates == "multi"):
+    if doubt := counts.doubt(scores, fused=templates == "multi"):
         said.append(doubt)
         attrs[KIND_DOUBT] = doubt
+        warn_of_kind(doubt)
         if refuses_threshold(doubt) and "assured_sentence" in attrs:
             attrs["assured_sentence"] = NO_INSTALL
-    reach, few = _reach(variables, rule.values, counts.impostors)
+    reach, few = _reach(counts, rule)
     attrs["out_of_reach"] = reach
     attrs["warnings"] = "\n".join(filter(None, [*said, reach, few]))
     coordinates = {name: crossed[name].values for name in ("repeat", "fold")}
@@ -362,18 +377,18 @@ class _Counts:
     independent: int  # impostor attempts, each pair of a symmetric matrix once
     people: Variables  # numbers of people and of what is independent
     subjects: int  # people whose number makes the impostor attempts; 0 if unknown
-    square: bool = False  # whether these grow with the square of their number
+    compared: ComparedPeople | None = None  # of verification, where people are known
     shares: SearchShares | None = None  # of open set
     sides: Any = None  # of verification
-    impostors: str = "impostor pairs"
 
-    def doubt(self, kind: str, *, fused: bool) -> str:
+    def doubt(self, scores: Scores, *, fused: bool) -> str:
         """Return a doubt of the kind of the scores, of verification."""
         genuine = self.whole.test.genuine_attempts
         if self.shares is not None:
             return ""
         people = min(self.subjects or genuine, genuine)
-        return kind_doubt(self.whole.test.about_equal_error(), kind, people, fused=fused)
+        eer = self.whole.test.about_equal_error()
+        return kind_doubt(eer, scores.kind, people, fused=fused, origin=scores.origin)
 
 
 def _comparisons(
@@ -393,12 +408,15 @@ def _comparisons(
     attempts_of = options.templates, options.fusion
     by_subject, remarks = _by_subject(scores, whole, *attempts_of, interval)
     people: Variables = {"subjects": subjects} if subjects else {}
+    compared = ComparedPeople.of_scores(scores)
+    if compared is not None:
+        people["pairs_of_people"] = compared.pairs
     if knows_people(scores):
         disjoint = attempts_by_subject(scores, *attempts_of).disjoint_pairs
         people["disjoint_pairs"] = disjoint
     return _Counts(
         plan, folds, whole, by_subject, remarks, attempts // 2 if both_ways else attempts, people,
-        subjects, _compares_all(scores, subjects), sides=sides,
+        subjects, compared, sides=sides,
     )  # fmt: skip
 
 
@@ -423,7 +441,7 @@ def _searches(
     }
     return _Counts(
         plan, searches.folds(plan), whole, by_subject, [], whole.test.impostor_attempts, people,
-        unenrolled, shares=searches.shares(), impostors="searches by people not enrolled",
+        unenrolled, shares=searches.shares(),
     )  # fmt: skip
 
 
@@ -453,7 +471,7 @@ def _assured_on_new(
     made = assured_folds(parts, assurance, options.templates, options.fusion)
     folds = {place: replace(counts.folds[place], assured=fold) for place, fold in made.items()}
     shape = 1, plan.shape[1]
-    found = fold_dataset(folds, shape, about, options, splitter, confidence)
+    found = former_names(fold_dataset(folds, shape, about, options, splitter, confidence))
     names = [f"assured_{rate}_{key}" for rate in ("far", "frr") for key in OVER_FOLDS]
     rates: Variables = {f"new_{x}": ((), found[x].item()) for x in names}
     return rates, refusals([*made.values()], "fold")
@@ -499,7 +517,28 @@ def _by_subject(
     pooled = PooledRates(scores.subjects.tolist(), interval)
     with threads_for(scores):
         pooled.add(attempts_by_subject(scores, templates, fusion), whole.chosen.threshold)
-    return ends_by_subject(pooled), pooled.remarks()
+    if not math.isfinite(whole.chosen.threshold):
+        return ends_by_subject(pooled), pooled.remarks()
+    checked: dict[str, Any] = {
+        "interval": interval.method,
+        "templates": templates,
+        "fusion": fusion,
+    }
+    there = verification(
+        scores,
+        **checked,
+        thresholds=[to_user(whole.chosen.threshold, scores.kind)],
+        auc=False,
+        confidence=interval.confidence,
+        replicates=interval.replicates,
+        random_state=interval.seed,
+    )
+    # One threshold of a curve, which shows how errors are correlated where few people err.
+    known: dict[str, Ends] = {
+        name: (there[name].item(), there[f"{name}_low"].item(), there[f"{name}_high"].item())
+        for name in ("far", "frr")
+    }
+    return ends_by_subject(pooled, known), pooled.remarks()
 
 
 def _require_units(scores: Scores, folds: int, task: str) -> None:
@@ -552,36 +591,21 @@ def _by_people(scores: Scores) -> bool:
     return len(set(zip(people, folds, strict=True))) == len(set(people))
 
 
-def _needed(counts: _Counts, target: float) -> Variables:
-    """Return the numbers of impostor attempts and subjects that a FAR target needs."""
+def _needed(counts: _Counts, rule: Rule) -> Variables:
+    """Return the people that a target needs, and of a FAR their pairs, with those missing."""
     found: Variables = {}
-    subjects, independent = counts.subjects, counts.independent
-    for rule in (RULE_OF_3, RULE_OF_30):
-        wanted = attempts_for(rule, target)
-        found[f"impostors_for_{rule}"] = wanted
-        found[f"more_for_{rule}"] = max(0, wanted - independent)
-        if not subjects or not independent:
-            continue
-        if counts.square:  # pairs of subjects: N (N - 1)
-            share = independent / (subjects * (subjects - 1))
-            enough = math.ceil(0.5 + math.sqrt(0.25 + wanted / share) - 1e-9)
-        else:
-            enough = math.ceil(subjects * wanted / independent - 1e-9)
-        found[f"subjects_for_{rule}"] = min(enough, MOST_ATTEMPTS)
+    if not _limited_by_people(counts, rule):
+        return found
+    there = int(_that_count(counts, rule.name))
+    pairs = rule.name == "far" and counts.shares is None
+    for least in (RULE_OF_3, RULE_OF_30):
+        wanted = attempts_for(least, rule.values[0])
+        if counts.subjects:
+            found[f"subjects_for_{least}"] = people_with_pairs(wanted) if pairs else wanted
+        if rule.name == "far":
+            found[f"impostors_for_{least}"] = wanted
+            found[f"more_for_{least}"] = max(0, wanted - there)
     return found
-
-
-def _compares_all(scores: Scores, subjects: int) -> bool:
-    """Return whether pairs grow with the square of the subjects: most are compared with most."""
-    if not are_pairs(scores):
-        return scores.layout == "all-against-all"
-    if not scores.knows_subjects:
-        return False
-    codes = scores.pair_codes
-    low, high = np.minimum(codes.probe, codes.gallery), np.maximum(codes.probe, codes.gallery)
-    compared = np.unique(low.astype(np.int64) * len(codes.values) + high)
-    different = np.count_nonzero(compared // len(codes.values) != compared % len(codes.values))
-    return bool(different > subjects * (subjects - 1) / 4)
 
 
 def _subjects(scores: Scores) -> int:
@@ -605,28 +629,51 @@ def _missed(found_new: Variables, rule: Rule, divided: str) -> str:
     return f"{found}, {times:,.{1 if times < 9.95 else 0}f} times the target{within}."
 
 
-def _reach(variables: dict[str, Any], values: tuple[float, ...], impostors: str) -> tuple[str, str]:
+def _reach(counts: _Counts, rule: Rule) -> tuple[str, str]:
     """Return warnings that the data cannot support the target, or leave it uncertain."""
-    if "more_for_3" not in variables:
+    if not _limited_by_people(counts, rule):
         return "", ""
-    if variables["more_for_3"]:
-        cannot = (
-            f"the data cannot show FAR {per_cent(values[0])}: even without a false accept "
-            f"{variables['impostors_for_3']:,} {impostors} would be needed "
-            "(rule of 3)"
-        )
-        return cannot, ""
-    if variables["more_for_30"]:
-        few = (
-            f"fewer than 30 false accepts are expected at FAR {per_cent(values[0])} (rule of 30): "
-            "the threshold is uncertain"
-        )
-        return "", few
+    rate, target = rule.name, float(rule.values[0])
+    there = _that_count(counts, rate)
+    error = {"far": "false accept", "frr": "false reject"}[rate]
+    for least, said in (
+        (RULE_OF_3, f"the data cannot show {{}}: even without a {error} {{}} would be needed"),
+        (RULE_OF_30, f"the threshold is uncertain: {{}} with 30 {error}s expected needs {{}}"),
+    ):
+        if supported(target, there, least):
+            continue
+        needed = f"{attempts_for(least, target):,} people"
+        if counts.shares is not None:
+            needed += " who are not enrolled"
+        elif rate == "far":
+            needed = needed_for(least, target, counts.independent, counts.compared)
+        said = said.format(f"{rate.upper()} {per_cent(target)}", needed) + f" (rule of {least})"
+        return (said, "") if least == RULE_OF_3 else ("", said)
     return "", ""
 
 
-def require_fixed_gallery(scores: Scores) -> None:
-    """Raise :class:`ProtocolError` unless people who are not enrolled search a gallery."""
+def _limited_by_people(counts: _Counts, rule: Rule) -> bool:
+    """Whether the rules of 3 and 30 apply to a target: a FAR, or a FRR of known people."""
+    if rule.name not in ("far", "frr") or not rule.values[0] > 0:
+        return False
+    return rule.name == "far" or (counts.shares is None and counts.subjects > 0)
+
+
+def _that_count(counts: _Counts, rate: str) -> float:
+    """Return what the rules count: of a FAR of verification, pairs of people; else people."""
+    if rate == "frr" or counts.shares is not None:
+        return counts.subjects
+    return pairs_that_count(counts.independent, counts.compared)
+
+
+def searches_of_people(scores: Scores) -> Scores:
+    """Return the searches of people; distractors and junk stay in the gallery.
+
+    Raises
+    ------
+    ProtocolError
+        Unless people who are not enrolled search a gallery.
+    """
     wanted = (
         "a threshold of open set is for searches of a fixed gallery by people who are not enrolled"
     )
@@ -635,8 +682,10 @@ def require_fixed_gallery(scores: Scores) -> None:
             f"{wanted}; of {scores.layout} the FAR depends on all who are enrolled at once. Give "
             "probes and a gallery"
         )
-    if np.isin(scores.codes.probe, scores.codes.gallery).all():
+    people = scores.probe_people >= 0
+    if np.isin(scores.codes.probe, scores.codes.gallery)[people].all():
         raise ProtocolError(f"{wanted}; all people of these probes are enrolled. Give others, too")
+    return scores if people.all() else scores.select(probes=np.flatnonzero(people))
 
 
 class Searches:
@@ -658,7 +707,8 @@ class Searches:
     ):
         job = IdentificationJob(reader, rank_unit=options.rank_unit, fusion=options.fusion)
         (tally,) = run_jobs(reader, [job], progress)
-        self.options, self.gallery = options, len(np.unique(scores.codes.gallery))
+        enrolled = np.unique(scores.codes.gallery)
+        self.options, self.gallery = options, int((~scores.no_person[enrolled]).sum())
         self.person = scores.codes.probe
         mated = np.flatnonzero(tally.mates > 0)
         self.mated, ranks, _ = rank_weights(tally, mated, options.ties)

@@ -19,6 +19,7 @@ from bioeval.scores.formats import registry
 from bioeval.scores.formats.format import MissingPairs, ReadAs, ReadOptions
 from bioeval.scores.formats.image_names import PATTERNS
 from bioeval.scores.labelled_matrix import NanPolicy
+from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.listed_templates import Kept
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
@@ -266,5 +267,10 @@ def losses(scores: Scores, path: str | os.PathLike[str]) -> list[str]:
     kept = scores.keeps_embeddings and form.holds_arrays
     if scores.origin and not isinstance(scores, PairScores) and not kept:
         lost.append(f"the embeddings are not kept, only their distances ({scores.origin})")
+    numbers = [x for name in IDS_OF_NO_PERSON for x in getattr(scores, name)]
+    if numbers and not form.holds_arrays and ".npy" not in form.suffixes:
+        lost.append(
+            f"which labels are of distractors or junk is not said ({', '.join(map(str, numbers))})"
+        )
     assert form.losses is not None  # of a format that is written
     return lost + form.losses(scores)

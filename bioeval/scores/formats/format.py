@@ -18,10 +18,10 @@ from bioeval.base.arguments import (
     require_text,
 )
 from bioeval.base.errors import Argument, DataError, require_choice
-from bioeval.base.kinds import KINDS, Kind, larger_is_closer
+from bioeval.base.kinds import KINDS, METRICS, Kind, larger_is_closer
 from bioeval.base.memory import require_bytes
 from bioeval.scores.chunks import MISSING_CHUNKS, MissingChunks
-from bioeval.scores.embeddings import METRICS, Metric
+from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats.files import COMPRESSED, check_target
 from bioeval.scores.formats.image_names import NAMES_OF
 from bioeval.scores.labelled_matrix import NAN_POLICIES, NanPolicy

@@ -34,6 +34,7 @@ from bioeval.scores.formats.files import (
 )
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.image_names import NAMES_OF, PATTERNS, looks_like, parse_names
+from bioeval.scores.formats.spellings import is_number
 from bioeval.scores.labels import LABEL_COLUMNS
 
 #: The most columns, or arrays of metadata: more are a matrix, or damage.
@@ -159,29 +160,33 @@ def _append(columns: dict[str, list[str]], cells: list[str], where: str) -> None
         column.append(cell)
 
 
-def matrix_advice(path: Path) -> str:
-    """Return advice for a text that begins like a matrix of numbers; ``""`` for any other."""
+def first_numbers(path: Path) -> tuple[int, str | None]:
+    """Return how many numbers the first line of a text has, 0 where it has others; and the mark."""
     try:
         with open(path, encoding="utf-8-sig") as file:
             line = file.readline(_FIRST_LINE)
     except UnicodeDecodeError:
-        return ""
+        return 0, None
     mark = next((mark for mark in ",;\t" if mark in line), None)
     cells = line.split(mark)
     if len(line) == _FIRST_LINE:
         cells.pop()  # cut off
-    try:
-        numbers = [float(cell) for cell in cells]
-    except ValueError:
-        return ""
-    if len(numbers) < 3:
+    return len(cells) if all(map(is_number, map(str.strip, cells))) else 0, mark
+
+
+def matrix_advice(path: Path) -> str:
+    """Return advice for a text that begins like a matrix of numbers; ``""`` for any other."""
+    count, mark = first_numbers(path)
+    if count < 3:
         return ""  # a list without its header, more likely
     part = "" if mark is None else f", delimiter={mark!r}"
     target = str(path.with_suffix(".npy"))
     return (
         "begins with a line of numbers, as a matrix does (in a list of pairs, write the names "
         "of the columns in a first line, such as 'genuine template_a template_b score'); a matrix "
-        'of scores must be a .npy or .npz file. To make one: python -c "import numpy as np; '
+        f"of scores needs {say('labels')}, or {say('probe_labels')} and {say('gallery_labels')}, "
+        f"and with more than {MOST_COLUMNS:,} columns must be a .npy or .npz file. To make one: "
+        'python -c "import numpy as np; '
         f'np.save({target!r}, np.loadtxt({str(path)!r}{part}))"'
     )
 

@@ -16,6 +16,7 @@ Version 2 adds to a list of pairs ``templates`` (p, 2), the names of the templat
 their places in ``template_names`` (n,).
 
 ``kind`` and ``nan`` are words, ``exclude`` names metadata columns, ``schema`` is the version.
+``distractor_ids`` and ``junk_ids`` are whole numbers: labels of no person.
 Arrays under other names are named by options.
 
 ``query_f``, ``query_label``, ``query_cam`` and the same of the gallery are what most programs
@@ -37,7 +38,9 @@ from bioeval.base.kinds import Kind
 from bioeval.scores.formats.archive import Arrays
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.label_files import MOST_COLUMNS, Labels, labels_of_names, read_side
-from bioeval.scores.labelled_matrix import NAN_POLICIES, NanPolicy
+from bioeval.scores.labelled_matrix import NAN_POLICIES, NanPolicy, as_ids
+from bioeval.scores.labels import IDS_OF_NO_PERSON
+from bioeval.scores.matrix import Scores
 
 SCHEMA = 2
 
@@ -63,6 +66,8 @@ RESERVED = {
     "kind",
     "nan",
     "exclude",
+    "distractor_ids",
+    "junk_ids",
     "metric",
     "pairs",
     "schema",
@@ -408,6 +413,14 @@ class NamedArrays:
         if self.options.names_arrays or "exclude" not in self.file:
             return []
         return np.atleast_1d(self.file.read("exclude")).astype(str).tolist()
+
+    def mark(self, scores: Scores) -> None:
+        """Say which labels are of no person, as the layout's own files do."""
+        if self.options.names_arrays:
+            return
+        for name in IDS_OF_NO_PERSON:
+            if name in self.file:
+                setattr(scores, name, as_ids(np.ravel(self.file.read(name)).tolist(), name))
 
 
 # ---------------------------------------------------------------- what is missing

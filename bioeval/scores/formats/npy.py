@@ -46,7 +46,8 @@ from bioeval.scores.formats.trials import (
     scores_in_order,
     truth_in_order,
 )
-from bioeval.scores.labelled_matrix import NAN_POLICIES
+from bioeval.scores.labelled_matrix import NAN_POLICIES, as_ids
+from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
 from bioeval.scores.top_k import are_lists
@@ -376,6 +377,8 @@ def _read_matrix(path: Path, values: Any, options: ReadOptions) -> Scores:
         name=path.stem,
         exclude=said.get("exclude", ()),
     )
+    for name in IDS_OF_NO_PERSON:
+        setattr(scores, name, as_ids(said.get(name, ()), name))
     scores.reading = notes
     return scores
 
@@ -456,6 +459,7 @@ def _write(scores: Scores, path: Path) -> None:
     about["files"] = [*sides, *["mask"] * (scores.mask is not None)]
     if scores.exclude:
         about["exclude"] = list(scores.exclude)
+    about |= {name: list(ids) for name in IDS_OF_NO_PERSON if (ids := getattr(scores, name))}
     beside = [f"{name}.npy" if name == "mask" else f"{name}.csv" for name in about["files"]]
     places = [path, *(sibling(path, ending) for ending in ("json", *beside))]
     with replacing_all(*places) as (part, described, *parts):
@@ -464,7 +468,7 @@ def _write(scores: Scores, path: Path) -> None:
         if scores.mask is not None:
             with open(parts[-1], "wb") as file:
                 write_npy(file, (m, n), np.dtype(np.uint8), scores.read_mask)
-        described.write_text(json.dumps(about) + "\n", encoding="utf-8")
+        described.write_bytes(json.dumps(about).encode() + b"\n")
         with open(part, "wb") as file:
             write_npy(file, (m, n), scores.dtype, scores.read_rows)
 

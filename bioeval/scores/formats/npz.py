@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
-from bioeval.base.kinds import KINDS, VALUED
+from bioeval.base.kinds import KINDS, METRICS, VALUED
 from bioeval.scores.columns import CodedSides
-from bioeval.scores.embeddings import METRICS, EmbeddingSource, as_embeddings
+from bioeval.scores.embeddings import EmbeddingSource, as_embeddings
 from bioeval.scores.formats.archive import Archive, ArchiveWriter, Arrays
 from bioeval.scores.formats.files import replacing
 from bioeval.scores.formats.format import (
@@ -47,6 +47,7 @@ from bioeval.scores.formats.trials import (
     scores_in_order,
 )
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT
+from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.listed_templates import ListRules, places
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
@@ -57,6 +58,13 @@ def read_arrays(file: Arrays, options: ReadOptions) -> Scores:
     """Read scores, lists or embeddings, as the file holds them or the options name them."""
     check_schema(file)
     named = NamedArrays(file, options)
+    found = _read_named(named)
+    named.mark(found)
+    return found
+
+
+def _read_named(named: NamedArrays) -> Scores:
+    file, options = named.file, named.options
     keyed = options.scores_key or options.embeddings_key
     lists = "indices" in file and not (keyed or "scores" in file or "embeddings" in file)
     if options.indices_key is not None or lists:
@@ -473,6 +481,9 @@ def write_arrays(scores: Scores, out: Any, path: Path) -> None:
         out.add("nan", np.array(scores.nan))
     if scores.exclude:
         out.add("exclude", np.array(scores.exclude))
+    for name in IDS_OF_NO_PERSON:
+        if ids := getattr(scores, name):
+            out.add(name, np.array(ids, dtype=np.int64))
     if are_pairs(scores):
         out.add("genuine", scores.genuine)
         if scores.pair_subjects is not None:

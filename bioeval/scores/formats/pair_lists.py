@@ -207,9 +207,15 @@ def pair_losses(scores: Scores) -> list[str]:
 
 def _recognise(found: Found) -> bool:
     options = found.options
-    if options.probe_labels or options.gallery_labels:
-        return False
     if not found.is_text:
+        return False
+    if options.probe_labels or options.gallery_labels:
+        if found.suffix == ".csv":
+            raise DataError(
+                f"{found.path}: is text with other first cells than numbers; "
+                f"{say('probe_labels')} and {say('gallery_labels')} label the rows and columns of "
+                "a matrix of numbers alone, without names of rows and columns"
+            )
         return False
     listed: object = options.scores_key or options.trials or options.subject_from
     labels = options.labels

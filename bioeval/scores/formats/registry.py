@@ -39,6 +39,7 @@ _HOMES = (
     "bssr1",
     "tables",
     "bee",
+    "wide_tables",
     "top_k",
     "pair_lists",
 )
@@ -48,7 +49,7 @@ FORMATS: tuple[Format, ...] = tuple(
 )
 
 #: Every suffix that promises a format, in the order of the registry.
-SUFFIXES = tuple(suffix for form in FORMATS for suffix in form.suffixes)
+SUFFIXES = tuple(dict.fromkeys(suffix for form in FORMATS for suffix in form.suffixes))
 
 
 def read(path: Any, options: ReadOptions) -> Scores:

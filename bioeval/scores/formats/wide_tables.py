@@ -1,6 +1,7 @@
 """Matrices as tables: a column of labels, and a column for each gallery template.
 
-``x.wide.csv``, ``x.wide.tsv``, ``x.wide.parquet`` and ``x.wide.feather`` are written.
+``x.wide.csv``, ``x.wide.tsv``, ``x.wide.parquet`` and ``x.wide.feather`` are written. A text of
+numbers alone is read where the labels of its rows and columns are in other files.
 """
 
 from __future__ import annotations
@@ -15,12 +16,21 @@ import numpy as np
 from bioeval.base.csv_cells import as_cell
 from bioeval.base.errors import DataError
 from bioeval.scores.formats.files import optional, replacing, text_to_write
-from bioeval.scores.formats.format import ReadOptions, is_square, metadata_losses, say, text_losses
-from bioeval.scores.formats.label_files import check_cells
+from bioeval.scores.formats.format import (
+    Format,
+    Found,
+    ReadOptions,
+    is_square,
+    metadata_losses,
+    say,
+    text_losses,
+)
+from bioeval.scores.formats.label_files import check_cells, first_numbers, matrix_advice
 from bioeval.scores.formats.listed_pairs import EXAMPLES, named_by, sessions_of, subject_in
+from bioeval.scores.formats.npy import matrix_labels, read_bare
 from bioeval.scores.formats.spellings import COLUMN_NAMES, SCORE_NAMES, folded
-from bioeval.scores.formats.text_table import MOST_COLUMNS
-from bioeval.scores.formats.trials import read_media
+from bioeval.scores.formats.text_table import MOST_COLUMNS, read_columns, shape_of
+from bioeval.scores.formats.trials import lists_templates, read_media
 from bioeval.scores.listed_templates import subject_pattern
 from bioeval.scores.matrix import Scores
 
@@ -151,6 +161,76 @@ def _subjects(path: Path, names: np.ndarray, options: ReadOptions) -> np.ndarray
         )
     return np.array(found, dtype=str)
 
+
+# ------------------------------------------------------------------------- numbers alone
+
+
+def _recognise(found: Found) -> bool:
+    """Whether a text begins with numbers alone and labels of a matrix are given.
+
+    Whole numbers under another name than .csv are a top-K list where both sides have labels.
+    """
+    options = found.options
+    sides = options.probe_labels or options.gallery_labels
+    if found.content != "text" or not (sides or options.labels) or not _is_bare(options):
+        return False
+    count, _ = first_numbers(found.path)
+    if count < (2 if sides else 3) or (
+        options.labels and options.labels.is_file() and lists_templates(options.labels)
+    ):
+        return False
+    if count > MOST_COLUMNS:
+        raise DataError(f"{found.path}: {matrix_advice(found.path)}")
+    if options.labels or found.suffix == ".csv":
+        return True
+    return any({*".eE"} & {*cell} for row in shape_of(found.path).cells for cell in row)
+
+
+def _is_bare(options: ReadOptions) -> bool:
+    """Whether no option is given that a matrix without names does not have."""
+    return options.given().keys() <= {*_BARE}
+
+
+def _read(path: Path, options: ReadOptions) -> Scores:
+    shape = shape_of(path)
+    names = {i: f"column {i + 1}" for i in range(shape.columns)}
+    values = np.column_stack([*read_columns(shape, False, {}, names).numbers.values()])
+    if options.metric is not None:
+        return read_bare(path, values, options)
+    probe, gallery = matrix_labels(path, options, {}, *values.shape)
+    assert probe is not None  # as labels are given
+    kind, notes = options.kind_of()
+    scores = Scores(
+        values,
+        probe.label,
+        gallery.label if gallery else None,
+        probe_meta=probe.meta,
+        gallery_meta=gallery.meta if gallery else None,
+        kind=kind,
+        nan=options.nan or "raise",
+        name=path.stem,
+    )
+    scores.reading = (*shape.reading, *notes)
+    return scores
+
+
+_BARE = ("labels", "probe_labels", "gallery_labels", "names_of", "meta", "kind", "nan", "metric")
+
+FORMAT = Format(
+    name="matrix text",
+    suffixes=(".csv",),
+    holds=(
+        "a matrix of numbers alone, or with `--metric` an embedding a row, of up to 1,000 columns; "
+        "labels are given as files"
+    ),
+    looks="text",
+    expected="a text of numbers alone, a matrix of scores",
+    recognised_by="numbers in its first line, and `--labels` or those of both sides",
+    recognise=_recognise,
+    needs=(f"a matrix needs {say('labels')}, or {say('probe_labels')} and {say('gallery_labels')}"),
+    read=_read,
+    options=_BARE,
+)
 
 # ------------------------------------------------------------------------- writing
 

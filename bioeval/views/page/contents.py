@@ -54,9 +54,11 @@ from bioeval.views.page.tables import (
     ScalarSection,
     comparison_table,
     cost_table,
+    frr_target_table,
     live_table,
     mean_table,
     other_tables,
+    people_table,
     rank_table,
     scalar_tables,
     target_table,
@@ -340,7 +342,8 @@ def _task(
         _place(figure, f"{figure.plot}-{name.replace('/', '-')}-{number}", rows, state.rank)
     section = ScalarSection(own, any(part.label for part in own))
     made = [live_table(rows, section.several, state)] if rows else []
-    made += [make(section) for make in (target_table, rank_table, mean_table)]
+    tables = (people_table, target_table, frr_target_table, rank_table, mean_table)
+    made += [make(section) for make in tables]
     made += [*scalar_tables(section), cost_table(section)]
     made += [comparison_table(part) for part in own]
     made += [table for part in own for table in other_tables(part, len(drawing.hues), images)]
@@ -417,7 +420,7 @@ def _control(state: LiveState) -> dict[str, Any] | None:
         "low": words.digits(low),
         "high": words.digits(high),
         "value": words.digits(state.chosen.threshold),
-        "text": words.score(state.chosen.threshold),
+        "text": words.threshold(state.chosen.threshold, leader.part.kind),
         "has_far": not math.isnan(far),
         "larger": leader.part.accepts_larger,
     }

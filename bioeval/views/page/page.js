@@ -120,6 +120,13 @@
     return String(Number(x.toPrecision(precision)));
   }
   const score = (x) => (Number.isFinite(x) ? general(x, 6) : Number.isNaN(x) ? "n/a" : digits(x));
+  // A threshold, rounded so that it accepts no more.
+  function stricter(x, larger) {
+    const near = Number.isFinite(x) ? Number(x.toPrecision(6)) : x;
+    if (larger ? !(near < x) : !(near > x)) return score(x);
+    const unit = 10 ** (Number(x.toExponential(20).split("e")[1]) - 5);
+    return score(near + (larger ? unit : -unit));
+  }
   function count(x) {
     if (!Number.isFinite(x)) return "n/a";
     if (Number.isInteger(x)) return grouped(String(x));
@@ -184,13 +191,13 @@
       let text;
       if (format === "percent") text = percent(x, Number(element.dataset.decimals));
       else if (format === "count") text = count(x);
-      else text = score(x);
+      else text = variable === "threshold" ? stricter(x, part.larger) : score(x);
       element.textContent = "bare" in element.dataset ? text.replace(/ %$/, "") : text;
     }
     for (const element of all("[data-used]")) {
       const part = parts.get(Number(element.dataset.used));
       const row = rows.get(part.number);
-      element.textContent = score(usedBy(part, row));
+      element.textContent = stricter(usedBy(part, row), part.larger);
     }
     for (const element of all("[data-rank-now]")) element.textContent = String(rank);
     for (const mover of movers) {
@@ -216,7 +223,7 @@
     }
     if (slider) {
       slider.dataset.value = digits(threshold);
-      $("threshold-text").textContent = score(threshold);
+      $("threshold-text").textContent = stricter(threshold, leader.larger);
       slider.setAttribute("aria-valuetext", said());
     }
     if (rankControl) $("rank-text").textContent = String(rank);
@@ -226,7 +233,7 @@
     const row = rowAt(leader, threshold);
     const rates = ["far", "frr"].filter((name) => leader.columns[name]);
     const texts = rates.map((name) => `${name.toUpperCase()} ${percent(leader.columns[name] && valueOf(leader, name, row, 1), 2)}`);
-    return [score(threshold), ...texts].join(", ");
+    return [stricter(threshold, leader.larger), ...texts].join(", ");
   }
 
   function moveTo(t, wanted = null) {

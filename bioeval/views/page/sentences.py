@@ -226,10 +226,13 @@ def _on_new_people(study: PageItem | None) -> Sentence:
         begin = "The threshold without assurance: on new people, "
     said: Sentence = [begin, _mean(study, "far"), " of impostor attempts are accepted"]
     said += _between(study, "far")
-    if missed := _missed(study):
+    if missed := _missed(study, "far"):
         said += [", ", missed]
     said += [", and ", _mean(study, "frr"), " of genuine attempts are rejected"]
-    return [*said, *_between(study, "frr"), f": {rule}, chosen on other people in {folds}."]
+    said += _between(study, "frr")
+    if missed := _missed(study, "frr"):
+        said += [", ", missed]
+    return [*said, f": {rule}, chosen on other people in {folds}."]
 
 
 def _mean(study: PageItem, name: str) -> Number:
@@ -242,21 +245,46 @@ def _fine(value: float) -> int:
     return 2 if not value > 0 else min(4, max(2, int(np.ceil(-np.log10(value))) - 1))
 
 
-def _missed(study: PageItem) -> Text | None:
-    """Say that a FAR target was not kept on new people."""
-    target, far = _target_of(study), float(study.dataset["far_mean"])
-    if target is None or not far > target:
+# Ratio to an equal error rate above which a rate on new people is reported as missed: where the
+# threshold is chosen at it, one of both rates is above it more often than not.
+_CLEARLY = 1.1
+
+
+def _missed(study: PageItem, rate: str) -> Text | None:
+    """Say that the target of FAR or FRR was not kept on new people."""
+    ds = study.dataset
+    target, said, found = *_target_of(study, rate), float(ds[f"{rate}_mean"])
+    if target is None or not found > target:
         return None
-    said = f"more than the {per_cent(target)} that the threshold was chosen for"
-    if float(study.dataset["far_low"]) <= target:
+    if float(ds[f"{rate}_low"]) <= target:
         return Text(f"{said}, but the interval contains it", warns=False)
     return Text(said, warns=True)
 
 
-def _target_of(study: PageItem) -> float | None:
-    """Return the FAR that the threshold of folds was chosen for; None for another rule."""
-    name, _, value = str(study.dataset.attrs.get("threshold_rule", "")).partition("=")
-    return float(value) if name == "far" and value else None
+def _target_of(study: PageItem, rate: str) -> tuple[float | None, str]:
+    """Return the rate that the threshold of folds was chosen for, and what is more; None if none.
+
+    The target of both rates is the equal error rate of the data that it was chosen on.
+    """
+    ds = study.dataset
+    name, _, value = str(ds.attrs.get("threshold_rule", "")).partition("=")
+    if name == rate and value:
+        said = f"more than the {per_cent(float(value))} that the threshold was chosen for"
+        return float(value), said
+    chosen = [
+        value_of(ds, each)
+        for each in (
+            ("optimistic_far", "optimistic_frr")
+            if "optimistic_far" in ds
+            else ("train_far_mean", "train_frr_mean")
+        )
+    ]
+    if name != "eer" or None in chosen:
+        return None, ""
+    eer = float(np.mean(np.array(chosen, dtype=float)))
+    if not float(ds[f"{rate}_mean"]) > _CLEARLY * eer:
+        return None, ""
+    return eer, f"more than the EER of {words.percent(eer)} where the threshold was chosen"
 
 
 def _interval(study: PageItem, name: str) -> tuple[Number, Number] | None:
@@ -335,7 +363,7 @@ def _table(
         if "frr_low" in live.columns:
             ends = [rate_of(live, "frr", row, x, unit=x == "_high") for x in ("_low", "_high")]
             bounds[0] = Bounded(frr, ends[0], ends[1])
-        used = Text(words.score(threshold), used=live.number, right=True)
+        used = Text(words.threshold(threshold, live.part.kind), used=live.number, right=True)
         cells: list[Any] = [Text(part.system, swatch=True), *bounds, used, _eer(part)]
         if studies:
             cells += _study_cells(studies.get(part.system))
@@ -346,12 +374,17 @@ def _table(
         f"The page opens at {'the ' if state.chosen.target is None else 'FAR at most '}{rule}; in "
         "the order of FRR there."
     )
-    missed = {name: found for name, study in studies.items() if (found := _missed(study))}
-    if any(found.warns for found in missed.values()):
+    shown = ("far", "frr") if studies else ()
+    missed = {
+        rate: {name: found for name, study in studies.items() if (found := _missed(study, rate))}
+        for rate in shown
+    }
+    if any(found.warns for of_rate in missed.values() for found in of_rate.values()):
         note += " \u2717: more on new people than the threshold was chosen for."
-    if near := ", ".join(name for name, found in missed.items() if not found.warns):
-        note += translate(f" FAR on new people ({near}) is above the target, but the interval")
-        note += " contains it."
+    for rate, of_rate in missed.items():
+        if near := ", ".join(name for name, found in of_rate.items() if not found.warns):
+            note += translate(f" {rate.upper()} on new people ({near}) is above the target, but ")
+            note += "the interval contains it."
     if any("frr_low" in live.columns for live, *_ in ranked):
         note += translate(" The interval of FRR keeps the threshold fixed.")
     if studies:
@@ -413,8 +446,9 @@ def _study_cells(study: PageItem | None) -> list[Any]:
     for name in ("far", "frr"):
         mean, given = _mean(study, name), _interval(study, name)
         cells.append(Bounded(mean, *given) if given else Bounded(mean))
-    if (missed := _missed(study)) is not None and missed.warns:
-        cells[0] = Bounded(cells[0].number, cells[0].low, cells[0].high, warns=True)
+    for i, name in enumerate(("far", "frr")):
+        if (missed := _missed(study, name)) is not None and missed.warns:
+            cells[i] = Bounded(cells[i].number, cells[i].low, cells[i].high, warns=True)
     return cells
 
 

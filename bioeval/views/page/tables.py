@@ -9,6 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from bioeval.base.scalars import QUERY_MEANS
+from bioeval.base.variables import TARGETS, by_name
+from bioeval.results.support import (
+    RULE_OF_3,
+    RULE_OF_30,
+    ComparedPeople,
+    needed_for,
+    pairs_that_count,
+    supported,
+)
 from bioeval.results.words import p_value
 from bioeval.stats.limits import STEMS
 from bioeval.tallies.points import per_cent
@@ -25,6 +35,7 @@ from bioeval.views.page.words import (
     shape_of,
 )
 from bioeval.views.tables.comparison import caption
+from bioeval.views.tables.folds import NeededPeople
 from bioeval.views.tables.layout import decimals_for
 from bioeval.views.tasks import report_ranks
 from bioeval.views.terms import term_translator
@@ -33,11 +44,11 @@ from bioeval.views.terms import term_translator
 MOST_ROWS = 400
 
 # Dimensions whose values are curves, or have a table of their own.
-_CURVES = ("threshold", "rank", "far_target", "recall_level")
+_CURVES = ("threshold", "rank", *TARGETS, "recall_level")
 
 _ENDS = ("_low", "_high")
 
-_DIMENSIONS = {"far_target": "FAR target"}
+_DIMENSIONS = {"far_target": "FAR target", "frr_target": "FRR target"}
 
 #: What has an image, over the dimensions of worst pairs.
 _SIDES = {"pair": ("probe", "gallery"), "suspect": ("suspect",)}
@@ -137,15 +148,18 @@ def _live_row(
         number(f"{name}_high", shape),
         number(count, "count") if count else "",
         Text(f"{total:,}", right=True) if total else "",
-        "" if name in live.by_rank else Text(words.score(used), used=live.number, right=True),
+        ""
+        if name in live.by_rank
+        else Text(words.threshold(used, part.kind), used=live.number, right=True),
     ]
 
 
 #: The figures that people quote, in their order; a page shows these and folds the others.
 _QUOTED = (
+    *("assured_threshold", "assured_far", "assured_frr"),
     *("threshold", "optimistic_far", "optimistic_frr"),
     *("eer", "eer_threshold", "auc", "d_prime", "zero_far", "zero_frr"),
-    *("recognition_rate", "mean_ap", "mean_inp", "genuine_attempts", "impostor_attempts"),
+    *("recognition_rate", *by_name(QUERY_MEANS), "genuine_attempts", "impostor_attempts"),
 )
 
 
@@ -238,7 +252,8 @@ def comparison_table(part: PageItem) -> PageTable | None:
         body.append([*row, verdicts[i] if i < len(verdicts) else ""])
     named = [str(ds.attrs.get(f"system_{x}", x)) for x in "ab"]
     level = f"{100 * float(ds.attrs.get('confidence', 0.95)):g} % interval"
-    heads = ["Measure", *named, f"Difference, {level}", "p before Holm", "Verdict"]
+    before = "p before Holm" if ds.attrs.get("adjust") == "holm" else "p"
+    heads = ["Measure", *named, f"Difference, {level}", before, "Verdict"]
     return PageTable(f"comparison-{'-'.join(named)}", f"{part.title}: {' and '.join(named)}",
                      heads, body, caption(ds))  # fmt: skip
 
@@ -317,6 +332,25 @@ def mean_table(section: ScalarSection) -> PageTable | None:
     return section.table(f"means-{section.name}", "means over folds", heads, body)
 
 
+def people_table(section: ScalarSection) -> PageTable | None:
+    """Return the people that the target of a threshold study needs; None of other results."""
+    body: list[Row] = []
+    found = [(part, x) for part in section.parts if (x := NeededPeople.of(part.dataset))]
+    for part, needed in found:
+        for words_, cells, asked in needed.rows:
+            texts = (x if isinstance(x, str) else f"{x:,.0f}" for x in cells)
+            numbers = [Text(x, right=True, strong=asked) for x in texts]
+            body.append((part, [Text(words_, strong=asked), *numbers]))
+    if len({tuple(needed.heads) for _, needed in found}) != 1:
+        return None
+    needed = found[0][1]
+    title = term_translator(found[0][0].dataset)(needed.title)
+    heads = ["", *(x.capitalize() for x in needed.heads)]
+    return section.table(
+        f"people-{section.name}", f"{title[0].lower()}{title[1:]}", heads, body, note=needed.note
+    )
+
+
 def target_table(section: ScalarSection) -> PageTable | None:
     """Return the values at each FAR target, with a warning where the data cannot support it."""
     body: list[Row] = []
@@ -338,36 +372,72 @@ def target_table(section: ScalarSection) -> PageTable | None:
     return section.table(f"far-targets-{section.name}", title, heads, body, note=note)
 
 
-def _target_row(part: PageItem, rate: str, i: int, target: float) -> list[Any]:
+def frr_target_table(section: ScalarSection) -> PageTable | None:
+    """Return the FAR at each FRR target."""
+    body: list[Row] = []
+    for part in section.parts:
+        values = part.dataset.get("far_at_frr")
+        if values is not None and values.dims == ("frr_target",):
+            for i, target in enumerate(part.dataset["frr_target"].values.tolist()):
+                row = _target_row(part, "far_at_frr", i, target, "frr_target")
+                body.append((part, row[:5]))
+    heads = ["FRR target", "FAR there", *section.interval_heads, "Threshold"]
+    return section.table(f"frr-targets-{section.name}", "FAR at FRR targets", heads, body)
+
+
+def _target_row(
+    part: PageItem, rate: str, i: int, target: float, dim: str = "far_target"
+) -> list[Any]:
     dataset = part.dataset
-    decimals = decimals_for(attempts_of(part, "genuine_attempts"))
+    role = "genuine" if dim == "far_target" else "impostor"
+    decimals = decimals_for(attempts_of(part, f"{role}_attempts"))
 
     def number(name: str, shape: str) -> Any:
         if name not in dataset:
             return ""
-        values, more = dataset[name], {"far_target": target}
+        values, more = dataset[name], {dim: target}
         if "rank" in values.dims:
             values, more = values.isel(rank=0), {**more, "rank": int(values["rank"][0])}
         return Number(part, name, values.values[i].item(), shape, decimals, more=more)
 
-    expected = number("expected_false_accepts", "count")
+    expected: Any = number("expected_false_accepts", "count") if dim == "far_target" else ""
     return [
         per_cent(target),
         *(number(f"{rate}{end}", "percent") for end in ("", *_ENDS)),
-        number("threshold_at_far", "score"),
+        number(TARGETS[dim], "score"),
         expected,
-        support(float(expected.value)) if expected else "",
+        support(target, float(expected.value), _people_of(dataset)) if expected else "",
     ]
 
 
-def support(expected: float) -> str:
-    """Return the evidence in a number of expected false accepts, by the rules of 30, 3 and 1."""
-    if np.isnan(expected) or expected >= 30:
+def _people_of(dataset: Any) -> ComparedPeople | None:
+    """Return the people of verification attempts; None where unknown, and of open set."""
+    if "subjects" not in dataset or "impostor_pairs" not in dataset:
+        return None
+    both, attrs = int(dataset["subjects"]), dataset.attrs
+    sides = int(attrs.get("probe_subjects", 0)), int(attrs.get("gallery_subjects", 0))
+    # Sides of listed pairs and of drawn claims are not known: any two may be compared.
+    known = max(sides) <= both <= sum(sides)
+    return ComparedPeople.of_sides((*sides, both)) if known else ComparedPeople.among(both)
+
+
+def support(target: float, expected: float, people: ComparedPeople | None = None) -> str:
+    """Return the evidence for a FAR target, by the rules of 30 and 3.
+
+    It is that of the pairs of people, or of the expected false accepts where these are fewer.
+    """
+    if np.isnan(expected) or not target > 0:
         return ""
-    if expected >= 3:
-        return "weak: fewer than 30 errors expected (rule of 30)"
+    attempts = expected / target * (1 + 1e-12)
+    pairs = pairs_that_count(attempts, people)
+    if supported(target, pairs, RULE_OF_30):
+        return ""
+    rule = RULE_OF_30 if supported(target, pairs) else RULE_OF_3
+    needed = needed_for(rule, target, attempts, people)
+    if rule == RULE_OF_30:
+        return f"weak: {needed} are needed (rule of 30)"
     if expected >= 1:
-        return "not supported at 95 %, even without an error (rule of 3)"
+        return f"not supported at 95 %, even without an error: {needed} are needed (rule of 3)"
     return "not supported: the same as at FAR = 0"
 
 
@@ -435,7 +505,7 @@ def other_tables(part: PageItem, systems: int, images: Images) -> Iterator[PageT
                 break
             more = dict(zip(dims, place, strict=True))
             cells = [_cell(part, name, flat[name][i], more) for name in names]
-            at = (per_cent(x) if dim == "far_target" else str(x) for dim, x in more.items())
+            at = (per_cent(x) if dim in TARGETS else str(x) for dim, x in more.items())
             body.append([*at, *cells])
         heads = [_DIMENSIONS.get(dim, dim.replace("_", " ").capitalize()) for dim in dims]
         heads += [_head(name) for name in names]

@@ -14,6 +14,7 @@ from typing import Any
 
 from bioeval.base import scalars
 from bioeval.base.scalars import Scalar
+from bioeval.results.words import stricter
 from bioeval.views.page import words
 from bioeval.views.page.parts import PageItem
 
@@ -32,6 +33,26 @@ _LABELS = {
     "gr": "impostors rejected",
     "assured_fr": "genuine rejected, assured",
     "assured_fa": "impostors accepted, assured",
+    "assured_threshold": "assured threshold",
+    "assured_far": "FAR at the assured threshold",
+    "assured_far_attempts": "FAR there, of all attempts",
+    "assured_frr": "FRR at the assured threshold",
+    "frr_price": "FRR, price of the assurance",
+    "new_assured_far": "FAR on new people, assured",
+    "new_assured_frr": "FRR on new people, assured",
+    **{f"{at}_{rate}": rate.upper() for at in ("fold", "point") for rate in ("far", "frr")},
+    **{f"{at}_threshold": "threshold" for at in ("fold", "point")},
+    **{
+        f"{name}_for_{rule}": f"{words}, rule of {rule}"
+        for name, words in (
+            ("subjects", "people needed"),
+            ("impostors", "pairs needed"),
+            ("more", "pairs missing"),
+        )
+        for rule in (3, 30)
+    },
+    "people_needed": "people needed, guaranteed promise",
+    "people_estimated": "people needed, estimated promise",
     "di": "DI, exactly at the rank",
     "cms": "CMS",
     "cmc": "CMC",
@@ -162,10 +183,15 @@ def percent(value: float, decimals: int = 2) -> str:
 
 
 def score(value: float) -> str:
-    """Return a threshold with six digits."""
+    """Return a score with six digits."""
     if not math.isfinite(value):
         return {"nan": "n/a"}.get(digits(value), digits(value))
     return f"{significant(value, 6):.6g}"
+
+
+def threshold(value: float, kind: str) -> str:
+    """Return a threshold as :func:`score` does, rounded so that it accepts no more."""
+    return score(float(stricter(value, kind)) if math.isfinite(value) else value)
 
 
 def count(value: float) -> str:
@@ -211,6 +237,8 @@ class Number:
         if self.shape == "percent":
             text = words.percent(float(self.value), self.decimals)
             return text if self.unit else text.removesuffix(" %")
+        if self.variable in ("threshold", "assured_threshold"):  # which people install
+            return words.threshold(float(self.value), self.part.kind)
         return FORMATS[self.shape](float(self.value))
 
     @property
@@ -288,12 +316,15 @@ class PageTable:
         return self.closed or (len(self.rows) > LONG and self.folds and not self.live)
 
 
+_COUNTS = ("attempts", "probes", "subjects")
+
+
 def shape_of(part: PageItem, name: str, dtype_kind: str) -> str:
     """Return the format of a variable."""
     units = str(part.dataset[name].attrs.get("units", "")) if name in part.dataset else ""
     if units != "score" and words.is_rate(name, units):
-        return "percent"
-    return "count" if dtype_kind in "iub" or units in ("attempts", "probes") else "score"
+        return "points" if name == "frr_price" else "percent"
+    return "count" if dtype_kind in "iub" or units in _COUNTS else "score"
 
 
 def attempts_of(part: PageItem, name: str) -> int:

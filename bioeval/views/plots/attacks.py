@@ -49,6 +49,7 @@ class AttackDetDisplay(DetDisplay):
         over=lambda systems: [_attempts(systems)],
         details=lambda _: ["points: at the threshold of the equal error rate of impostors"],
     )  # fmt: skip
+    _points: ClassVar = (*DetDisplay._points, ("iapar_max_at_far", "frr_at_far"))
 
     @classmethod
     def from_results(cls, data: Any) -> Self:
@@ -338,6 +339,7 @@ class PadDetDisplay(DetDisplay):
         "BPCER (%)", size=look.SQUARE, at=0.5, over=_over, by_itself="threshold",
     )  # fmt: skip
     _eer: ClassVar = ("d_eer", "D-EER")
+    _points: ClassVar = (("apcer_target", "bpcer_at_apcer"),)
 
     def _floors(self, system: System) -> tuple[float, float]:
         """Return the smallest rates above 0 of both axes."""

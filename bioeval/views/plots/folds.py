@@ -414,7 +414,7 @@ def repeated(data: Any, ax: Axes | None = None, **style: Any) -> RepeatedDisplay
 BARS, HEIGHT = 30, 0.62
 
 # Height of a row's label above its middle; columns of its mean and its interval.
-MIDDLE, MEAN, ENDS = 0.12, 1.18, 1.39
+MIDDLE, MEAN, ENDS = 0.12, 1.28, 1.47
 
 
 class SpreadDisplay(OneResultDisplay):
@@ -440,7 +440,7 @@ class SpreadDisplay(OneResultDisplay):
         size = look.SIZE[0] + 0.8, 1.7 + 0.52 * max(len(self._rows), 3)
         ax = self._axes(ax, size)
         top = max(len(self._rows), 1)
-        ax.set(xlim=(-0.15, 1.7), ylim=(-0.5, top + 0.05))
+        ax.set(xlim=(-0.24, 1.85), ylim=(-0.5, top + 0.05))
         ax.set_xticks([])
         ax.grid(False)
         for side in ("left", "bottom"):
@@ -450,17 +450,18 @@ class SpreadDisplay(OneResultDisplay):
             self._row(place, row, style)
         labels = [as_plot_text(row.label) for row in self._rows]
         ax.set_yticks([place + MIDDLE for place in places], labels)
-        for x, text in ((MEAN, "mean"), (ENDS, "interval")) if labels else ():
+        attrs = self._dataset.attrs
+        band = f"middle {100 * float(attrs['confidence']):g} %" if "band" in attrs else "interval"
+        for x, text in ((MEAN, "mean"), (ENDS, band)) if labels else ():
             ax.text(x, top - 0.1, text, fontsize=look.SMALL_SIZE, color=look.QUIET, va="center")
         ax.tick_params(axis="y", length=0)
         if not self._rows:
             look.empty(ax, ["No scalar is defined in any fold"])
-        attrs = self._dataset.attrs
         title = look.sentence(str(attrs["task"]))
         number = self._dataset["genuine_attempts"].size
         lines = [
             f"{counted(number, f'{unit_of(attrs)}s')}; {_limits(attrs)}",
-            "each row on its own scale, from its smallest to its largest value",
+            "each row on its own scale; min, max: its smallest and largest value, no interval",
         ]
         self._titled(title, name, lines)
         return self
@@ -479,7 +480,6 @@ class SpreadDisplay(OneResultDisplay):
         heights = HEIGHT * counts / counts.max()
         self.ax_.bar(edges[:-1], heights, np.diff(edges), bottom=place - 0.1, **given)
         line = place - 0.19
-        self.ax_.plot([0, 1], [line] * 2, color=look.GRID, linewidth=0.8, zorder=1)
         mean, low, high = (row.summary(key) for key in ("mean", "low", "high"))
         if np.isfinite([low, high]).all():
             inside = np.clip(across([low, high]), 0, 1)
@@ -488,21 +488,21 @@ class SpreadDisplay(OneResultDisplay):
             across([mean]), [line], "o", color=look.colour(0), markersize=6,
             markeredgecolor="white", markeredgewidth=0.8, zorder=4,
         )  # fmt: skip
-        ends = [(0, least, "right"), (1, most, "left")] if width else []
-        for x, value, side in ends:
-            self._write(x + (0.015 if x else -0.015), line, row, [value], side, look.QUIET)
+        ends = [(-0.015, "min", least, "right"), (1.015, "max", most, "left")] if width else []
+        for x, word, value, side in ends:
+            self._write(x, place, row, [value], side, look.QUIET, word=word)
         self._write(MEAN, place + MIDDLE, row, [mean], "left", look.TEXT, fontweight="bold")
         if np.isfinite([low, high]).all():
             self._write(ENDS, place + MIDDLE, row, [low, high], "left", look.TEXT)
 
     def _write(
         self, x: float, y: float, row: Averaged, values: list[float], side: str, colour: str,
-        **style: Any,
+        word: str = "", **style: Any,
     ) -> None:  # fmt: skip
-        """Write a value, or the two limits of an interval."""
+        """Write a value, with a word before it, or the two limits of an interval."""
         digits = row.scalar.decimals
         texts = [f"{100 * v:.2f}" if row.scalar.percent else f"{v:.{digits}f}" for v in values]
-        text = texts[0] if len(texts) == 1 else f"[{texts[0]}, {texts[1]}]"
+        text = f"{word} {texts[0]}".strip() if len(texts) == 1 else f"[{texts[0]}, {texts[1]}]"
         self.ax_.text(
             x, y, text, ha=side, va="center", fontsize=look.SMALL_SIZE, color=colour, **style
         )

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from scipy.special import ndtr, ndtri
 
 from bioeval.base.arguments import require_flag
+from bioeval.base.errors import DataError, counted
 from bioeval.base.kinds import larger_is_closer
+from bioeval.results.layouts import former_names
+from bioeval.results.support import wanted_targets
 from bioeval.views.plots import style as look
 from bioeval.views.plots.direct_labels import Labelled
 from bioeval.views.plots.display import (
     MOST_NAMED,
     RANKS,
+    Curve,
     CurvesDisplay,
     CurveSpec,
     curve_of,
@@ -34,7 +39,67 @@ from bioeval.views.plots.systems import (
     steps_of,
     threshold_label,
 )
+from bioeval.views.tasks import unit_of
 from bioeval.views.terms import TermTranslator
+
+# ------------------------------------------------------------------------- curves of folds
+
+
+def mean_curves(data: Any) -> Any:
+    """Return results in which those over folds are mean curves, beside ``fold_far`` and so on.
+
+    Of :func:`bioeval.repeat` they are means at each threshold, of :func:`bioeval.cross_evaluate`
+    at each FAR target.
+    """
+    if isinstance(data, xr.DataTree):
+        return data.map_over_datasets(mean_curves)
+    if isinstance(data, Mapping) and not isinstance(data, xr.Dataset):
+        return {name: mean_curves(one) for name, one in data.items()}
+    if not isinstance(data, xr.Dataset) or not {"fold", "repeat"} <= {*data.dims}:
+        return data
+    given = former_names(data)
+    found: dict[str, np.ndarray] = {}
+    attrs = dict(given.attrs)
+    if "threshold" in given.dims:
+        for name in ("far", "frr", "gar"):
+            if f"{name}_mean" in given:
+                for key, into in (("mean", ""), ("low", "_low"), ("high", "_high")):
+                    found[f"{name}{into}"] = given[f"{name}_{key}"].values
+                found[f"fold_{name}"] = given[name].values.reshape(-1, given.sizes["threshold"])
+    elif "frr_at_far" in given:
+        order = np.argsort(given["far_target"].values)
+        mean, low, high = (given[f"frr_at_far_{x}"].values[order] for x in ("mean", "low", "high"))
+        frr = given["frr_at_far"].values.reshape(-1, len(order))[:, order]
+        far = given["far_target"].values[order]
+        attrs["far_targets"] = len(far)
+        found = {"far": far, "fold_far": np.broadcast_to(far, frr.shape)}
+        found |= {"frr": mean, "frr_low": low, "frr_high": high, "fold_frr": frr}
+        found |= {"gar": 1 - mean, "gar_low": 1 - high, "gar_high": 1 - low, "fold_gar": 1 - frr}
+    elif str(given.attrs.get("task", "")).startswith("verification"):
+        raise DataError(
+            "the results have one threshold for each fold; for curves of the folds give "
+            "far_targets= to be.cross_evaluate, such as far_targets=[0.001, 0.01, 0.1, 1]"
+        )
+    else:
+        return given.drop_vars(["far", "gar", "frr"], errors="ignore")
+    dims = {1: ("threshold",), 2: ("fold", "threshold")}
+    curves = xr.Dataset({k: (dims[x.ndim], x) for k, x in found.items()}, attrs=attrs)
+    for role in ("genuine_attempts", "impostor_attempts"):
+        curves[role] = round(float(given[role].sum()) / given.sizes["repeat"])
+    return curves
+
+
+def folds_in_words(systems: Sequence[System]) -> list[str]:
+    """Return how many folds are drawn, if any are."""
+    first = systems[0].dataset
+    if "fold_far" not in first:
+        return []
+    number = counted(first.sizes["fold"], f"{unit_of(first.attrs)}s")
+    bands = ""
+    if "interval_method" not in first.attrs:
+        bands = f"; bands: {100 * float(first.attrs['confidence']):g} % of them at each threshold"
+    return [f"thin lines: {number}; bold: their mean{bands}"]
+
 
 # ------------------------------------------------------------------------- rates against FAR
 
@@ -55,7 +120,7 @@ class FarCurvesDisplay(CurvesDisplay):
             if log:
                 x, y = from_floor(x, y, floors[curve.name])
                 lowest = min(lowest, float(y.min()))
-            self._line(curve, x, y, style)
+            self._line(curve, x, y, draw_folds(self, curve, style, floors[curve.name] * log))
             self._band(curve, floor=floors[curve.name] if log else -np.inf)
         if log:
             known = [f for f in floors.values() if f == f]
@@ -63,15 +128,20 @@ class FarCurvesDisplay(CurvesDisplay):
             ax.set_ylim(*look.rate_limits(lowest if self.defined else 0.0))
             shaded = shade_below_floor(ax, floors, in_words(self.systems))
             return self._finish(at=0.15, keep_free=shaded)
+        others = [self.spec.reference(self)] if self.spec.reference else []
         ax.set(**self.spec.limits(self))
-        return self._finish(others=[self.spec.reference(self)] if self.spec.reference else [])
+        # With ax.set_xscale("log") the limits are those of the rates above 0.
+        ax.set_xmargin(0.015)
+        ax.set_autoscalex_on(True)
+        return self._finish(others=others)
 
 
 def _chance(display: CurvesDisplay) -> Labelled:
-    """Draw the line of a system that decides at random, on axes of equal scale."""
-    ends = np.array([0, 1])
-    display.ax_.set_aspect("equal")
-    return display._reference(ends, ends)
+    """Draw the line of a system that decides at random, in a square."""
+    floors = [x for x in (floor_of(c.system) for c in display.defined) if x == x]
+    rates = np.append(0, np.geomspace(min(floors, default=0.1), 1, 50))  # for either scale
+    display.ax_.set_box_aspect(1)
+    return display._reference(rates, rates)
 
 
 class RocDisplay(FarCurvesDisplay):
@@ -79,8 +149,13 @@ class RocDisplay(FarCurvesDisplay):
 
     spec = CurveSpec(
         "roc", "ROC", "far", {"gar": ""}, "False accept rate, FAR", "Genuine accept rate, GAR",
-        terms=(("far",), ("gar",)), size=(5.6, 5.7), reference=_chance,
+        terms=(("far",), ("gar",)), size=(5.6, 5.7), reference=_chance, details=folds_in_words,
     )  # fmt: skip
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the curves of a result, a tree, or a mapping of name to either."""
+        return super().from_results(mean_curves(data))
 
 
 class DirFarDisplay(FarCurvesDisplay):
@@ -97,6 +172,24 @@ class DirFarDisplay(FarCurvesDisplay):
         """Take the curves of an open-set result, a tree, or a mapping of name to either."""
         found = curves_at_ranks(pick(data, "dir_far"), "far", "dir", ranks)
         return cls(curve for curve, _ in found)
+
+
+def draw_folds(
+    display: CurvesDisplay, curve: Curve, style: Mapping[str, Any], floor: float = 0.0
+) -> Mapping[str, Any]:
+    """Draw each fold of a mean curve as a thin line, if it has any; return the style of the mean.
+
+    Above 0, `floor` is the smallest FAR of a logarithmic axis.
+    """
+    dataset, (rate,) = curve.system.dataset, display.spec.lines
+    if f"fold_{rate}" not in dataset:
+        return style
+    both = zip(dataset["fold_far"].values, dataset[f"fold_{rate}"].values, strict=True)
+    lines = [by_far(far, y) for far, y in both]
+    lines = [from_floor(x, y, floor) for x, y in lines] if floor > 0 else lines
+    between = "default" if "far_targets" in dataset.attrs else "steps-post"
+    display._cloud(curve, lines, alpha=0.45, linewidth=0.8, drawstyle=between)
+    return {"linewidth": 2.4, "drawstyle": between, **style}
 
 
 def by_far(far: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -158,6 +251,9 @@ def roc(data: Any, ax: Axes | None = None, *, log: bool = False, **style: Any) -
     data : Dataset, DataTree, or mapping of str to either
         A result of :func:`bioeval.verification` or :func:`bioeval.evaluate`, or several by name.
         Of a tree, every verification result is drawn (single- and multi-template, all systems).
+        Of :func:`bioeval.cross_evaluate` with `far_targets`, GAR of each fold at these is a thin
+        line and their mean a bold one, straight between these; of :func:`bioeval.repeat`, each
+        partition.
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
     log : bool
@@ -256,8 +352,18 @@ class DetDisplay(CurvesDisplay):
     spec = CurveSpec(
         "det", "DET", "far", {"frr": ""}, "False accept rate, FAR (%)",
         "False reject rate, FRR (%)", terms=(("far",), ("frr",)), size=look.SQUARE, at=0.5,
+        details=folds_in_words,
     )  # fmt: skip
     _eer: ClassVar = ("eer", "EER")  # the variable of the point on the diagonal, and its name
+    #: The rates of operating points on both axes, which are within the axes.
+    _points: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("far_target", "frr_at_far"), ("far_target", "dir_at_far"), ("far_at_frr", "frr_target"),
+    )  # fmt: skip
+
+    @classmethod
+    def from_results(cls, data: Any) -> Self:
+        """Take the curves of a result, a tree, or a mapping of name to either."""
+        return super().from_results(mean_curves(data))
 
     def _floors(self, system: System) -> tuple[float, float]:
         """Return the smallest rates above 0 of both axes."""
@@ -268,7 +374,7 @@ class DetDisplay(CurvesDisplay):
         ax = self._start(ax, name)
         ax.set_xscale("function", functions=(deviate, ndtr))
         ax.set_yscale("function", functions=(deviate, ndtr))
-        low_x, low_y, high = self._limits()
+        low_x, low_y, high_x, high_y = self._limits()
         unseen = {
             c.name: "off the axes, both rates are smaller at one threshold"
             for c in self.defined
@@ -276,7 +382,7 @@ class DetDisplay(CurvesDisplay):
         }
         texts, others = {}, []
         for curve in self.defined:
-            self._line(curve, *by_far(curve.x, curve.y), style)
+            self._line(curve, *by_far(curve.x, curve.y), draw_folds(self, curve, style))
             if curve.name not in unseen:  # as far to the right as the curve is on the axes
                 self._band(curve, curve.x <= curve.x[curve.y < low_y].min(initial=np.inf))
             dataset = curve.system.dataset
@@ -284,31 +390,57 @@ class DetDisplay(CurvesDisplay):
             if eer == eer and len(self.curves) <= MOST_MEASURED:
                 texts[curve.name] = f"{curve.name}\n{called} {look.measured(eer)}".lstrip("\n")
             far, frr = scalar(dataset, "far_at_eer"), scalar(dataset, "frr_at_eer")
-            if low_x < far < high and low_y < frr < high:
+            if low_x < far < high_x and low_y < frr < high_y:
                 colour = self.lines_[curve.name].get_color()
                 ax.plot(far, frr, "o", markersize=4.5, color=colour, zorder=3)
                 others.append(Labelled("", "k", np.array([far]), np.array([frr])))
-        for axis, low in ((ax.xaxis, low_x), (ax.yaxis, low_y)):
-            axis.set_major_locator(FixedLocator([t for t in TICKS if low <= t <= high]))
+        for axis, low, high in ((ax.xaxis, low_x, high_x), (ax.yaxis, low_y, high_y)):
+            room = look.room(ax)[0] / 26 if axis is ax.xaxis else look.room(ax)[1] / 11
+            axis.set_major_locator(FixedLocator(_ticks(low, high, room)))
             axis.set_major_formatter(FuncFormatter(lambda rate, _: _tick(100 * rate)))
             axis.set_minor_locator(NullLocator())
-        ax.set(xlim=(low_x, high), ylim=(low_y, high))
-        if low_x == low_y:
+        ax.set(xlim=(low_x, high_x), ylim=(low_y, high_y))
+        if low_x == low_y and high_x == high_y:
             ax.set_aspect("equal")
-        equal = ndtr(np.linspace(deviate(max(low_x, low_y)), deviate(high), 50))
+        first, last = max(low_x, low_y), min(high_x, high_y)
+        equal = ndtr(np.linspace(deviate(first), deviate(last), 50))
         others.append(self._reference(equal, equal))
         return self._finish(unseen=unseen, texts=texts, others=others)
 
-    def _limits(self) -> tuple[float, float, float]:
-        """Return the lower limits of both axes, and their common upper limit."""
+    def _limits(self) -> tuple[float, float, float, float]:
+        """Return the lower limits of both axes, and their upper limits."""
         # The worst point on which both rates agree must be well inside.
         worst = max((float(np.fmin(c.x, c.y).max()) for c in self.defined), default=0.0)
-        high = next((t for t in TICKS if t >= max(0.4, 1.6 * worst)), TICKS[-1])
+        points = [p for c in self.defined for p in self._points_shown(c.system.dataset)]
+        most = np.max([(0.4, 0.4), (1.6 * worst,) * 2, *points], axis=0)
+        high_x, high_y = (next((t for t in TICKS if t >= x), TICKS[-1]) for x in most)
         floors = [self._floors(c.system) for c in self.defined]
         both = [*zip(self.defined, floors, strict=True)]
-        low_x = [_least(c.x, c.y, high, floor) for c, (floor, _) in both]
-        low_y = [_least(c.y, c.x, high, floor) for c, (_, floor) in both]
-        return _below(low_x), _below(low_y), float(ndtr(ndtri(high) + 0.06))
+        low_x = [_least(c.x, c.y, high_y, floor) for c, (floor, _) in both]
+        low_y = [_least(c.y, c.x, high_x, floor) for c, (_, floor) in both]
+        high_x, high_y = (float(ndtr(ndtri(x) + 0.06)) for x in (high_x, high_y))
+        return _below(low_x), _below(low_y), high_x, high_y
+
+    def _points_shown(self, dataset: xr.Dataset) -> Iterator[tuple[float, float]]:
+        """Yield both rates of the operating points of a result.
+
+        Of the default FAR targets, those that the impostor attempts support.
+        """
+        made = scalar(dataset, "impostor_pairs")
+        made = (attempts(dataset, "impostor") or np.inf) if made != made else made
+        targets = dataset["far_target"].values.tolist() if "far_target" in dataset else []
+        wanted = wanted_targets(targets, made)
+        for names in self._points:
+            if not all(name in dataset for name in names):
+                continue
+            x, y = (dataset[name] for name in names)
+            y = 1 - y.isel(rank=0) if names[1] == "dir_at_far" else y
+            if x.ndim != 1 or x.dims != y.dims:
+                continue
+            for i, pair in enumerate(zip(x.values.tolist(), y.values.tolist(), strict=True)):
+                shown = x.dims != ("far_target",) or wanted[i]
+                if shown and not np.isnan(pair).any():
+                    yield pair
 
 
 def _least(rate: np.ndarray, other: np.ndarray, high: float, floor: float) -> float:
@@ -322,6 +454,16 @@ def _below(rates: list[float]) -> float:
     return 0.7 * min(0.01, max((t for t in TICKS if t <= smallest), default=TICKS[0]))
 
 
+def _ticks(low: float, high: float, most: float) -> list[float]:
+    """Return the ticks between two rates, with room for `most` labels, the larger rates first."""
+    step = (deviate(high) - deviate(low)) / most
+    kept: list[float] = []
+    for tick in reversed([t for t in TICKS if low <= t <= high]):
+        if not kept or deviate(kept[0]) - deviate(tick) >= step:
+            kept.insert(0, tick)
+    return kept
+
+
 def _tick(percent: float) -> str:
     return np.format_float_positional(percent, precision=9, trim="-")
 
@@ -331,13 +473,15 @@ def det(data: Any, ax: Axes | None = None, **style: Any) -> DetDisplay:
 
     Normally distributed scores give straight lines. The EER is where a curve meets the dotted
     line; where the result holds it, it is in the label (of up to six curves), and the
-    attainable threshold nearest to it is marked by a dot.
+    attainable threshold nearest to it is marked by a dot. The axes show all operating points of the
+    result; of the default FAR targets, those that the impostor attempts support.
 
     Parameters
     ----------
     data : Dataset, DataTree, or mapping of str to either
         A result of verification or of open-set identification, or several by name. Of a tree,
-        every verification result is drawn (open set only where there is no verification).
+        every verification result is drawn (open set only where there is no verification). Folds
+        are drawn as by :func:`roc`.
     ax : matplotlib Axes, optional
         Where to draw; the axes of a new figure unless given.
     **style

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
@@ -51,6 +52,9 @@ QUIET = "#666666"
 RULE = "#9a9a9a"
 GRID = "#e8e8e8"
 SHADE = "#f3f3f3"
+
+# Points below axes for the labels of their ticks and of their x axis.
+LABELS = 38.0
 
 TITLE_SIZE = 11.0
 LABEL_SIZE = 10.0
@@ -188,6 +192,8 @@ def titled(
     heading = textwrap.fill(
         title, max(18, int(width / (title_size * 0.56))), break_on_hyphens=False
     )
+    above = 8 + gap + 1.35 * small * len(lines) + 1.25 * title_size * (1 + heading.count("\n"))
+    _make_room(ax, above)
     ax.set_title(
         heading,
         loc="left",
@@ -201,6 +207,29 @@ def titled(
             ax, "\n".join(lines), (0, 1), (0, 6 + gap), xycoords="axes fraction", fontsize=small,
             va="bottom", ha="left", linespacing=1.3, annotation_clip=False,
         )  # fmt: skip
+
+
+def _make_room(ax: Axes, above: float) -> None:
+    """Widen the gaps of a figure without a layout engine for `above` points of title.
+
+    Chosen gaps stay as they are: those of the grid itself, and those below the default.
+    """
+    figure, place = ax.figure, ax.get_subplotspec()
+    if place is None or figure_of(ax).get_layout_engine() is not None:
+        return
+    place, pars = place.get_topmost_subplotspec(), figure.subplotpars
+    grid = place.get_gridspec()
+    own = [getattr(grid, name, None) for name in ("hspace", "top", "bottom")]
+    if own != [None] * 3 or pars.hspace < rcParams["figure.subplot.hspace"]:
+        return
+    high = figure.bbox.height / figure_of(ax).dpi * 72
+    if place.rowspan.start == 0:
+        figure.subplots_adjust(top=max(pars.bottom + 0.1, min(pars.top, 1 - (above + 2) / high)))
+        return
+    free, gaps = (pars.top - pars.bottom) * high, (grid.nrows - 1) * (above + LABELS)
+    if gaps < 0.7 * free:
+        hspace = (above + LABELS) / ((free - gaps) / grid.nrows)
+        figure.subplots_adjust(hspace=max(pars.hspace, hspace))
 
 
 def labelled(ax: Axes, x: str, y: str, term_x: str = "", term_y: str = "") -> None:

@@ -12,6 +12,7 @@ import xarray as xr
 
 from bioeval.base.errors import DataError, counted, short_name
 from bioeval.base.kinds import PLURALS, larger_is_closer, noun_of
+from bioeval.results.layouts import former_names
 from bioeval.views.plots import style as look
 from bioeval.views.plots.registry import PLOTS, Needs, Plot
 from bioeval.views.tasks import once
@@ -128,9 +129,9 @@ def _datasets(data: Any) -> Iterator[xr.Dataset]:
     if isinstance(data, System):
         yield data.dataset
     elif isinstance(data, xr.Dataset):
-        yield data
+        yield former_names(data)
     elif isinstance(data, xr.DataTree):
-        yield from (node.dataset for node in data.subtree)
+        yield from (node.dataset for node in former_names(data).subtree)
     elif isinstance(data, Mapping):
         for one in data.values():
             yield from _datasets(one)
@@ -147,10 +148,11 @@ def _pick(data: Any, plot: Plot, needs: Needs) -> list[System]:
     if isinstance(data, System):
         return [data]
     if isinstance(data, xr.Dataset):
+        data = former_names(data)
         _require(data, plot, needs)
         return [System("", data)]
     if isinstance(data, xr.DataTree):
-        return _of_tree(data, plot, needs)
+        return _of_tree(former_names(data), plot, needs)
     if not isinstance(data, Mapping):
         raise DataError(
             f"be.plot.{plot.name} got {type(data).__name__}; expected a result of {plot.result} "
@@ -182,10 +184,22 @@ def _require(dataset: xr.Dataset, plot: Plot, needs: Needs) -> None:
             f"({task}) has no {' and no '.join(missing)}{hint}"
         )
     for name, dims in needs.items():
-        extra = [str(dim) for dim in dataset[name].dims if dim not in dims]
+        there = [str(dim) for dim in dataset[name].dims]
+        extra = [dim for dim in there if dim not in dims]
+        if set(dims) - set(there):
+            hint = ""
+            if "fold" in {*there, *dataset.coords}:
+                hint = (
+                    "; be.plot.folds and be.plot.spread draw results over folds, and be.plot.roc "
+                    "and be.plot.det those at FAR targets"
+                )
+            raise DataError(
+                f"{name} is over {', '.join(there) or 'no dimension'}; be.plot.{plot.name} draws "
+                f"it over {', '.join(dims)}{hint}"
+            )
         if extra:
             raise DataError(
-                f"{name} is over {', '.join(map(str, dataset[name].dims))}; be.plot.{plot.name} "
+                f"{name} is over {', '.join(there)}; be.plot.{plot.name} "
                 f"draws it over {', '.join(dims)}: choose a {' and a '.join(extra)} first, as in "
                 f"ds.isel({extra[0]}=0)"
             )

@@ -13,6 +13,7 @@ from rich.text import Text
 from bioeval.base.errors import Naming, counted, renamed
 from bioeval.base.scalars import COMPARED, POINTS_OF
 from bioeval.results.dataset import Scalars
+from bioeval.results.layouts import former_names
 from bioeval.results.support import KIND_DOUBT
 from bioeval.results.words import excluded_by_system
 from bioeval.tallies.points import per_cent
@@ -34,7 +35,7 @@ _LEAST_VERDICT = 26
 
 #: What a conclusion in a row rests on, by the adjustment.
 _BETTER = {
-    "none": "after Holm's adjustment, unless the verdict says otherwise",
+    "none": "each measure alone, not adjusted for their number",
     "holm": "after Holm's adjustment",
 }
 
@@ -175,7 +176,8 @@ class SideBySideTable:
     """Verification results of systems, or over the same folds, for rich to print."""
 
     def __init__(self, title: str, found: Mapping[str, xr.Dataset], naming: Naming):
-        self.title, self.found, self._naming = title, dict(found), naming
+        self.title, self._naming = title, naming
+        self.found = {name: former_names(dataset) for name, dataset in found.items()}
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Text(self.title, style="bold")
@@ -230,6 +232,8 @@ def _cells(dataset: xr.Dataset) -> Iterator[tuple[str, str]]:
     translate = term_translator(dataset)
     numbers = Scalars.of_dataset(dataset).plain([])
     for scalar in POINTS_OF["verification"]:
+        if scalar.name not in numbers:
+            continue
         unit = ", %" if scalar.percent else ""
         found = numbers[scalar.name]
         values = found.items() if isinstance(found, dict) else [(0.0, found)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from bioeval.results.support import KIND_DOUBT, NO_INSTALL, refuses_threshold
 from bioeval.results.words import excluded, threshold_text, threshold_to_install
 from bioeval.views.tables import about, with_joined_targets
 from bioeval.views.tables.layout import grid, indented, mean_text, plain_table, warned
-from bioeval.views.tasks import POINTS, averaged, datasets, once, unit_of
+from bioeval.views.tables.sections import title
+from bioeval.views.tasks import POINTS, averaged, datasets, once, systems, unit_of
 from bioeval.views.terms import dictionary, term_translator
 
 _LONGEST = 160  # characters of a splitter that are shown
@@ -46,16 +48,18 @@ class FoldTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         width = options.max_width
-        for i, dataset in enumerate(self.datasets.values()):
-            attrs = dataset.attrs
+        names = systems(self.datasets)
+        for i, (path, dataset) in enumerate(self.datasets.items()):
             if i == 0:
-                yield _head(attrs, dictionary(self.datasets.values()))
+                named = {"system": ", ".join(names)} if len(names) > 1 else {}
+                yield _head(dataset.attrs | named, dictionary(self.datasets.values()))
             yield Text("")
-            task = str(attrs["task"])
-            yield Text(f"{task[0].upper()}{task[1:]}", style="bold")
+            yield Text(title(dataset, path, len(names) > 1), style="bold")
             for line in _details(dataset):
                 yield indented(Text(line, style="dim"))
-            yield indented(_rates(dataset, width))
+            table, left_out = _rates(dataset, width)
+            yield indented(table)
+            yield from _not_shown(left_out, 80)
         yield Text("")
         first = next(iter(self.datasets.values())).attrs
         method = str(first.get("interval_method", first.get("band", "")))
@@ -189,7 +193,15 @@ def _span(counts: np.ndarray) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _rates(dataset: xr.Dataset, width: int) -> Table:
+def _not_shown(columns: list[str], enough: int) -> Iterator[Any]:
+    """Yield a line that names the columns left out of a narrow table."""
+    if columns:
+        text = f"Not shown in this width: {', '.join(columns)}. Needs {enough} columns of text."
+        yield indented(Text(text, style="dim"))
+
+
+def _rates(dataset: xr.Dataset, width: int) -> tuple[Table, list[str]]:
+    """Return the table of rates, and the columns that do not fit."""
     rows = list(averaged(dataset))
     number = dataset.sizes["repeat"] * dataset.sizes["fold"]
     left_out = {
@@ -200,7 +212,9 @@ def _rates(dataset: xr.Dataset, width: int) -> Table:
         "training": not any(np.isfinite(row.training()) for row in rows),
     }
     heads = ["", "training", "test", "sd", "se", "pooled", "interval", "folds"]
-    kept = [head for head in (heads[:5] if width < 80 else heads) if not left_out.get(head)]
+    heads = [head for head in heads if not left_out.get(head)]
+    narrow = ["pooled", "interval", "folds"] if width < 80 else []
+    kept = [head for head in heads if head not in narrow]
     table = plain_table(kept, 1 if width < 90 else 2)
     of_points = False
     for row in rows:
@@ -218,7 +232,7 @@ def _rates(dataset: xr.Dataset, width: int) -> Table:
             "test": written["mean"], "interval": interval, "folds": f"{row.summary('folds'):.0f}",
         }  # fmt: skip
         table.add_row(*(Text(cells[k], "bold" if k == "test" else "") for k in kept))
-    return table
+    return table, [head for head in heads if head in narrow]
 
 
 def _of_given_folds(dataset: xr.Dataset) -> bool:
@@ -288,10 +302,13 @@ class StudyTable:
             yield indented(Text(f"{reach[0].upper()}{reach[1:]}.", "yellow"))
         yield Text("")
         narrow = options.max_width < 70
-        yield indented(self._rates(options.max_width))
+        table, left_out = self._rates(options.max_width)
+        yield indented(table)
+        yield from _not_shown(left_out, 90)
         if attrs["on_new_data"]:
             yield Text("")
             yield Text(self._translate(str(attrs["on_new_data"])), "bold")
+        yield from self._needed()
         yield from self._lines(narrow)
         said = self._translate(str(attrs["warnings"])).split("\n")
         yield from warned(
@@ -337,12 +354,15 @@ class StudyTable:
         yield indented(Text(how.get(rule, rule), "dim"))
         yield Text("")
 
-    def _rates(self, width: int) -> Table:
+    def _rates(self, width: int) -> tuple[Table, list[str]]:
+        """Return the table of rates, and the columns that do not fit."""
         v, new = self._v, self._new
         here = "these data" if self._given else "where chosen"
-        heads = ["", here, "by subject", new, "over folds", "pooled", "sd"]
-        left_out = set() if self._by_subject and width >= 70 else {"by subject"}
-        heads = [head for head in (heads[:5] if width < 90 else heads) if head not in left_out]
+        every = ["", here, "by subject", new, "over folds", "pooled", "sd"]
+        if not self._by_subject:
+            every.remove("by subject")
+        left_out = [*["by subject"] * (width < 70), *["pooled", "sd"] * (width < 90)]
+        heads = [head for head in every if head not in left_out]
         table = plain_table(heads)
         shown = _LABELS | (_ASSURED if "new_assured_far_mean" in v else {})
         for rate, label in shown.items():
@@ -358,7 +378,7 @@ class StudyTable:
             }
             bold = {new: "bold"}
             table.add_row(*(Text(cells[head], bold.get(head, "")) for head in heads))
-        return table
+        return table, [head for head in every if head in left_out]
 
     def _interval(self, rate: str) -> str:
         ends = [self._v.get(f"{rate}_{end}", np.nan) for end in ("low", "high")]
@@ -392,51 +412,85 @@ class StudyTable:
             )
         for line in lines:
             yield Text(line, style="dim")
-        if "impostors_for_3" not in v:
+
+    def _needed(self) -> Iterator[Any]:
+        """Yield the people that the target needs, by the rules of 3 and 30 and for a promise."""
+        needed = NeededPeople.of(self.study)
+        if needed is None:
             return
+        table = plain_table(["", *needed.heads], 2)
+        for words, cells, asked in needed.rows:
+            style = "bold" if asked else ""
+            shown = (x if isinstance(x, str) else f"{x:,.0f}" for x in cells)
+            table.add_row(*(Text(x, style) for x in (words, *shown)))
         yield Text("")
-        what = "Searches" if self._of_searches else "Impostor pairs"
-        yield Text(self._translate(f"{what} that the FAR needs"), style="bold")
-        have = f"{int(v['subjects']):,}" if "subjects" in v else "-"
-        apart = f"{int(v['disjoint_pairs']):,}" if "disjoint_pairs" in v else "-"
-        heads, cells = ["impostor pairs", "missing", "subjects", "disjoint pairs"], [have, apart]
-        if self._of_searches:
-            heads = ["searches", "missing", "people not enrolled"]
-            cells = [f"{int(v['unenrolled_people']):,}"]
-        table = plain_table(["", *heads], 2)
-        table.add_row("these data", f"{int(v['impostor_pairs']):,}", "", *cells)
-        for rule, words in ((3, "to show it, rule of 3"), (30, "to measure it, rule of 30")):
-            subjects = v.get(f"subjects_for_{rule}")
-            table.add_row(
-                words,
-                f"{int(v[f'impostors_for_{rule}']):,}",
-                f"{int(v[f'more_for_{rule}']):,}",
-                "-" if subjects is None else f"{int(subjects):,}",
-            )
-        people = {"guaranteed": v.get("people_needed"), "estimated": v.get("people_estimated")}
-        for kind, needed in people.items():
-            if needed is not None and np.isfinite(needed):
-                about = "about " if kind == "estimated" else ""
-                table.add_row(f"to promise it, {kind}", "", "", f"{about}{needed:,.0f}")
+        yield Text(self._translate(needed.title), style="bold")
         yield indented(table)
-        if self._of_searches:
-            yield Text(
-                f"Searches are those by {_UNENROLLED}; missing searches are still to be "
-                "collected. These are lower bounds: the rules assume independent searches, and "
-                "only people are independent.",
-                style="dim",
+        yield Text(needed.note, style="dim")
+
+
+@dataclass(frozen=True)
+class NeededPeople:
+    """The people that the target of a threshold study needs: a table, whatever it is drawn with.
+
+    Attributes
+    ----------
+    title, note : str
+    heads : list of str
+        Headings of the columns after the first.
+    rows : list of (str, list, bool)
+        What is wanted; its numbers, or texts; and whether the study was asked for it.
+    """
+
+    title: str
+    heads: list[str]
+    rows: list[tuple[str, list[Any], bool]]
+    note: str
+
+    @classmethod
+    def of(cls, study: xr.Dataset) -> NeededPeople | None:
+        """Return the table of a study; None where its target needs no number of people."""
+        v = {str(k): x.item() for k, x in study.data_vars.items() if not x.ndim}
+        people, far = "subjects_for_3" in v, "impostors_for_3" in v
+        if not people and not far:
+            return None
+        searches, attrs = "unenrolled_people" in v, study.attrs
+        pairs = far and not searches
+        shown = [people, pairs, far]
+        heads = [
+            "people not enrolled" if searches else "people",
+            "pairs of people" if people else "impostor pairs",
+            "missing",
+        ]
+        compared = min(v["impostor_pairs"], v.get("pairs_of_people", np.inf))
+        there = v.get("unenrolled_people", v.get("subjects", ""))
+        rows: list[tuple[str, list[Any], bool]] = [("these data", [there, compared, ""], False)]
+        for rule, words in ((3, "to show it, rule of 3"), (30, "to measure it, rule of 30")):
+            numbers = [v.get(f"{x}_for_{rule}", "") for x in ("subjects", "impostors", "more")]
+            rows.append((words, numbers, False))
+        for kind, name, before in (
+            ("estimated", "people_estimated", "about "),
+            ("guaranteed", "people_needed", ""),
+        ):
+            if np.isfinite(number := v.get(name, np.nan)):
+                words = f"to promise it at {100 * float(attrs['assure']):g} %, {kind}"
+                cells = [f"{before}{number:,.0f}", "", ""]
+                rows.append((words, cells, kind == attrs["assurance"]))
+        said = "The rules assume independent attempts, and only people are independent."
+        if not people:
+            said = "The rules assume independent pairs, and pairs that share people are not."
+        elif pairs:
+            apart = f": these data have {v['disjoint_pairs']:,}" if "disjoint_pairs" in v else ""
+            said = (
+                "People are all compared with each other, and a pair of people counts once, "
+                "however many templates it has. These are lower bounds: the rules assume "
+                f"independent pairs, and only disjoint pairs are independent{apart}."
             )
-            return
-        yield Text(
-            "Impostor pairs count both orders of a pair once; missing pairs are still to be "
-            "collected. Subjects: number with at least this many pairs. Disjoint pairs have no "
-            "subject in common.",
-            style="dim",
-        )
-        yield Text(
-            "These are lower bounds: the rules assume independent pairs, and only disjoint pairs "
-            "are independent."
-            + " A promise rests on people: more pairs of the same people hardly help."
-            * ("people_needed" in v),
-            style="dim",
+        if "people_needed" in v:
+            said += " A promise rests on people: more templates of the same people hardly help."
+        return cls(
+            f"{'People' if people else 'Impostor pairs'} that the {'FAR' if far else 'FRR'} needs",
+            [head for head, there in zip(heads, shown, strict=True) if there],
+            [(x, [c for c, y in zip(cells, shown, strict=True) if y], z) for x, cells, z in rows],
+            said,
         )

@@ -8,15 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rich.console import Console, Group
-from rich.padding import Padding
+from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
 from bioeval.base.panels import safe
-
-# A width that no table reaches: narrow pages scroll.
-_ROOM = 10_000
+from bioeval.views.tables.layout import leaves, wide_console
 
 _DIGIT = "\u2007"  # a blank that is as wide as a digit
 
@@ -41,27 +38,20 @@ padding:.06em 1.3em .06em 0;text-align:left;vertical-align:top;white-space:pre-w
 
 def as_html(table: Any) -> str:
     """Return a table that rich can print as HTML: real tables, and lines of text."""
-    console = Console(width=_ROOM, color_system=None, highlight=False, emoji=False, markup=False)
+    console = wide_console()
     css = _CSS.replace("\n", "")
     return f'<div class="bioeval"><style>{css}</style>{"".join(_parts(table, console))}</div>'
 
 
 def _parts(item: Any, console: Console) -> Iterator[str]:
     """Yield the HTML of a renderable, part by part."""
-    match item:
-        case str() | Text():
-            text = _text(item, console)
-            yield f"<p>{text}</p>" if text.strip() else "<hr>"
-        case Table():
-            yield _table(item, console)
-        case Padding():
-            yield f'<div class="in">{"".join(_parts(item.renderable, console))}</div>'
-        case Group():
-            for part in item.renderables:
-                yield from _parts(part, console)
-        case _:
-            for part in item.__rich_console__(console, console.options):
-                yield from _parts(part, console)
+    for depth, part in leaves(item, console):
+        if isinstance(part, Table):
+            found = _table(part, console)
+        else:
+            text = _text(part, console)
+            found = f"<p>{text}</p>" if text.strip() else "<hr>"
+        yield '<div class="in">' * depth + found + "</div>" * depth
 
 
 def _text(text: str | Text, console: Console, style: Any = "") -> str:

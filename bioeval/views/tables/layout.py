@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -173,6 +173,26 @@ def count(value: int | None) -> str:
 def known(value: int) -> str:
     """Return a count as text; 0 means unknown."""
     return count(value) if value else NOT_KNOWN
+
+
+def wide_console() -> Console:
+    """Return a console that no table is too wide for."""
+    return Console(width=10_000, color_system=None, highlight=False, emoji=False, markup=False)
+
+
+def leaves(item: Any, console: Console, depth: int = 0) -> Iterator[tuple[int, str | Text | Table]]:
+    """Yield the texts and tables of a renderable, and how often each is indented."""
+    match item:
+        case str() | Text() | Table():
+            yield depth, item
+        case Padding():
+            yield from leaves(item.renderable, console, depth + 1)
+        case Group():
+            for part in item.renderables:
+                yield from leaves(part, console, depth)
+        case _:
+            for part in item.__rich_console__(console, console.options):
+                yield from leaves(part, console, depth)
 
 
 def indented(renderable: Any) -> Padding:

@@ -7,7 +7,7 @@ and tables are loaded when they are shown.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import xarray as xr
 from rich.console import Group
 
 from bioeval.base.errors import DataError, printable
+from bioeval.results.blocks import Table as BlockTable
 from bioeval.results.explanation import RowExplanation, StepByStep
 from bioeval.results.findings import DataCheck
 from bioeval.views.tables import ResultTable
@@ -22,7 +23,9 @@ from bioeval.views.tables.blocks import StudyReport
 from bioeval.views.tables.explanation import ExplanationTable, StepsTable
 from bioeval.views.tables.findings import FindingsTable
 from bioeval.views.tables.folds import FoldTable, has_folds
-from bioeval.views.tasks import datasets
+from bioeval.views.tables.layout import NOT_DEFINED
+from bioeval.views.tables.paper import SystemsTable, with_sd
+from bioeval.views.tasks import datasets, systems
 from bioeval.views.terms import TermTranslator, words_of
 
 #: Writes a warning for its reader, for example with options of the command line.
@@ -70,9 +73,11 @@ class StudyView:
         return [StudyReport(shown(part), translate, reword, self.lines) for part in parts]
 
 
+_SUMMARIES = StudyView((), f"{_STUDIES}.summaries", dim="partition", several=True)
+
 # fmt: off
 _VIEWS = (
-    StudyView((), f"{_STUDIES}.summaries", dim="partition", several=True),
+    _SUMMARIES,
     StudyView((), f"{_STUDIES}.error_discard", dim="fraction", several=True, named_by="quality"),
     StudyView((), f"{_STUDIES}.workload", dim="event", lines=True),
     StudyView(("zoo",), f"{_STUDIES}.zoo"),
@@ -123,28 +128,70 @@ def table_of(results: Any, reword: Reword = printable) -> Any:
         return ExplanationTable(results)
     if isinstance(results, StepByStep):
         return StepsTable(results)
-    if hasattr(results, "tree") and not isinstance(results, xr.Dataset | xr.DataTree):
-        results = results.tree()  # of a tally
-    if isinstance(results, Mapping) and not isinstance(results, xr.Dataset | xr.DataTree):
-        if results and all(isinstance(x, Mapping | float | int) for x in _leaves(results)):
-            return _of_summary(results, reword)
-        parts = {str(name): one for name, one in results.items()}
-    else:
-        parts = {"": results}
-    groups: dict[StudyView | None, dict[str, xr.Dataset]] = {None: {}}  # an evaluation first
-    for name, one in parts.items():
-        for path, dataset, view in _viewed(one):
-            groups.setdefault(view, {})["/".join(filter(None, (name, path)))] = dataset
-    if not any(groups.values()):
-        raise DataError("the results are empty: there is nothing to show")
+    if _is_summary(results):
+        return _of_summary(results, reword)
     tables: list[Any] = []
-    for view, found in groups.items():
+    for view, found in _grouped(results).items():
         if view is not None:
             tables += view.tables(found, reword)
         elif found:
             tree: Any = found[""] if list(found) == [""] else xr.DataTree.from_dict(found)
             tables.append((FoldTable if has_folds(tree) else ResultTable)(tree, reword))
     return tables[0] if len(tables) == 1 else Group(*tables)
+
+
+def paper_table(results: Any, measures: Sequence[str] = ()) -> Any:
+    """Return the table of any result; of several systems, or `measures`, one row for each system.
+
+    Raises
+    ------
+    DataError
+        If `results` are something else, or have no such measures.
+    """
+    special = isinstance(results, DataCheck | RowExplanation | StepByStep) or _is_summary(results)
+    groups = {} if special else {view: x for view, x in _grouped(results).items() if x}
+    if groups.keys() <= {None, _SUMMARIES}:
+        found = {path: ds for group in groups.values() for path, ds in group.items()}
+        if found and (measures or len(systems(found)) > 1):
+            return SystemsTable(found, measures, _summarised)
+    if measures:
+        raise DataError(
+            "`measures` chooses the columns of evaluations, one row for each system; this result "
+            "has tables of its own: leave it out"
+        )
+    return table_of(results)
+
+
+def _summarised(dataset: xr.Dataset) -> dict[str, str]:
+    """Return the mean and the standard deviation of each figure over partitions."""
+    blocks = importlib.import_module(_SUMMARIES.home).blocks({"": dataset})
+    rows = next(block.rows for block in blocks if isinstance(block, BlockTable))
+    cells = ([str(cell).replace(NOT_DEFINED, "") for cell in row] for row in rows)
+    return {label: with_sd(mean, sd) for label, mean, sd, *_ in cells}
+
+
+def _is_summary(results: Any) -> bool:
+    """Whether these are numbers of :func:`bioeval.summary`."""
+    if not isinstance(results, Mapping) or isinstance(results, xr.Dataset | xr.DataTree):
+        return False
+    return bool(results) and all(isinstance(x, Mapping | float | int) for x in _leaves(results))
+
+
+def _grouped(results: Any) -> dict[StudyView | None, dict[str, xr.Dataset]]:
+    """Return the datasets of results by their view, those of an evaluation first."""
+    if hasattr(results, "tree") and not isinstance(results, xr.Dataset | xr.DataTree):
+        results = results.tree()  # of a tally
+    if isinstance(results, Mapping) and not isinstance(results, xr.Dataset | xr.DataTree):
+        parts = {str(name): one for name, one in results.items()}
+    else:
+        parts = {"": results}
+    groups: dict[StudyView | None, dict[str, xr.Dataset]] = {None: {}}
+    for name, one in parts.items():
+        for path, dataset, view in _viewed(one):
+            groups.setdefault(view, {})["/".join(filter(None, (name, path)))] = dataset
+    if not any(groups.values()):
+        raise DataError("the results are empty: there is nothing to show")
+    return groups
 
 
 def _viewed(results: Any) -> Iterator[tuple[str, xr.Dataset, StudyView | None]]:

@@ -15,9 +15,11 @@ from bioeval.base.scalars import (
     DIR,
     DIR_AT_FAR,
     EQUAL_ERROR,
+    FAR_AT_FRR,
     FRR_AT_FAR,
     GOM_POINTS,
     INTERPOLATED_PRECISION,
+    MATCH_SUMS,
     MIN_COST,
     OPEN_SET_EER,
     QUERY_MEANS,
@@ -28,6 +30,7 @@ from bioeval.base.scalars import (
     WITH_FAILURES,
     Scalar,
 )
+from bioeval.base.variables import TARGETS
 from bioeval.results.words import threshold_text
 from bioeval.scores.arrays import parse_fusion
 from bioeval.stats.limits import STEMS
@@ -47,6 +50,7 @@ _LEVELS = (0.0, 0.5, 1.0)
 _FIRST = (
     "eer",
     "frr_at_far",
+    "far_at_frr",
     *(x.name for x in WITH_FAILURES),
     "zero_far",
     "zero_frr",
@@ -61,7 +65,7 @@ _RATES = {scalar.name: scalar for scalar in VERIFICATION_RATES}
 def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of verification."""
     over = _classes(dataset)
-    points = *EQUAL_ERROR, *VERIFICATION_POINTS, FRR_AT_FAR, *WITH_FAILURES, MIN_COST
+    points = *EQUAL_ERROR, *VERIFICATION_POINTS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_COST
     shown = [x for x in points if x.label]
     place = {name: i for i, name in enumerate(_FIRST)}
     for scalar in sorted(shown, key=lambda x: place.get(x.name, len(place))):
@@ -99,18 +103,19 @@ def reid_rows(dataset: xr.Dataset) -> Iterator[Row]:
     """Return the rows of re-identification."""
     queries = int(value_of(dataset, "queries") or 0)
     over = SampleSize(queries, None, _classes(dataset).genuine.subjects)
-    why = "AP and INP are not offered under expected ties"
+    why = "not offered under expected ties"
     if "beyond_lists" in dataset:
         why = "some matches are beyond the ends of the lists"
     cut = dataset.attrs.get("rank_k", value_of(dataset, "rank_k"))
     decimals = numbers.decimals_for(queries)
-    for name, measure in (
-        ("mean_ap", "mAP"),
-        ("rank_k_mean_ap", f"mAP, lists cut at rank {cut or 0:.0f}"),
-    ):
-        yield from _mean(dataset, name, measure, over, why, decimals=decimals)
+    for scalar in QUERY_MEANS:
+        if scalar.name not in MATCH_SUMS:
+            cut_at = f"mAP, lists cut at rank {cut or 0:.0f}"
+            label = cut_at if scalar.name == "rank_k_mean_ap" else scalar.label
+            yield from _mean(dataset, scalar.name, label, over, why, decimals=decimals)
     yield from _cmc_rows(dataset, over, decimals=decimals)
-    yield from _mean(dataset, "mean_inp", "mINP", over, why, decimals=decimals)
+    for name, scalar in MATCH_SUMS.items():
+        yield from _mean(dataset, name, scalar.label, over, why, decimals=decimals)
     if dataset.attrs.get("rules"):  # folded: CMC and bounds alone
         return
     for scalar in RANKED_LISTS:
@@ -209,13 +214,13 @@ def _of_scalar(dataset: xr.Dataset, scalar: Scalar, over: Classes) -> Iterator[R
     for i, (target, value, threshold) in enumerate(_targets(dataset, scalar.name)):
         if math.isnan(value) and f"{scalar.name}_at_least" in dataset:
             continue
-        at = {"far_target": i} | ({"rank": 0} if "rank" in dims else {})
+        at = {str(dim): 0 if dim == "rank" else i for dim in dims}
         label = _at_target(scalar, target)
         yield _row(scalar, value, over, threshold, _ends(dataset, stem, **at), label=label)
 
 
 def _at_target(scalar: Scalar, target: float) -> str:
-    """Return the label of a scalar at a FAR target."""
+    """Return the label of a scalar at a FAR or FRR target."""
     fvc = numbers.fvc_name(target) if scalar is FRR_AT_FAR else ""
     return scalar.label.format(target=per_cent(target)) + fvc
 
@@ -318,16 +323,16 @@ def _bounds_at_ranks(dataset: xr.Dataset, name: str) -> Iterator[tuple[int, tupl
 
 
 def _targets(dataset: xr.Dataset, name: str) -> Iterator[tuple[float, float, float | None]]:
-    """Return target, rate and threshold at each FAR target, at rank 1 where there are ranks."""
+    """Return target, rate and threshold at each FAR or FRR target, at rank 1 of ranks."""
     if name not in dataset:
         return
-    if {*dataset[name].dims, "rank"} != {"far_target", "rank"}:
-        return
-    for i, target in enumerate(dataset["far_target"].values.tolist()):
-        at = {"far_target": i, "rank": 0}
-        known = "threshold_at_far" in dataset
-        limit = _value_at(dataset, "threshold_at_far", **at) if known else None
-        yield target, _value_at(dataset, name, **at), limit
+    for dim, limits in TARGETS.items():
+        if {*dataset[name].dims, "rank"} != {dim, "rank"}:
+            continue
+        for i, target in enumerate(dataset[dim].values.tolist()):
+            at = {dim: i, "rank": 0}
+            limit = _value_at(dataset, limits, **at) if limits in dataset else None
+            yield target, _value_at(dataset, name, **at), limit
 
 
 def _few_thresholds(dataset: xr.Dataset, instead: str) -> Iterator[tuple[int, float]]:

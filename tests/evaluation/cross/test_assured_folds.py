@@ -9,6 +9,7 @@ import naive_promise as twin
 import numpy as np
 import pytest
 import xarray as xr
+from twins import crossed
 
 import bioeval as be
 from bioeval import protocol
@@ -46,7 +47,7 @@ def rates(scores: be.Scores, samples: np.ndarray, at: float) -> tuple[float, flo
 @pytest.mark.parametrize("assurance", ["estimated", "guaranteed"])
 def test_each_fold_is_a_study_of_its_training_part(scores, assurance):
     threshold = ("far", 0.2) if assurance == "guaranteed" else TARGET
-    ds = be.cross_evaluate(scores, FOLDS, **{**EASY, "threshold": threshold}, assurance=assurance)
+    ds = crossed(scores, FOLDS, **{**EASY, "threshold": threshold}, assurance=assurance)
     for fold in range(3):
         train, test = split_of(scores, fold)
         one = ds.isel(repeat=0, fold=fold)
@@ -73,7 +74,7 @@ def test_each_fold_is_a_study_of_its_training_part(scores, assurance):
 
 @pytest.mark.slow
 def test_the_guaranteed_threshold_of_a_fold_is_that_of_the_definition(scores):
-    ds = be.cross_evaluate(scores, FOLDS, threshold=("far", 0.2), assure=0.9,
+    ds = crossed(scores, FOLDS, threshold=("far", 0.2), assure=0.9,
                            assurance="guaranteed")  # fmt: skip
     train, _ = split_of(scores, 1)
     d = scores.values[np.ix_(train, train)].astype(np.float64)
@@ -90,7 +91,7 @@ def test_the_guaranteed_threshold_of_a_fold_is_that_of_the_definition(scores):
 
 @pytest.mark.slow
 def test_refused_folds_are_nan_with_their_reason_and_counted(scores):
-    ds = be.cross_evaluate(scores, FOLDS, **{**EASY, "threshold": "far=0.02"},
+    ds = crossed(scores, FOLDS, **{**EASY, "threshold": "far=0.02"},
                            assurance="guaranteed")  # fmt: skip
     assert ds.assured_refused == 3
     assert ds.assured_far_folds == 0
@@ -109,7 +110,7 @@ def test_one_refused_fold_is_left_out_of_the_means():
     scores = be.simulate(43, 2, random_state=1)
     codes = np.where(scores.probe_labels < 40, 0, 1)
     folds = be.partition.PredefinedFolds(codes)
-    ds = be.cross_evaluate(scores, folds, threshold="far=0.3", assure=0.9)
+    ds = crossed(scores, folds, threshold="far=0.3", assure=0.9)
     assert ds.assured_refused == 1
     assert [bool(x) for x in ds.assured_reason.values.ravel()] == [True, False]
     assert ds.assured_far_folds == 1
@@ -119,25 +120,23 @@ def test_one_refused_fold_is_left_out_of_the_means():
 @pytest.mark.slow
 def test_similarities_mirror(scores):
     turned = be.Scores(-scores.values, scores.probe_labels, kind="similarity")
-    ds, other = (be.cross_evaluate(x, FOLDS, **EASY) for x in (scores, turned))
+    ds, other = (crossed(x, FOLDS, **EASY) for x in (scores, turned))
     assert (other.assured_threshold == -ds.assured_threshold).all()
     assert (other.assured_far == ds.assured_far).all()
 
 
 @pytest.mark.slow
 def test_without_assure_nothing_changes(scores):
-    plain = be.cross_evaluate(scores, FOLDS, threshold=TARGET)
-    ds = be.cross_evaluate(scores, FOLDS, **EASY)
+    plain = crossed(scores, FOLDS, threshold=TARGET)
+    ds = crossed(scores, FOLDS, **EASY)
     assert not [name for name in plain if "assured" in name]
     for name in plain:
         assert plain[name].identical(ds[name])
 
 
 def test_intervals_by_subject_are_of_each_threshold(scores):
-    ds = be.cross_evaluate(scores, FOLDS, **EASY, interval="subject-bootstrap")
-    given = be.cross_evaluate(
-        scores, FOLDS, threshold=TARGET, replicates=100, interval="subject-bootstrap"
-    )
+    ds = crossed(scores, FOLDS, **EASY, interval="subject-bootstrap")
+    given = crossed(scores, FOLDS, threshold=TARGET, replicates=100, interval="subject-bootstrap")
     assert ds.far_high == given.far_high
     assert ds.assured_far_low <= ds.assured_far_pooled <= ds.assured_far_high < ds.far_high
 
@@ -151,7 +150,7 @@ def test_lists_of_pairs_with_people(scores):
         scores.values[first, second], people[first] == people[second],
         subjects=np.column_stack([people[first], people[second]]),
     )  # fmt: skip
-    ds, matrix = (be.cross_evaluate(x, FOLDS, **EASY) for x in (listed, scores))
+    ds, matrix = (crossed(x, FOLDS, **EASY) for x in (listed, scores))
     assert ds.assured_refused == 0
     # Both directions of a pair of templates have the same distance.
     thresholds = zip(np.sort(ds.assured_threshold[0]), np.sort(matrix.assured_threshold[0]),
@@ -162,14 +161,14 @@ def test_lists_of_pairs_with_people(scores):
 
 def test_people_on_one_side_only_are_a_reason():
     experiment = be.partition.Experiment(train=0.5, gallery_templates=1, unenrolled=0.4, repeats=2)
-    with_unenrolled = be.cross_evaluate(
+    with_unenrolled = crossed(
         be.simulate(60, 3, random_state=1), experiment, threshold=TARGET, assure=0.9
     )
     assert with_unenrolled.assured_refused == 2
     other = be.simulate(40, 2, random_state=2)
     probes = np.flatnonzero(other.probe_labels < 30)
     gallery = np.flatnonzero(other.probe_labels >= 10)
-    ds = be.cross_evaluate(
+    ds = crossed(
         other.select(probes, gallery), be.partition.SubjectKFold(2), threshold=TARGET, assure=0.9
     )
     assert ds.assured_refused == 2
@@ -192,16 +191,16 @@ def test_people_on_one_side_only_are_a_reason():
 )
 def test_what_cannot_be_assured_is_refused(scores, options, error, match):
     with pytest.raises(error, match=match) as found:
-        be.cross_evaluate(scores, FOLDS, **{**EASY, **options})
+        crossed(scores, FOLDS, **{**EASY, **options})
     assert "\n" not in str(found.value)
 
 
 def test_lists_without_people_and_fitted_systems_are_refused(scores):
     listed = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4] * 5, [1, 0, 1, 0] * 5)
     with pytest.raises(be.DataError, match="rests on the number of people"):
-        be.cross_evaluate(listed, be.partition.SampleKFold(2), **EASY)
+        crossed(listed, be.partition.SampleKFold(2), **EASY)
     with pytest.raises(be.ProtocolError, match="fitted to the people of that part"):
-        be.cross_evaluate(scores, FOLDS, estimator=be.Calibrator(), **EASY)
+        crossed(scores, FOLDS, estimator=be.Calibrator(), **EASY)
 
 
 CARD = """
@@ -226,10 +225,10 @@ far = 0.1
 def test_a_card_says_what_is_assured(scores, tmp_path):
     (tmp_path / "mine.toml").write_text(CARD + "assure = 0.9\n")
     card = protocol.load(tmp_path / "mine.toml")
-    tree = be.evaluate(scores, card)
+    tree = be.stats.former_names(be.evaluate(scores, card))
     ds = tree["folds/verification/single"].to_dataset()
     splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=1, random_state=0)
-    expected = be.cross_evaluate(scores, splitter, threshold=TARGET, assure=0.9)
+    expected = crossed(scores, splitter, threshold=TARGET, assure=0.9)
     assert (ds.assured_threshold == expected.assured_threshold).all()
     (tmp_path / "wrong.toml").write_text(CARD.replace('"far"\nfar = 0.1', '"eer"\nassure = 0.9'))
     with pytest.raises(be.CardError, match=r'assure = 0\.9 .*with rule = "eer"'):
@@ -288,7 +287,7 @@ def test_a_checkpoint_changes_no_bit(scores, tmp_path):
     searched = scores.select(probes, gallery)
     study = {"assure": 0.9, "folds": 3, "repeats": 1, "replicates": 100}
     for name, call in (
-        ("folds", lambda **x: be.cross_evaluate(scores, FOLDS, **EASY, **x)),
+        ("folds", lambda **x: crossed(scores, FOLDS, **EASY, **x)),
         ("study", lambda **x: be.study_threshold(scores, TARGET, **study, **x)),
         (
             "searches",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from twins import crossed
 
 import bioeval as be
 from bioeval.base.errors import CardError, DataError, ProtocolError
@@ -33,9 +34,9 @@ def bona_fide(scores):
 def test_rates_are_those_of_the_tested_targets(layout, templates):
     scores = scores_of(layout)
     options = {"templates": templates, "threshold": ("far", 0.05)}
-    ds = be.cross_evaluate(scores, SPLITTER, attack="attack", **options)
+    ds = crossed(scores, SPLITTER, attack="attack", **options)
     alone = bona_fide(scores)
-    plain = be.cross_evaluate(alone, SPLITTER, **options)
+    plain = crossed(alone, SPLITTER, **options)
     for name in ("threshold", "far", "frr", "train_far", "genuine_attempts"):
         np.testing.assert_array_equal(ds[name], plain[name])
     assert ds.species.values.tolist() == ["mask", "print"]
@@ -78,9 +79,9 @@ def test_a_card_with_attacks(tmp_path):
     text = text.replace('name = "course-kfold"', 'name = "attacked"').replace("= 10", "= 3")
     (tmp_path / "attacked.toml").write_text(f'{text}\n[attacks]\nspecies = "attack"\n')
     card = load(tmp_path / "attacked.toml")
-    tree = be.evaluate(scores, card)
+    tree = be.stats.former_names(be.evaluate(scores, card))
     splitter = be.partition.RepeatedSubjectKFold(n_splits=3, n_repeats=1, random_state=0)
-    ds = be.cross_evaluate(scores, splitter, attack="attack", templates="multi")
+    ds = crossed(scores, splitter, attack="attack", templates="multi")
     found = tree["folds/verification/multi"].to_dataset()
     for name in ("threshold", "iapar_max", "iapar_pooled", "riapar", "iapar_max_mean"):
         np.testing.assert_array_equal(found[name], ds[name])
@@ -96,14 +97,14 @@ def test_a_card_with_attacks(tmp_path):
 def test_what_attacks_in_folds_need():
     scores = scores_of("all-against-all")
     with pytest.raises(DataError, match="'kind', but the probe metadata"):
-        be.cross_evaluate(scores, SPLITTER, attack="kind")
+        crossed(scores, SPLITTER, attack="kind")
     with pytest.raises(ProtocolError, match="attack is for verification; the task is open-set"):
-        be.cross_evaluate(scores, SPLITTER, attack="attack", task="open_set")
+        crossed(scores, SPLITTER, attack="attack", task="open_set")
     with pytest.raises(ProtocolError, match="no limits of attack rates in folds"):
-        be.cross_evaluate(scores, SPLITTER, attack="attack", interval="subject-bootstrap")
+        crossed(scores, SPLITTER, attack="attack", interval="subject-bootstrap")
     pairs = be.Scores.from_pairs([1.0, 2.0], [True, False])
     with pytest.raises(DataError, match="'attack', but the probe metadata"):
-        be.cross_evaluate(pairs, SPLITTER, attack="attack")
+        crossed(pairs, SPLITTER, attack="attack")
 
 
 def listed_attacks(folds=None):
@@ -136,11 +137,11 @@ def assert_attacks_of_folds(ds, scores, fold, attack):
 def test_attacks_in_the_given_folds_of_a_list_of_pairs(tmp_path):
     scores, fold, attack = listed_attacks()
     splitter = be.partition.PredefinedPairFolds(fold)
-    ds = be.cross_evaluate(scores, splitter, threshold="eer", attack="attack")
+    ds = crossed(scores, splitter, threshold="eer", attack="attack")
     assert_attacks_of_folds(ds, scores, fold, attack)
     scores, *_ = listed_attacks(fold)  # folds in the list, those of bona fide pairs to the splitter
     bona = be.partition.PredefinedPairFolds(fold[attack == ""])
-    again = be.cross_evaluate(scores, bona, threshold="eer", attack="attack")
+    again = crossed(scores, bona, threshold="eer", attack="attack")
     assert again.iapar_max.equals(ds.iapar_max)
     text = (CARDS / "lfw-view2.toml").read_text().replace('name = "lfw-view2"', 'name = "a"')
     (tmp_path / "a.toml").write_text(f'{text}\n[attacks]\nspecies = "attack"\n')
@@ -159,12 +160,12 @@ def test_attacks_of_a_list_without_their_folds():
     scores, fold, attack = listed_attacks()
     bona = be.partition.PredefinedPairFolds(fold[attack == ""])
     with pytest.raises(DataError, match="for 36 bona fide pairs alone, without the 24 attacks"):
-        be.cross_evaluate(scores, bona, attack="attack")
+        crossed(scores, bona, attack="attack")
     with pytest.raises(ProtocolError, match="needs the fold of each attack"):
-        be.cross_evaluate(scores, be.partition.SampleKFold(3), attack="attack")
+        crossed(scores, be.partition.SampleKFold(3), attack="attack")
     other = np.where(attack == "mask", "w", fold)
     with pytest.raises(DataError, match="in the fold 'w', but no bona fide pair is"):
-        be.cross_evaluate(scores, be.partition.PredefinedPairFolds(other), attack="attack")
+        crossed(scores, be.partition.PredefinedPairFolds(other), attack="attack")
 
 
 def test_an_instrument_is_not_compared_with_its_source_in_any_fold():
@@ -176,7 +177,7 @@ def test_an_instrument_is_not_compared_with_its_source_in_any_fold():
     }
     values = np.random.default_rng(0).random((20, 18))
     scores = be.Scores(values, [*who, 1, 4], who, probe_meta=meta)
-    ds = be.cross_evaluate(scores, SPLITTER, attack="attack", templates="single")
+    ds = crossed(scores, SPLITTER, attack="attack", templates="single")
     assert ds.attack_attempts.sum() == 4
     t = {person: ds.threshold.values[0, k] for k, (_, test) in
          enumerate(SPLITTER.split(np.zeros(len(who)), who)) for person in who[test]}  # fmt: skip

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from twins import one_thread  # noqa: F401
+from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval import protocol
@@ -40,7 +40,7 @@ def scores():
 
 @pytest.fixture(scope="module")
 def kfold(scores):
-    return be.evaluate(scores, "course-kfold")
+    return be.stats.former_names(be.evaluate(scores, "course-kfold"))
 
 
 def run(*words: str):
@@ -66,12 +66,10 @@ far = 0.02
 confidence = 0.9
 """
     )
-    tree = be.evaluate(scores, made)
+    tree = be.stats.former_names(be.evaluate(scores, made))
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=2, random_state=7)
     targets = (0.1, 0.01, 0.001, 0.0001)
-    plain = be.cross_evaluate(
-        scores, splitter, threshold=("far", 0.02), confidence=0.9, far_targets=targets
-    )
+    plain = crossed(scores, splitter, threshold=("far", 0.02), confidence=0.9, far_targets=targets)
     found = tree["folds/verification/single"].to_dataset()
     assert found.drop_attrs().identical(plain.drop_attrs())
     assert found.attrs["protocol"] == "mine"
@@ -86,7 +84,7 @@ confidence = 0.9
     ],
 )
 def test_other_divisions(scores, more, expected):
-    tree = be.evaluate(scores, card(f"[partition]\n{more}\n"))
+    tree = be.stats.former_names(be.evaluate(scores, card(f"[partition]\n{more}\n")))
     found = tree["folds/verification/single"].to_dataset()
     assert expected[0] in found.attrs["splitter"]
     assert (found.sizes["repeat"], found.sizes["fold"]) == expected[1]
@@ -99,19 +97,19 @@ def test_folds_in_a_column(scores):
         scores.values, scores.probe_labels, probe_meta={"part": np.arange(80) // 4 % 2}
     )
     made = card('[partition]\nby = "given-folds"\ncolumn = "part"\n')
-    found = be.evaluate(given, made)["folds/verification/single"]
+    found = be.stats.former_names(be.evaluate(given, made))["folds/verification/single"]
     assert found.sizes["fold"] == 2
     with pytest.raises(DataError, match="'part'"):
-        be.evaluate(scores, made)
+        be.stats.former_names(be.evaluate(scores, made))
 
 
 @pytest.mark.slow
 def test_intervals_by_subject(scores, tmp_path):
     text = '[partition]\nby = "subject-folds"\nfolds = 4\n'
     text += '[uncertainty]\ninterval = "subject-bootstrap"\n'
-    found = be.evaluate(scores, card(text))["folds/verification/single"]
+    found = be.stats.former_names(be.evaluate(scores, card(text)))["folds/verification/single"]
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=1, random_state=0)
-    plain = be.cross_evaluate(scores, splitter, interval="subject-bootstrap")
+    plain = crossed(scores, splitter, interval="subject-bootstrap")
     assert found.far_high == plain.far_high
     be.save(scores, tmp_path / "s.npz")
     (tmp_path / "mine.toml").write_text(CARD + text)
@@ -141,19 +139,19 @@ def test_folds_in_columns_of_both_sides():
         probe_meta={"part": [0, 0, 1, 1]}, gallery_meta={"part": [0, 0, 0, 0, 1, 1, 1, 1]},
     )  # fmt: skip
     made = card('[partition]\nby = "given-folds"\ncolumn = "part"\n', "probe-against-gallery")
-    found = be.evaluate(scores, made)["folds/verification/single"]
+    found = be.stats.former_names(be.evaluate(scores, made))["folds/verification/single"]
     assert found.genuine_attempts.values.tolist() == [[4, 4]]
 
 
 def test_each_pair_once_in_folds(scores):
     made = card('pairs = "unordered"\n[partition]\nby = "subject-folds"\nfolds = 4\n')
-    found = be.evaluate(scores, made)["folds/verification/single"]
+    found = be.stats.former_names(be.evaluate(scores, made))["folds/verification/single"]
     assert (found.genuine_attempts == 5 * 6).all()
 
 
 def test_shipped_cards_with_folds(scores):
     for name in ("course-kfold", "dev-eval", "lfw-blufr"):
-        tree = be.evaluate(scores, name)
+        tree = be.stats.former_names(be.evaluate(scores, name))
         tasks = protocol.load(name).tasks
         assert ("folds/open_set" in {n.path.strip("/") for n in tree.leaves}) == (
             "open_set" in tasks
@@ -170,7 +168,7 @@ def test_course_kfold_takes_either_layout(scores, tmp_path):
     probes = np.arange(80) % 4 > 0
     gallery = ~probes & (person < 15)  # five subjects are not enrolled
     rect = be.Scores(scores.values[probes][:, gallery], person[probes], person[gallery])
-    tree = be.evaluate(rect, "course-kfold")
+    tree = be.stats.former_names(be.evaluate(rect, "course-kfold"))
     assert len(tree.leaves) == 4
     single = tree["folds/verification/single"]
     assert single.attrs["protocol"] == "course-kfold-probe-vs-gallery"
@@ -333,7 +331,7 @@ def test_plots_of_folds_show_each_fold_and_the_mean(scores, kfold, tmp_path):
         np.testing.assert_array_equal(thin, dataset[rate].values[0])
     with pytest.raises(DataError, match="be.plot.repeated or spread draws it"):
         be.plot.folds(closed)
-    pooled = be.cross_evaluate(
+    pooled = crossed(
         scores, be.partition.SubjectKFold(4), interval="subject-bootstrap", threshold=("fixed", 3.0)
     )
     (text, other) = be.plot.folds(pooled).ax_.containers
@@ -406,7 +404,7 @@ def small(name: str, **changes) -> be.Protocol:
 def test_lfw_open_set_is_its_definition():
     scores, who = faces(), faces().probe_labels
     card = small("lfw-open-set", enrolled=6)
-    ds = be.evaluate(scores, card)["folds/open_set"].to_dataset()
+    ds = be.stats.former_names(be.evaluate(scores, card))["folds/open_set"].to_dataset()
     experiment = be.partition.Experiment(
         gallery_templates=1, enrolled=6, probe_templates=1, too_few="probe", repeats=3,
         random_state=0,
@@ -422,9 +420,9 @@ def test_lfw_open_set_is_its_definition():
     assert ds.genuine_attempts.values.ravel().tolist() == [6, 6, 6]
     np.testing.assert_allclose(ds.dir_at_far_mean, ds.dir_at_far.mean(("repeat", "fold")))
     assert not {"threshold", "far", "frr", "dir", "fa"} & set(ds.variables)
-    closed = be.evaluate(scores, card)["folds/closed_set"].to_dataset()
+    closed = be.stats.former_names(be.evaluate(scores, card))["folds/closed_set"].to_dataset()
     assert (closed.cms.sel(rank=1) >= ds.dir_at_far.sel(far_target=0.1, rank=1)).all()
-    again = be.cross_evaluate(
+    again = crossed(
         scores, experiment, task="open_set", rank_unit="subject", threshold=None, ranks=[1],
         far_targets=[0.1, 0.01, 0.001], interval="quantile",
     )  # fmt: skip
@@ -434,7 +432,7 @@ def test_lfw_open_set_is_its_definition():
 def test_lfw_closed_set_enrols_everybody_once():
     scores, who = faces(), faces().probe_labels
     card = small("lfw-closed-set")
-    ds = be.evaluate(scores, card)["folds/closed_set"].to_dataset()
+    ds = be.stats.former_names(be.evaluate(scores, card))["folds/closed_set"].to_dataset()
     people = len(np.unique(who))
     assert ds.genuine_attempts.values.ravel().tolist() == [len(who) - people] * 3
     experiment = be.partition.Experiment(
@@ -455,9 +453,10 @@ def test_a_card_by_sample_is_its_experiment():
     best = {"quality": "sharpness", "number": 1}
     given = {"unseen": 0.25, "gallery_templates": best, "stratify": "sharpness"}
     card = small("course-experiment", unit="sample", unenrolled=None, **given)
-    found = be.evaluate(scores, card)["folds/verification/single"].to_dataset()
+    tree = be.stats.former_names(be.evaluate(scores, card))
+    found = tree["folds/verification/single"].to_dataset()
     experiment = be.partition.Experiment(0.5, by="sample", repeats=3, random_state=0, **given)
-    expected = be.cross_evaluate(scores, experiment, interval="quantile")
+    expected = crossed(scores, experiment, interval="quantile")
     for name in ("fa", "frr_seen", "frr_unseen", "far_seen_mean", "far_unseen_high", "threshold"):
         np.testing.assert_array_equal(found[name], expected[name])
     for parts in experiment.split(scores):
@@ -474,7 +473,7 @@ def test_without_a_threshold_there_must_be_targets():
         if options.pop("splitter", None):
             splitter = be.partition.SubjectKFold(3)
         with pytest.raises(be.ProtocolError, match="without a threshold there are only"):
-            be.cross_evaluate(scores, splitter, threshold=None, **options)
+            crossed(scores, splitter, threshold=None, **options)
 
 
 @pytest.mark.slow
@@ -482,7 +481,7 @@ def test_lfw_open_set_on_faces(shared):
     data = np.load(shared / "lfw_dlib" / "embeddings.npz")
     x, who = data["dlib128"], data["label"]
     scores = be.Scores.from_embeddings(x, who, metric="l2")
-    ds = be.evaluate(scores, "lfw-open-set")["folds/open_set"].to_dataset()
+    ds = be.stats.former_names(be.evaluate(scores, "lfw-open-set"))["folds/open_set"].to_dataset()
     experiment = be.partition.Experiment(
         gallery_templates=1, enrolled=596, probe_templates=1, too_few="probe", random_state=0
     )

@@ -10,7 +10,7 @@ import pytest
 import strategies as cases
 from hypothesis import given, strategies as st
 from naive_folds import RULES, assert_folds, folds_of
-from twins import one_thread  # noqa: F401
+from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
@@ -26,7 +26,7 @@ def test_folds_equal_the_definition(data):
     rule = data.draw(st.sampled_from(sorted(RULES)))
     templates = data.draw(st.sampled_from(("single", "multi")))
     fusion = data.draw(st.sampled_from(cases.FUSIONS))
-    ds = be.cross_evaluate(
+    ds = crossed(
         be.Scores(**case.scores()),
         be.partition.PredefinedFolds(codes),
         threshold=RULES[rule],
@@ -49,7 +49,7 @@ def test_folds_of_subjects_equal_the_definition(data):
         return  # one subject only
     rule = data.draw(st.sampled_from(sorted(RULES)))
     fusion = data.draw(st.sampled_from(cases.FUSIONS))
-    ds = be.cross_evaluate(
+    ds = crossed(
         be.Scores(**case.scores()),
         be.partition.PredefinedFolds(codes),
         threshold=RULES[rule],
@@ -95,7 +95,7 @@ def brute(scores, train, test, rule, templates="single"):
 def test_one_sweep_equals_fold_by_fold(scores, rule, templates):
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=2, random_state=3)
     given = {"far": ("far", 0.01), "cost": ("cost", 0.1, 1, 10)}.get(rule, rule)
-    ds = be.cross_evaluate(scores, splitter, threshold=given, templates=templates)
+    ds = crossed(scores, splitter, threshold=given, templates=templates)
     assert dict(ds.sizes) == {"repeat": 2, "fold": 4}
     for number, (train, test) in enumerate(splitter.split(scores)):
         one = ds.isel(repeat=number // 4, fold=number % 4)
@@ -126,7 +126,7 @@ SPLITTERS = {
 @pytest.mark.cases(1)
 def test_every_splitter(scores, name, templates):
     splitter = SPLITTERS[name]
-    ds = be.cross_evaluate(scores, splitter, templates=templates)
+    ds = crossed(scores, splitter, templates=templates)
     for number, parts in enumerate(splitter.split(scores)):
         place = divmod(number, ds.sizes["fold"])
         one = ds.isel(repeat=place[0], fold=place[1])
@@ -145,10 +145,10 @@ def test_every_splitter(scores, name, templates):
 )
 def test_small_tables_and_crowds_change_nothing(scores, monkeypatch, module, limit, size):
     splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
-    plain = be.cross_evaluate(scores, splitter)
+    plain = crossed(scores, splitter)
     monkeypatch.setattr(module, limit, size)
     monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
-    assert be.cross_evaluate(scores, splitter).identical(plain)
+    assert crossed(scores, splitter).identical(plain)
 
 
 @pytest.mark.parametrize("rule", ["hter", "accuracy", "eer"])
@@ -156,7 +156,7 @@ def test_small_tables_and_crowds_change_nothing(scores, monkeypatch, module, lim
 def test_crowded_bins_are_divided_and_no_others_collected(rule, monkeypatch):
     scores = be.simulate(60, 4, random_state=5)
     splitter = be.partition.SubjectKFold(5, shuffle=True, random_state=2)
-    plain = be.cross_evaluate(scores, splitter, threshold=rule)
+    plain = crossed(scores, splitter, threshold=rule)
     collected = []
     collect = sweep.FoldSweep.collect
 
@@ -169,7 +169,7 @@ def test_crowded_bins_are_divided_and_no_others_collected(rule, monkeypatch):
     monkeypatch.setattr(partition, "MOST_CELLS", 64)
     monkeypatch.setattr(sweep, "REFINE", 100)
     monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
-    assert be.cross_evaluate(scores, splitter, threshold=rule).identical(plain)
+    assert crossed(scores, splitter, threshold=rule).identical(plain)
     assert collected[0] <= 100
 
 
@@ -185,7 +185,7 @@ def test_cells_far_from_the_scores(monkeypatch):
         monkeypatch.setattr(sweep, "REFINE_SHARE", 0.0)
         scores = be.Scores(d, subject)
         splitter = be.partition.SubjectKFold(4)
-        ds = be.cross_evaluate(scores, splitter, threshold="hter")
+        ds = crossed(scores, splitter, threshold="hter")
         for k, (train, test) in enumerate(splitter.split(scores)):
             t, _, on_test = brute(scores, train, test, "hter")
             assert ds.threshold[0, k] == t
@@ -200,7 +200,7 @@ def test_extreme_ranges(scale, shift):
     d = scores.values.astype(np.float64) * scale + shift
     again = be.Scores(d, scores.probe_labels)
     splitter = be.partition.SubjectKFold(3)
-    ds = be.cross_evaluate(again, splitter)
+    ds = crossed(again, splitter)
     for k, (train, test) in enumerate(splitter.split(again)):
         t, _, on_test = brute(again, train, test, "eer")
         assert ds.threshold[0, k] == t
@@ -215,7 +215,7 @@ def test_threads_change_nothing(scores):
     found = []
     for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
         numba.set_num_threads(threads)
-        found.append(be.cross_evaluate(large, splitter, threshold="accuracy"))
+        found.append(crossed(large, splitter, threshold="accuracy"))
     numba.set_num_threads(1)
     assert found[0].identical(found[1])
 
@@ -227,7 +227,7 @@ def test_threads_change_nothing(scores):
 def test_open_set_in_folds(scores):
     splitter = be.partition.SubjectKFold(3, shuffle=True, random_state=1)
     for rule, target in (("eer", None), (("far", 0.2), 0.2)):
-        ds = be.cross_evaluate(scores, splitter, task="open_set", threshold=rule, ranks=(1, 3))
+        ds = crossed(scores, splitter, task="open_set", threshold=rule, ranks=(1, 3))
         for k, (train, test) in enumerate(splitter.split(scores)):
             chosen = be.open_set(scores.select(train, train), far_targets=(0.2,))
             t = chosen.eer_threshold.item()
@@ -249,26 +249,24 @@ def test_impostors_are_the_same_in_all_parts():
     probe, gallery = np.array([0, 1, 2, 3, 8, 9]), np.repeat(np.arange(4), 2)
     scores = be.Scores(rng.random((6, 8)), probe, gallery)
     fold = np.where(np.isin([*probe, *gallery], (2, 3)), 1, 0)  # 8 and 9 are in the first
-    ds = be.cross_evaluate(scores, be.partition.PredefinedFolds(fold), task="open_set")
+    ds = crossed(scores, be.partition.PredefinedFolds(fold), task="open_set")
     assert ds.attrs["impostors"] == "unenrolled"
     assert ds.impostor_attempts.values.tolist() == [[2, 0]]
     assert ds.train_impostor_attempts.values.tolist() == [[0, 2]]
     assert np.isnan(ds.threshold.values).tolist() == [[True, False]]
-    ds = be.cross_evaluate(
-        scores, be.partition.PredefinedFolds(fold), task="open_set", impostors="both"
-    )
+    ds = crossed(scores, be.partition.PredefinedFolds(fold), task="open_set", impostors="both")
     assert ds.impostor_attempts.values.tolist() == [[4, 2]]
     curves = be.repeat(scores, be.partition.PredefinedFolds(fold), task="open_set")
     assert curves.impostor_attempts.values.tolist() == [[2, 0]]
     assert curves.attrs["impostors"] == "unenrolled"
-    closed = be.cross_evaluate(scores, be.partition.PredefinedFolds(fold), task="closed_set")
+    closed = crossed(scores, be.partition.PredefinedFolds(fold), task="closed_set")
     assert closed.skipped.values.tolist() == [[2, 0]]
     assert "2 probes without a mate" in closed.attrs["warnings"]
 
 
 def test_closed_set_in_folds(scores):
     splitter = be.partition.SubjectKFold(3)
-    ds = be.cross_evaluate(scores, splitter, task="closed_set", rank_unit="subject", ranks=(1, 2))
+    ds = crossed(scores, splitter, task="closed_set", rank_unit="subject", ranks=(1, 2))
     for k, (_, test) in enumerate(splitter.split(scores)):
         whole = be.closed_set(scores.select(test, test), rank_unit="subject")
         np.testing.assert_array_equal(ds.cms[0, k], whole.cms.sel(rank=[1, 2]))
@@ -287,7 +285,7 @@ def test_pairs_by_hand():
     same = [1, 1, 0, 0, 1, 1, 0, 0]
     pairs = be.Scores.from_pairs(d, same)
     folds = be.partition.PredefinedPairFolds([0, 0, 0, 0, 1, 1, 1, 1])
-    ds = be.cross_evaluate(pairs, folds, threshold="accuracy")
+    ds = crossed(pairs, folds, threshold="accuracy")
     # On fold 1 both 0.2 and 0.5 are right 3 times out of 4; the strictest is taken.
     assert ds.threshold.values.tolist() == [[0.2, 0.3]]
     assert ds.train_accuracy.values.tolist() == [[0.75, 1.0]]
@@ -310,7 +308,7 @@ def test_accuracy_of_lfw(shared):
     a, b, fold, same = listed.T
     d = np.linalg.norm(x[a] - x[b], axis=1)
     pairs = be.Scores.from_pairs(d, same, subjects=np.column_stack([label[a], label[b]]))
-    ds = be.cross_evaluate(
+    ds = crossed(
         pairs, be.partition.PredefinedPairFolds(fold, folds=range(10)), threshold="accuracy"
     )
     assert ds.accuracy_mean.item() == pytest.approx(expected["accuracy_10_fold_mean"], abs=1e-12)
@@ -322,7 +320,7 @@ def test_accuracy_of_lfw(shared):
 
 def test_summaries_by_hand(scores):
     splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
-    ds = be.cross_evaluate(scores, splitter, confidence=0.9)
+    ds = crossed(scores, splitter, confidence=0.9)
     for name, count, attempts in (("frr", "fr", "genuine"), ("far", "fa", "impostor")):
         values = ds[name].values.ravel()
         assert ds[f"{name}_mean"].item() == pytest.approx(values.mean())
@@ -350,7 +348,7 @@ def test_subjects_are_resampled_in_all_folds_at_once(kind):
     sign = 1 if kind == "distance" else -1
     scores = be.Scores(sign * made.values, made.probe_labels, kind=kind)
     splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
-    found = be.cross_evaluate(
+    found = crossed(
         scores, splitter, threshold=("far", 0.05), interval="subject-bootstrap", confidence=0.9
     )
     d, person = made.values, np.unique(made.probe_labels, return_inverse=True)[1]
@@ -377,7 +375,7 @@ def test_subjects_are_resampled_in_all_folds_at_once(kind):
     assert np.isnan(found.train_far_low)
     assert found.attrs["interval_method"] == "subject-bootstrap"
     assert "only 15 subjects" in found.attrs["warnings"]
-    plain = be.cross_evaluate(scores, splitter, threshold=("far", 0.05))
+    plain = crossed(scores, splitter, threshold=("far", 0.05))
     np.testing.assert_array_equal(plain.far, found.far)
     assert plain.attrs["interval_method"] == "nadeau-bengio"
 
@@ -388,7 +386,7 @@ def test_a_fold_where_everything_is_rejected_is_resampled():
     subject = np.repeat([0, 1, 2, 3], 2)
     d[subject[:, None] != subject] = -np.inf
     splitter = be.partition.SubjectKFold(2)
-    found = be.cross_evaluate(
+    found = crossed(
         be.Scores(d, subject), splitter, threshold=("far", 0.1), interval="subject-bootstrap"
     )
     assert np.isnan(found.threshold).all()
@@ -400,18 +398,18 @@ def test_a_fold_where_everything_is_rejected_is_resampled():
 def test_what_cannot_be_resampled_is_refused(scores):
     folds, bootstrap = be.partition.SubjectKFold(3), {"interval": "subject-bootstrap"}
     with pytest.raises(ProtocolError, match="for open-set in folds give"):
-        be.cross_evaluate(scores, folds, task="open_set", **bootstrap)
+        crossed(scores, folds, task="open_set", **bootstrap)
     pairs = be.Scores.from_pairs([0.1, 0.2, 0.3, 0.4], [1, 0, 1, 0], folds=[0, 0, 1, 1])
     with pytest.raises(ProtocolError, match="subjects of both sides of each pair"):
-        be.cross_evaluate(pairs, be.partition.PredefinedPairFolds(pairs.pair_folds), **bootstrap)
+        crossed(pairs, be.partition.PredefinedPairFolds(pairs.pair_folds), **bootstrap)
     with pytest.raises(DataError, match="interval is 'wilson'"):
-        be.cross_evaluate(scores, folds, interval="wilson")
+        crossed(scores, folds, interval="wilson")
 
 
 def test_a_fold_without_impostors_is_left_out_and_counted():
     """Each fold is one subject: it has no impostor pair of its own."""
     scores = be.simulate(5, 3, random_state=1)
-    ds = be.cross_evaluate(scores, be.partition.SubjectKFold(5))
+    ds = crossed(scores, be.partition.SubjectKFold(5))
     assert np.isnan(ds.far).all()
     assert ds.far_folds == 0
     assert np.isnan(ds.far_mean)
@@ -425,7 +423,7 @@ def test_a_fold_without_impostors_is_left_out_and_counted():
 def test_one_fold_has_no_interval():
     scores = be.simulate(12, 3, random_state=1)
     split = be.partition.SubjectShuffleSplit(1, test_size=0.5, random_state=0)
-    ds = be.cross_evaluate(scores, split)
+    ds = crossed(scores, split)
     assert dict(ds.sizes) == {"repeat": 1, "fold": 1}
     assert np.isfinite(ds.frr_mean)
     assert np.isnan(ds.frr_sd)
@@ -437,25 +435,23 @@ def test_optimism_is_seen():
     """What is chosen where it is judged looks better than it is."""
     scores = be.simulate(60, 3, random_state=4)
     splitter = be.partition.RepeatedSubjectKFold(2, n_repeats=5, random_state=0)
-    ds = be.cross_evaluate(scores, splitter, threshold=("far", 0.001))
+    ds = crossed(scores, splitter, threshold=("far", 0.001))
     assert (ds.train_far <= 0.001).all()
     assert (ds.far > 0.001).any()
 
 
 def test_similarities_mirror(scores):
     splitter = be.partition.SubjectKFold(3)
-    plain = be.cross_evaluate(scores, splitter)
-    turned = be.cross_evaluate(
-        be.Scores(-scores.values, scores.probe_labels, kind="similarity"), splitter
-    )
+    plain = crossed(scores, splitter)
+    turned = crossed(be.Scores(-scores.values, scores.probe_labels, kind="similarity"), splitter)
     np.testing.assert_array_equal(plain.threshold, -turned.threshold)
     np.testing.assert_array_equal(plain.far, turned.far)
-    fixed = be.cross_evaluate(
+    fixed = crossed(
         be.Scores(-scores.values, scores.probe_labels, kind="similarity"),
         splitter,
         threshold=("fixed", -2.5),
     )
-    same = be.cross_evaluate(scores, splitter, threshold="fixed=2.5")
+    same = crossed(scores, splitter, threshold="fixed=2.5")
     np.testing.assert_array_equal(fixed.fa, same.fa)
     assert (fixed.threshold == -2.5).all()
 
@@ -468,7 +464,7 @@ def test_streamed_embeddings_and_string_labels():
     streamed = be.Scores.from_embeddings(x, subject, metric="l1", memory_limit=1)
     assert streamed.streams
     splitter = be.partition.SubjectKFold(3)
-    a, b = (be.cross_evaluate(s, splitter) for s in (whole, streamed))
+    a, b = (crossed(s, splitter) for s in (whole, streamed))
     np.testing.assert_array_equal(a.fa, b.fa)
     np.testing.assert_allclose(a.threshold, b.threshold)
 
@@ -476,10 +472,10 @@ def test_streamed_embeddings_and_string_labels():
 def test_splitters_of_scikit_learn(scores):
     from sklearn.model_selection import GroupKFold, GroupShuffleSplit
 
-    ds = be.cross_evaluate(scores, GroupKFold(3))
+    ds = crossed(scores, GroupKFold(3))
     assert dict(ds.sizes) == {"repeat": 1, "fold": 3}
     assert (ds.test_subjects + ds.train_subjects == 30).all()
-    drawn = be.cross_evaluate(scores, GroupShuffleSplit(2, random_state=0))
+    drawn = crossed(scores, GroupShuffleSplit(2, random_state=0))
     assert dict(drawn.sizes) == {"repeat": 2, "fold": 1}
 
 
@@ -487,7 +483,7 @@ def test_splitters_of_scikit_learn(scores):
 def test_results_survive_a_file(scores, tmp_path):
     import xarray as xr
 
-    ds = be.cross_evaluate(scores, be.partition.SubjectKFold(3))
+    ds = crossed(scores, be.partition.SubjectKFold(3))
     ds.to_netcdf(tmp_path / "folds.nc", engine="h5netcdf")
     back = xr.load_dataset(tmp_path / "folds.nc", engine="h5netcdf")
     assert back.identical(ds)
@@ -500,7 +496,7 @@ def test_results_survive_a_file(scores, tmp_path):
 def test_progress_ends_at_the_whole(scores):
     seen: list[tuple[int, int]] = []
     splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
-    be.cross_evaluate(scores, splitter, progress=lambda *x: seen.append(x))
+    crossed(scores, splitter, progress=lambda *x: seen.append(x))
     assert seen[-1][0] == seen[-1][1]
     assert all(a[0] <= b[0] for a, b in zip(seen, seen[1:], strict=False))
 
@@ -511,27 +507,27 @@ def test_progress_ends_at_the_whole(scores):
 def test_bad_input_is_refused(scores):
     folds = be.partition.SubjectKFold(3)
     with pytest.raises(DataError, match="only 30 subjects"):
-        be.cross_evaluate(scores, be.partition.SubjectKFold(31))
+        crossed(scores, be.partition.SubjectKFold(31))
     with pytest.raises(DataError, match=r"threshold is 'err'.*Did you mean '(eer|frr)'"):
-        be.cross_evaluate(scores, folds, threshold="err")
+        crossed(scores, folds, threshold="err")
     for wrong in (("far", 2.0), ("far",), ("cost", 0.5, 1), ("fixed", math.nan), "far=x"):
         with pytest.raises(DataError):
-            be.cross_evaluate(scores, folds, threshold=wrong)
+            crossed(scores, folds, threshold=wrong)
     with pytest.raises(DataError, match=r"be\.repeat"):
-        be.cross_evaluate(scores, be.partition.ProbeGallerySplit(1))
+        crossed(scores, be.partition.ProbeGallerySplit(1))
     with pytest.raises(DataError, match="divides a list of pairs"):
-        be.cross_evaluate(scores, be.partition.PredefinedPairFolds([0, 1]))
+        crossed(scores, be.partition.PredefinedPairFolds([0, 1]))
     with pytest.raises(DataError, match="features with estimator"):
-        be.cross_evaluate(scores.values, folds)
+        crossed(scores.values, folds)
     with pytest.raises(DataError, match="meta is given with Scores"):
-        be.cross_evaluate(scores, folds, meta={"session": np.zeros(len(scores.probe_labels))})
+        crossed(scores, folds, meta={"session": np.zeros(len(scores.probe_labels))})
     order = be.Scores(np.ones((4, 4)), ["a", "a", "b", "b"], kind="order")
     with pytest.raises(ProtocolError, match="order"):
-        be.cross_evaluate(order, be.partition.SubjectKFold(2))
+        crossed(order, be.partition.SubjectKFold(2))
     failed = scores.values.copy()
     failed[0, 1] = np.nan
     with pytest.raises(DataError, match="hold 1 NaN"):
-        be.cross_evaluate(be.Scores(failed, scores.probe_labels), folds)
+        crossed(be.Scores(failed, scores.probe_labels), folds)
 
 
 class Given:
@@ -547,7 +543,7 @@ class Given:
 def test_what_a_splitter_yields_is_checked(scores):
     n = len(scores.probe_labels)
     first, rest = list(range(40)), list(range(40, n))
-    both = be.cross_evaluate(scores, Given((first, rest), (rest, first)))
+    both = crossed(scores, Given((first, rest), (rest, first)))
     assert dict(both.sizes) == {"repeat": 1, "fold": 2}
     for parts, message in (
         ((np.arange(n) < 40, np.arange(n) >= 40), "bool; expected indices"),
@@ -559,7 +555,7 @@ def test_what_a_splitter_yields_is_checked(scores):
         (5, "yields int"),
     ):
         with pytest.raises(DataError, match=message):
-            be.cross_evaluate(scores, Given(parts))
+            crossed(scores, Given(parts))
 
 
 @pytest.mark.slow
@@ -583,7 +579,7 @@ def test_the_sizes_of_galleries_are_said_first(task):
     )
     scores = be.Scores(values, subject[probes], subject[enrolled])
     fold = np.concatenate([subject[probes], subject[enrolled]]) % 5
-    ds = be.cross_evaluate(scores, be.partition.PredefinedFolds(fold), task=task)
+    ds = crossed(scores, be.partition.PredefinedFolds(fold), task=task)
     said = "galleries: training 14 to 15 subjects, test 3 to 4: not comparable"
     assert ds.attrs["galleries"] == said
     lines = [line.strip() for line in as_text(FoldTable(ds), 100).splitlines()]
@@ -592,10 +588,10 @@ def test_the_sizes_of_galleries_are_said_first(task):
     assert ds.attrs["warnings"].count("galleries of different sizes") == 1
     whole = be.simulate(21, 3)
     halves = be.partition.SubjectShuffleSplit(2, test_size=0.5, random_state=0)
-    alike = be.cross_evaluate(whole, halves, task=task)
+    alike = crossed(whole, halves, task=task)
     assert "not comparable" not in alike.attrs["galleries"]
     assert "galleries" not in alike.attrs["warnings"]
-    verified = be.cross_evaluate(whole, halves)
+    verified = crossed(whole, halves)
     assert "galleries" not in verified.attrs
 
 
@@ -607,7 +603,7 @@ def test_the_same_people_in_training_and_test_are_named(scores, task, capsys):
     from sklearn.model_selection import GroupKFold, KFold
 
     with pytest.warns(be.BioevalWarning, match="not those of new people"):
-        ds = be.cross_evaluate(scores, KFold(3, shuffle=True, random_state=0), task=task)
+        ds = crossed(scores, KFold(3, shuffle=True, random_state=0), task=task)
     label = np.asarray(scores.probe_labels)
     parts = list(KFold(3, shuffle=True, random_state=0).split(label))
     both = [len(set(label[train]) & set(label[test])) for train, test in parts]
@@ -615,17 +611,17 @@ def test_the_same_people_in_training_and_test_are_named(scores, task, capsys):
     first = ds.attrs["warnings"].splitlines()[0]
     assert first.startswith(f"up to {max(both)} subjects of a test part are in its training part")
     assert "Divide by subject, as SubjectKFold does" in first and "3 of 3 folds" in first
-    new = be.cross_evaluate(scores, GroupKFold(3), task=task)
+    new = crossed(scores, GroupKFold(3), task=task)
     assert new.attrs["subjects_in_both_parts"] == 0
     assert "new people" not in new.attrs["warnings"]
 
 
 def test_folds_of_samples_are_noted_without_a_python_warning(scores):
     """The name of the splitter says that samples are divided; the result says what follows."""
-    ds = be.cross_evaluate(scores, be.partition.SampleKFold(3, shuffle=True, random_state=0))
+    ds = crossed(scores, be.partition.SampleKFold(3, shuffle=True, random_state=0))
     assert ds.attrs["subjects_in_both_parts"] > 0
     assert "not those of new people" in ds.attrs["warnings"]
-    fewest = be.cross_evaluate(scores, be.partition.TrainValidationTest(0.3, 0.3, random_state=1))
+    fewest = crossed(scores, be.partition.TrainValidationTest(0.3, 0.3, random_state=1))
     assert fewest.attrs["subjects_in_both_parts"] == 0
 
 
@@ -639,9 +635,9 @@ def test_pairs_of_the_same_people_in_training_and_test_are_named():
     splitter = KFold(4, shuffle=True, random_state=0)
     known = be.Scores.from_pairs(values, same, kind="distance", subjects=subjects)
     with pytest.warns(be.BioevalWarning, match="not those of new people"):
-        ds = be.cross_evaluate(known, splitter)
+        ds = crossed(known, splitter)
     assert ds.attrs["subjects_in_both_parts"] == 8
-    unknown = be.cross_evaluate(be.Scores.from_pairs(values, same, kind="distance"), splitter)
+    unknown = crossed(be.Scores.from_pairs(values, same, kind="distance"), splitter)
     assert "subjects_in_both_parts" not in unknown.attrs
-    divided = be.cross_evaluate(known, be.partition.SubjectKFold(2))
+    divided = crossed(known, be.partition.SubjectKFold(2))
     assert divided.attrs["subjects_in_both_parts"] == 0

@@ -7,6 +7,7 @@ import math
 import naive
 import numpy as np
 import pytest
+from twins import crossed
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
@@ -128,15 +129,13 @@ def test_every_count_is_that_of_the_slides(seed):
     given = {"ranks": ranks, "far_targets": (0.2, 0.01)}
     rule = ("eer", ("far", 0.1))[seed % 2]
     results = {
-        ("verification", templates): be.cross_evaluate(
+        ("verification", templates): crossed(
             scores, experiment, templates=templates, threshold=rule, **given
         )
         for templates in ("single", "multi")
     }
     for task in ("open_set", "closed_set"):
-        results[task, ""] = be.cross_evaluate(
-            scores, experiment, task=task, threshold=rule, **given
-        )
+        results[task, ""] = crossed(scores, experiment, task=task, threshold=rule, **given)
     for repeat, parts in enumerate(experiment.split(scores)):
         test = parts.probe.tolist(), parts.gallery.tolist()
         train = parts.threshold_probe.tolist(), parts.threshold_gallery.tolist()
@@ -195,7 +194,7 @@ def test_rates_of_seen_and_unseen_subjects_are_those_of_their_probes(seed):
         random_state=seed,
     )
     results = {
-        task: be.cross_evaluate(scores, experiment, task=task[0], templates=task[1])
+        task: crossed(scores, experiment, task=task[0], templates=task[1])
         for task in (("verification", "single"), ("verification", "multi"), ("open_set", "single"))
     }
     assert "Divide by subject" not in results["open_set", "single"].attrs["warnings"]
@@ -235,10 +234,10 @@ def test_seen_and_unseen_subjects_add_up_however_they_are_counted(monkeypatch):
     scores = be.simulate(20, 4, random_state=3)
     given = {"by": "sample", "unseen": 0.3, "repeats": 2, "random_state": 1}
     experiment = Experiment(0.5, None, 1, 0.25, too_few="probe", **given)
-    listed = be.cross_evaluate(scores, experiment, threshold=("far", 0.05))
-    claimed = be.cross_evaluate(scores, experiment, claims=ClaimSampler(2, 0.25, 1))
+    listed = crossed(scores, experiment, threshold=("far", 0.05))
+    claimed = crossed(scores, experiment, claims=ClaimSampler(2, 0.25, 1))
     monkeypatch.setattr(parts_module, "MOST_LISTED", 1)
-    assert be.cross_evaluate(scores, experiment, threshold=("far", 0.05)).identical(listed)
+    assert crossed(scores, experiment, threshold=("far", 0.05)).identical(listed)
     for name in ("fr", "fa", "genuine_attempts", "impostor_attempts"):
         both = claimed[f"{name}_seen"] + claimed[f"{name}_unseen"]
         assert both.values.tolist() == claimed[name].values.tolist()
@@ -266,18 +265,18 @@ def test_what_is_fitted_on_seen_subjects_may_know_them():
     y = np.repeat(np.arange(20), 6)
     x = rng.normal(size=(20, 5))[y] + 0.8 * rng.normal(size=(120, 5))
     experiment = Experiment(0.5, by="sample", unseen=0.4, repeats=3, random_state=0)
-    ds = be.cross_evaluate(x, experiment, y=y, estimator=Remembers(), metric="l2")
+    ds = crossed(x, experiment, y=y, estimator=Remembers(), metric="l2")
     assert float(ds.frr_seen_mean) < float(ds.frr_unseen_mean)
     assert ds.attrs["seen"] == "Remembers and the threshold are fitted on the training part"
     scores = be.Scores.from_embeddings(x, y, metric="l2")
-    fixed = be.cross_evaluate(scores, experiment, threshold=("fixed", 2.0))
+    fixed = crossed(scores, experiment, threshold=("fixed", 2.0))
     assert fixed.attrs["seen"].startswith("nothing is fitted on the training part")
-    calibrated = be.cross_evaluate(scores, experiment, estimator=be.Calibrator())
+    calibrated = crossed(scores, experiment, estimator=be.Calibrator())
     assert calibrated.attrs["seen"].startswith("Calibrator and the threshold are fitted")
-    plain = be.cross_evaluate(scores, experiment)
+    plain = crossed(scores, experiment)
     for name in ("fr_seen", "fa_seen", "fr_unseen", "impostor_attempts_unseen"):
         assert calibrated[name].values.tolist() == plain[name].values.tolist()
-    assert "frr_seen" not in be.cross_evaluate(scores, Experiment(0.5, random_state=0))
+    assert "frr_seen" not in crossed(scores, Experiment(0.5, random_state=0))
 
 
 @pytest.mark.parametrize("seed", range(0, 12, 3))
@@ -287,7 +286,7 @@ def test_points_are_those_of_the_part_by_itself(seed):
     parts = list(experiment.split(scores))
     views = [scores.select(one.probe, one.gallery) for one in parts]
     targets = (0.3, 0.05)
-    ds = be.cross_evaluate(scores, experiment, task="open_set", ranks=(1, 2), far_targets=targets)
+    ds = crossed(scores, experiment, task="open_set", ranks=(1, 2), far_targets=targets)
     repeated = be.repeat(scores, experiment, task="open_set", max_rank=2, far_targets=targets)
     for k, view in enumerate(views):
         whole = be.open_set(view, far_targets=targets, max_rank=2)
@@ -304,13 +303,13 @@ def test_parts_that_are_not_listed_have_the_same_results(monkeypatch):
     scores = be.simulate(30, 4, random_state=3)
     experiment = Experiment(0.5, None, 1, 0.3, repeats=3, random_state=1)
     listed = [
-        be.cross_evaluate(scores, experiment, templates=templates, threshold=("far", 0.01))
+        crossed(scores, experiment, templates=templates, threshold=("far", 0.01))
         for templates in ("single", "multi")
     ]
     curves = be.repeat(scores, experiment)
     monkeypatch.setattr(parts_module, "MOST_LISTED", 1)
     for templates, expected in zip(("single", "multi"), listed, strict=True):
-        found = be.cross_evaluate(scores, experiment, templates=templates, threshold=("far", 0.01))
+        found = crossed(scores, experiment, templates=templates, threshold=("far", 0.01))
         assert found.identical(expected)
     assert be.repeat(scores, experiment).identical(curves)
 
@@ -324,7 +323,7 @@ def test_averages_are_over_the_repeats():
         ("open_set", ("eer", "dir_at_far", "hter", "dir")),
         ("closed_set", ("recognition_rate", "cms")),
     ):
-        ds = be.cross_evaluate(scores, experiment, task=task, interval="quantile", confidence=0.8)
+        ds = crossed(scores, experiment, task=task, interval="quantile", confidence=0.8)
         repeated = be.repeat(scores, experiment, task=task, confidence=0.8)
         assert "same subjects" in ds.attrs["interval"]
         for name in names:
@@ -371,9 +370,9 @@ def test_an_estimator_is_fitted_on_the_training_part_alone():
     y = np.repeat(np.arange(10), 4)
     x = rng.normal(size=(10, 6))[y] + 0.5 * rng.normal(size=(40, 6))
     experiment = Experiment(0.3, 0.3, 1, 0.25, repeats=3, random_state=0)
-    found = be.cross_evaluate(x, experiment, y=y, estimator=Recorder(), metric="l2")
+    found = crossed(x, experiment, y=y, estimator=Recorder(), metric="l2")
     scores = be.Scores.from_embeddings(x, y, metric="l2")
-    expected = be.cross_evaluate(scores, experiment)
+    expected = crossed(scores, experiment)
     for name in ("fa", "fr", "threshold", "eer", "train_fa", "test_subjects", "train_subjects"):
         np.testing.assert_allclose(found[name], expected[name], rtol=1e-12)
     assert fitted == [set(y[parts.train]) for parts in experiment.split(y=y)]
@@ -454,11 +453,9 @@ def test_claims_that_cannot_be_made():
     with pytest.raises(ProtocolError, match="claims"):
         be.verification(pairs, claims=ClaimSampler())
     with pytest.raises(DataError, match="expected a ClaimSampler"):
-        be.cross_evaluate(scores, Experiment(0.5), claims=["x"])
+        crossed(scores, Experiment(0.5), claims=["x"])
     with pytest.raises(ProtocolError, match="resamples the subjects"):
-        be.cross_evaluate(
-            scores, Experiment(0.5), claims=ClaimSampler(), interval="subject-bootstrap"
-        )
+        crossed(scores, Experiment(0.5), claims=ClaimSampler(), interval="subject-bootstrap")
 
 
 def test_claims_keep_away_from_what_is_not_compared():
@@ -485,10 +482,10 @@ def test_rates_do_not_depend_on_the_share_of_genuine_claims():
     scores = be.simulate(16, 4, random_state=3)
     experiment = Experiment(gallery_templates=1, repeats=150, random_state=1)
     given = {"threshold": ("fixed", 4.3), "far_targets": ()}
-    whole = be.cross_evaluate(scores, experiment, **given)
+    whole = crossed(scores, experiment, **given)
     accuracy = {}
     for share in (0.9, 0.5, 0.1):
-        ds = be.cross_evaluate(scores, experiment, claims=ClaimSampler(1, share, 11), **given)
+        ds = crossed(scores, experiment, claims=ClaimSampler(1, share, 11), **given)
         for rate in ("far", "frr"):
             difference = (ds[rate] - whole[rate]).values.ravel()
             error = difference.std(ddof=1) / math.sqrt(len(difference))
@@ -500,12 +497,12 @@ def test_rates_do_not_depend_on_the_share_of_genuine_claims():
 def test_claims_of_an_experiment_are_drawn_for_each_part():
     scores = be.simulate(20, 5, random_state=3)
     experiment = Experiment(0.5, None, 1, 0.2, repeats=6, random_state=1)
-    ds = be.cross_evaluate(scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5))
+    ds = crossed(scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5))
     assert (ds.genuine_attempts == 16).all() and (ds.impostor_attempts == 48).all()
     assert (ds.unenrolled_attempts == 20).all() and (ds.train_unenrolled_attempts == 20).all()
     assert len(set(ds.fa.values.ravel().tolist())) > 1
     np.testing.assert_array_equal(ds.far_unenrolled, ds.fa_unenrolled / 20)
-    again = be.cross_evaluate(scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5))
+    again = crossed(scores, experiment, claims=ClaimSampler(2, 0.25, random_state=5))
     assert again.identical(ds)
     curves = be.repeat(scores, experiment, claims=ClaimSampler(2, 0.25), thresholds=[3.0, 5.0])
     assert curves.fa_unenrolled.dims == ("repeat", "fold", "threshold")
@@ -518,18 +515,18 @@ def test_claims_of_an_experiment_are_drawn_for_each_part():
 def test_what_an_experiment_cannot_do():
     scores = be.simulate(8, 3, random_state=1)
     with pytest.raises(ProtocolError, match="neither train nor validation"):
-        be.cross_evaluate(scores, Experiment(gallery_templates=1))
-    fixed = be.cross_evaluate(scores, Experiment(gallery_templates=1), threshold=("fixed", 4.0))
+        crossed(scores, Experiment(gallery_templates=1))
+    fixed = crossed(scores, Experiment(gallery_templates=1), threshold=("fixed", 4.0))
     assert np.isnan(fixed.train_far).all() and fixed.attrs["chosen_on"] == "given"
-    be.cross_evaluate(scores, Experiment(gallery_templates=1), task="closed_set")
+    crossed(scores, Experiment(gallery_templates=1), task="closed_set")
     gallery = be.Scores(np.zeros((4, 2)), list("aabb"), list("ab"))
     with pytest.raises(ProtocolError, match="divides one set of templates"):
-        be.cross_evaluate(gallery, Experiment(0.5))
+        crossed(gallery, Experiment(0.5))
     with pytest.raises(ProtocolError, match="divides one set of templates"):
         be.repeat(gallery, Experiment(0.5))
     pairs = be.Scores.from_pairs([0.1, 0.2], [True, False])
     with pytest.raises(ProtocolError, match="a list of pairs"):
-        be.cross_evaluate(pairs, Experiment(0.5))
+        crossed(pairs, Experiment(0.5))
 
 
 def test_galleries_that_an_exclusion_makes_smaller_are_counted():
@@ -550,11 +547,11 @@ def test_galleries_that_an_exclusion_makes_smaller_are_counted():
             assert len(own) == 2
         fewer.append(sum(x > 0 for x in counts))
         none.append(sum(x == 2 for x in counts))
-    found = be.cross_evaluate(scores, experiment)
+    found = crossed(scores, experiment)
     assert found.reduced_galleries.values[:, 0].tolist() == fewer and sum(none)
     assert (
         f"{sum(fewer)} of 45 probes are compared with fewer templates of their subject than are "
         f"enrolled, since pairs are excluded; {sum(none)} with none"
     ) in found.attrs["warnings"]
-    plain = be.cross_evaluate(scores.excluding(), experiment)
+    plain = crossed(scores.excluding(), experiment)
     assert "reduced_galleries" not in plain and "excluded" not in plain.attrs["warnings"]

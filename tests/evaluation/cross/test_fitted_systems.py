@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
-from twins import one_thread  # noqa: F401
+from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError
@@ -43,7 +43,7 @@ def test_it_is_fitted_on_the_training_subjects_alone(faces):
     x, subject = faces
     Remembering.fitted_on.clear()
     splitter = be.partition.SubjectKFold(4)
-    be.cross_evaluate(x, splitter, y=subject, estimator=Remembering(), metric="l2")
+    crossed(x, splitter, y=subject, estimator=Remembering(), metric="l2")
     assert len(Remembering.fitted_on) == 4
     for (seen, count), (train, _) in zip(
         Remembering.fitted_on, splitter.split(y=subject), strict=True
@@ -58,17 +58,15 @@ def test_without_learning_it_equals_scores_in_folds(faces, templates):
     x, subject = faces
     splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
     given = {"templates": templates, "threshold": "hter"}
-    made = be.cross_evaluate(x, splitter, y=subject, estimator=Remembering(), metric="l2", **given)
+    made = crossed(x, splitter, y=subject, estimator=Remembering(), metric="l2", **given)
     scores = be.Scores.from_embeddings(x, subject, metric="l2")
-    plain = be.cross_evaluate(scores, splitter, **given)
+    plain = crossed(scores, splitter, **given)
     for name in ("far", "frr", "train_far", "train_frr", "fa", "fr", "test_subjects"):
         np.testing.assert_array_equal(made[name], plain[name], err_msg=name)
     np.testing.assert_allclose(made.threshold, plain.threshold)
     for task in ("open_set", "closed_set"):
-        a = be.cross_evaluate(
-            x, splitter, y=subject, estimator=Remembering(), metric="l2", task=task
-        )
-        b = be.cross_evaluate(scores, splitter, task=task)
+        a = crossed(x, splitter, y=subject, estimator=Remembering(), metric="l2", task=task)
+        b = crossed(scores, splitter, task=task)
         for name in ("dir", "far", "cms"):
             if name in b:
                 np.testing.assert_array_equal(a[name], b[name], err_msg=name)
@@ -78,7 +76,7 @@ def test_a_threshold_from_the_validation_part(faces):
     x, subject = faces
     Remembering.fitted_on.clear()
     splitter = be.partition.TrainValidationTest(0.25, 0.25, n_splits=2, random_state=0)
-    ds = be.cross_evaluate(x, splitter, y=subject, estimator=Remembering(), metric="l2")
+    ds = crossed(x, splitter, y=subject, estimator=Remembering(), metric="l2")
     assert ds.attrs["chosen_on"] == "the validation part of each fold"
     for number, parts in enumerate(splitter.split(y=subject)):
         assert Remembering.fitted_on[number][0] == set(subject[parts.train].tolist())
@@ -96,9 +94,9 @@ def test_faces_of_orl(shared):
     with np.load(shared / "orl_faces" / "olivetti_faces.npz") as arrays:
         x, subject = arrays["images_u8"].reshape(400, -1).astype(float), arrays["target"]
     system = make_pipeline(PCA(50, random_state=0), LinearDiscriminantAnalysis())
-    ds = be.cross_evaluate(x, be.partition.SubjectKFold(4), y=subject, estimator=system)
+    ds = crossed(x, be.partition.SubjectKFold(4), y=subject, estimator=system)
     leak = system.fit(x, subject).transform(x)
-    seen = be.cross_evaluate(be.Scores.from_embeddings(leak, subject), be.partition.SubjectKFold(4))
+    seen = crossed(be.Scores.from_embeddings(leak, subject), be.partition.SubjectKFold(4))
     # Fitted on the very subjects it is tested on, it seems to make a third of the errors.
     assert 2 * seen.hter_mean < ds.hter_mean
     # The training subjects' own embeddings are as flattering, and so is their threshold.
@@ -109,14 +107,14 @@ def test_bad_systems_are_refused(faces):
     x, subject = faces
     folds = be.partition.SubjectKFold(4)
     with pytest.raises(DataError, match="y is missing"):
-        be.cross_evaluate(x, folds, estimator=PCA(2))
+        crossed(x, folds, estimator=PCA(2))
     with pytest.raises(DataError, match=r"not an object with fit\(\)"):
-        be.cross_evaluate(x, folds, y=subject, estimator=LinearDiscriminantAnalysis)
+        crossed(x, folds, y=subject, estimator=LinearDiscriminantAnalysis)
     with pytest.raises(DataError, match="95 subjects for 96"):
-        be.cross_evaluate(x, folds, y=subject[1:], estimator=PCA(2))
+        crossed(x, folds, y=subject[1:], estimator=PCA(2))
     scores = be.Scores.from_embeddings(x, subject)
     with pytest.raises(DataError, match="features"):
-        be.cross_evaluate(scores, folds, y=subject, estimator=PCA(2))
+        crossed(scores, folds, y=subject, estimator=PCA(2))
 
 
 # ---------------------------------------------------------------------------------- scorers
@@ -177,9 +175,9 @@ def test_people_that_a_system_is_trained_on_are_named(faces):
     x, subject = faces
     system = PCA(4, random_state=0)
     with pytest.warns(be.BioevalWarning, match="not those of new people"):
-        ds = be.cross_evaluate(x, StratifiedKFold(2), y=subject, estimator=system)
+        ds = crossed(x, StratifiedKFold(2), y=subject, estimator=system)
     assert ds.attrs["subjects_in_both_parts"] == len(np.unique(subject))
-    new = be.cross_evaluate(x, be.partition.SubjectKFold(2), y=subject, estimator=system)
+    new = crossed(x, be.partition.SubjectKFold(2), y=subject, estimator=system)
     assert new.attrs["subjects_in_both_parts"] == 0
 
 
@@ -218,3 +216,37 @@ def test_two_people_named_by_numbers_are_subjects_of_a_system_that_knows_more(fa
     codes = np.unique(subject, return_inverse=True)[1]
     known = LinearDiscriminantAnalysis().fit(x[codes > 1], codes[codes > 1])
     assert np.isfinite(be.eer_scorer(known, x[codes < 2], codes[codes < 2]))
+
+
+def test_a_callable_metric_states_its_kind(faces):
+    """Distances and their negatives have the same rates; neither is taken for the other."""
+    x, subject = faces
+    x = x - x.mean(axis=0)
+    splitter, chosen = be.partition.SubjectKFold(2), PCA(4)
+
+    def far(a, b):
+        return np.abs(a[:, None] - b).sum(axis=2)
+
+    def near(a, b):
+        return -far(a, b)
+
+    given = {"y": subject, "estimator": chosen}
+    found = [
+        be.cross_evaluate(x, splitter, metric=metric, kind=kind, **given)
+        for metric, kind in ((far, "distance"), (near, "similarity"), ("l1", None))
+    ]
+    for other in found[1:]:
+        np.testing.assert_allclose(other["frr"], found[0]["frr"])
+    assert found[1].attrs["kind"] == "similarity"
+    np.testing.assert_allclose(found[1]["threshold"], -found[0]["threshold"])
+    scorers = [be.make_scorer("eer", metric=far, kind="distance"),
+               be.make_scorer("eer", metric=near, kind="similarity")]  # fmt: skip
+    assert "kind='similarity'" in repr(scorers[1])
+    fitted = chosen.fit(x)
+    assert scorers[0](fitted, x, subject) == scorers[1](fitted, x, subject) > -0.5
+    for call in (
+        lambda: be.make_scorer("eer", metric=near),
+        lambda: be.cross_evaluate(x, splitter, metric=near, **given),
+    ):
+        with pytest.raises(DataError, match='is a function.*kind="distance" or kind="similarity"'):
+            call()

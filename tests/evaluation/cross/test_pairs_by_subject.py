@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings, strategies as st
 from naive_folds import naive_threshold
 from strategies import examples_of
+from twins import crossed
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
@@ -58,7 +59,7 @@ def test_folds_of_subjects_are_those_of_the_definition(listed, folds, kind):
     pairs, values = listed
     same = [a == b for a, b in pairs]
     scores = be.Scores.from_pairs(values, same, kind=kind, subjects=pairs)
-    ds = be.cross_evaluate(scores, be.partition.SubjectKFold(folds))
+    ds = crossed(scores, be.partition.SubjectKFold(folds))
     for k, (train, test, crossing) in enumerate(naive_units(pairs, folds)):
         one = ds.isel(repeat=0, fold=k)
         attempts = [
@@ -117,9 +118,9 @@ def test_people_and_not_pairs_are_the_units():
     pairs = two_of_each()
     ds = be.study_threshold(pairs, ("far", 0.05), folds=3, repeats=2)
     splitter = be.partition.RepeatedSubjectKFold(3, n_repeats=2, random_state=0)
-    crossed = be.cross_evaluate(pairs, splitter, threshold=("far", 0.05))
-    np.testing.assert_array_equal(ds.fold_far, crossed.far)
-    assert ds.far_low == crossed.far_low
+    by_fold = crossed(pairs, splitter, threshold=("far", 0.05))
+    np.testing.assert_array_equal(ds.fold_far, by_fold.far)
+    assert ds.far_low == by_fold.far_low
     assert ds.attrs["divided"] == "subjects"
     assert (ds.subjects, ds.impostor_pairs, ds.disjoint_pairs) == (60, 120, 30)
     whole = be.verification(pairs, interval="subject-bootstrap")
@@ -138,7 +139,7 @@ def test_people_and_not_pairs_are_the_units():
 def test_intervals_of_folds_resample_people():
     pairs = two_of_each()
     folds = be.partition.SubjectKFold(2)
-    ds = be.cross_evaluate(
+    ds = crossed(
         pairs, folds, threshold=("fixed", 0.7), interval="subject-bootstrap", random_state=5
     )
     kept = [i for _, test, _ in _halves(pairs) for i in test]
@@ -161,18 +162,18 @@ def test_splitters_by_subject_of_both_libraries():
 
     pairs = two_of_each()
     for splitter in (GroupKFold(3), be.partition.SubjectShuffleSplit(3, random_state=0)):
-        assert (be.cross_evaluate(pairs, splitter).crossing_pairs > 0).all()
+        assert (crossed(pairs, splitter).crossing_pairs > 0).all()
     three = be.partition.TrainValidationTest(0.3, 0.3, random_state=0)
-    assert be.cross_evaluate(pairs, three).crossing_pairs > 0
+    assert crossed(pairs, three).crossing_pairs > 0
     by_pair = be.partition.TrainValidationTest(0.3, 0.3, unit="sample", random_state=0)
     with pytest.warns(be.BioevalWarning, match="not those of new people"):
-        assert "crossing_pairs" not in be.cross_evaluate(pairs, KFold(3))
+        assert "crossing_pairs" not in crossed(pairs, KFold(3))
     for splitter in (be.partition.SampleKFold(3), by_pair):
-        assert "crossing_pairs" not in be.cross_evaluate(pairs, splitter)
+        assert "crossing_pairs" not in crossed(pairs, splitter)
     unknown = be.Scores.from_pairs(pairs.values, pairs.genuine)
     for splitter in (GroupKFold(3), three):
         with pytest.raises(ProtocolError, match="columns subject_a and subject_b"):
-            be.cross_evaluate(unknown, splitter)
+            crossed(unknown, splitter)
     with pytest.raises(DataError, match="240 pairs contradict their subjects"):
         be.Scores.from_pairs(pairs.values, ~pairs.genuine, subjects=pairs.pair_subjects)
 
@@ -214,7 +215,7 @@ def test_named_columns_on_the_command_line(names, tmp_path):
     done = CliRunner().invoke(root, words, catch_exceptions=False)
     task = json.loads(done.stdout)["tasks"]["folds/verification/single"]
     splitter = be.partition.RepeatedSubjectKFold(10, n_repeats=1, random_state=0)
-    expected = be.cross_evaluate(be.load(file), splitter)
+    expected = crossed(be.load(file), splitter)
     assert task["far_mean"] == pytest.approx(expected.far_mean.item(), nan_ok=True)
     assert sum(fold["crossing_pairs"] for fold in task["folds"]) == expected.crossing_pairs.sum()
     words = ["threshold", str(file), "--folds", "2", "--repeats", "2", "--target", "eer"]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from matplotlib.legend import Legend
-from twins import one_thread  # noqa: F401
+from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
@@ -34,11 +35,11 @@ def test_it_is_an_evaluation_and_a_cross_evaluation(scores, templates):
     assert ds.threshold == whole.threshold_at_far.item()
     assert ds.optimistic_frr == whole.frr_at_far.item()
     splitter = be.partition.RepeatedSubjectKFold(4, n_repeats=3, random_state=0)
-    crossed = be.cross_evaluate(scores, splitter, threshold=("far", 0.01), templates=templates)
+    by_fold = crossed(scores, splitter, threshold=("far", 0.01), templates=templates)
     for name in ("far_mean", "far_low", "frr_high", "frr_pooled", "hter_sd", "far_folds"):
-        assert ds[name].item() == crossed[name].item()
-    np.testing.assert_array_equal(ds.fold_threshold, crossed.threshold)
-    np.testing.assert_array_equal(ds.fold_far, crossed.far)
+        assert ds[name].item() == by_fold[name].item()
+    np.testing.assert_array_equal(ds.fold_threshold, by_fold.threshold)
+    np.testing.assert_array_equal(ds.fold_far, by_fold.far)
 
 
 @pytest.mark.parametrize("kind", ["distance", "similarity"])
@@ -95,14 +96,20 @@ def test_how_far_the_data_reach_by_hand(scores):
     ds = be.study_threshold(scores, ("far", 0.001), folds=4, repeats=1)
     assert ds.impostor_attempts == 160 * 156
     assert ds.impostor_pairs == ds.independent_impostors == 80 * 156
-    assert (ds.subjects, ds.disjoint_pairs) == (40, 20)
+    assert (ds.subjects, ds.disjoint_pairs, ds.pairs_of_people) == (40, 20, 780)
     assert (ds.impostors_for_3, ds.impostors_for_30) == (3000, 30_000)
-    assert (ds.more_for_3, ds.more_for_30) == (0, 30_000 - 12_480)
-    # Pairs of subjects with 16 / 2 independent pairs of templates each: N (N - 1) 8 >= wanted.
+    assert (ds.more_for_3, ds.more_for_30) == (3000 - 780, 30_000 - 780)
+    # A pair of people counts once, however many templates they have: N (N - 1) / 2 >= wanted.
     for rule, wanted in ((3, 3000), (30, 30_000)):
-        n = next(n for n in range(2, 1000) if n * (n - 1) * 8 >= wanted)
+        n = next(n for n in range(2, 1000) if n * (n - 1) / 2 >= wanted)
         assert ds[f"subjects_for_{rule}"] == n
-    assert "rule of 30" in ds.attrs["warnings"]
+    assert "even without a false accept 78 people with 3,000 pairs would" in ds.attrs["warnings"]
+    measured = be.study_threshold(scores, ("far", 0.01), folds=4, repeats=1)
+    assert "needs 78 people with 3,000 pairs (rule of 30)" in measured.attrs["warnings"]
+    rejects = be.study_threshold(scores, ("frr", 0.01), folds=4, repeats=1)
+    assert (rejects.subjects_for_3, rejects.subjects_for_30) == (300, 3000)
+    assert "more_for_3" not in rejects
+    assert "cannot show FRR 1 %: even without a false reject 300" in rejects.attrs["out_of_reach"]
     rare = be.study_threshold(scores, ("far", 1e-5), folds=4, repeats=1)
     assert "cannot show FAR 0.001 %" in rare.attrs["warnings"]
 
@@ -156,7 +163,7 @@ def test_no_errors_in_any_fold_are_no_certainty():
     assert ds.optimistic_far_low == 0 < ds.optimistic_far_high
     assert "FAR is 0 in every fold" in ds.attrs["warnings"]
     folds = be.partition.SubjectKFold(4)
-    by_subject = be.cross_evaluate(scores, folds, interval="subject-bootstrap")
+    by_subject = crossed(scores, folds, interval="subject-bootstrap")
     assert by_subject.far_low == 0 < by_subject.far_high
     assert "in every fold" not in by_subject.attrs["warnings"]
 
@@ -319,10 +326,8 @@ def test_the_hter_is_not_surer_than_its_parts(swap):
     none, some = ("far", "frr") if swap else ("frr", "far")
     assert study[f"optimistic_{none}"] == 0 < study[f"optimistic_{some}"]
     folds = be.partition.SubjectKFold(2)
-    crossed = be.cross_evaluate(
-        scores, folds, threshold=("fixed", 0.5), interval="subject-bootstrap"
-    )
-    for ds, prefix in ((study, "optimistic_"), (crossed, "")):
+    by_fold = crossed(scores, folds, threshold=("fixed", 0.5), interval="subject-bootstrap")
+    for ds, prefix in ((study, "optimistic_"), (by_fold, "")):
         ends = {
             end: [ds[f"{prefix}{rate}_{end}"].item() for rate in ("far", "frr")]
             for end in ("low", "high")
@@ -377,11 +382,10 @@ def test_a_list_and_a_matrix_of_the_same_comparisons_need_as_many_people():
     alone = be.study_threshold(once.select(np.flatnonzero(order)), ("far", 0.001), **options)
     assert alone["impostor_pairs"] == found[0]["impostor_pairs"]
     assert alone["subjects_for_30"] == found[0]["subjects_for_30"]
-    # Of disjoint couples of people, pairs grow with the people.
+    # Where few people are compared, the same number of people has to be, all with each other.
     few = once.select(np.flatnonzero(abs(np.diff(once.pair_subjects, axis=1)[:, 0]) <= 1))
     sparse = be.study_threshold(few, ("far", 0.001), **options)
-    pairs, people = sparse["impostor_pairs"].item(), sparse["subjects"].item()
-    assert sparse["subjects_for_30"].item() == -(-people * 30_000 // pairs)
+    assert sparse["subjects_for_30"] == alone["subjects_for_30"] == 246
 
 
 def test_scores_near_chance_and_upside_down_are_doubted():
@@ -392,6 +396,31 @@ def test_scores_near_chance_and_upside_down_are_doubted():
         (be.Scores(matrix.values, shuffled), "near chance|no better than chance"),
         (be.Scores(matrix.values, matrix.probe_labels, kind="similarity"), "worse than chance"),
     ):
-        found = be.study_threshold(scores, "eer", **options)
+        aloud = pytest.warns(be.BioevalWarning, match=said) if "worse" in said else nullcontext()
+        with aloud:
+            found = be.study_threshold(scores, "eer", **options)
         assert re.search(said, found.attrs["warnings"])
     assert "chance" not in be.study_threshold(matrix, "eer", **options).attrs["warnings"]
+
+
+def test_people_are_in_a_table_and_no_column_is_dropped_in_silence():
+    scores = be.simulate(12, 2, random_state=1)
+    ds = be.study_threshold(scores, ("far", 0.1), folds=3, repeats=2, replicates=100)
+    narrow, wide = (" ".join(plain(StudyTable(ds), width).split()) for width in (80, 100))
+    assert "Not shown in this width: pooled, sd. Needs 90 columns" in narrow
+    assert "Not shown" not in wide
+    assert "to show it, rule of 3 9 30 0" in wide and "these data 12 66" in wide
+
+
+@pytest.mark.slow
+def test_a_page_begins_with_the_people_needed(tmp_path):
+    ds = be.study_threshold(
+        be.simulate(12, 3, random_state=1), ("far", 0.1), folds=3, repeats=9, assure=0.8
+    )
+    assert "to promise it at 80 %, estimated about" in " ".join(plain(StudyTable(ds), 100).split())
+    page = be.report(ds, tmp_path / "study.html").read_text(encoding="utf-8")
+    people, folds = (page.index(x) for x in ("people that the FAR needs", "values by repeat"))
+    assert people < page.index("means over folds") < folds
+    assert "impostors for 3" not in page and "impostor_pairs required" not in page
+    (row,) = re.findall(r"<tr>\s*<t[dh][^>]*>FAR on new people, assured.*?</tr>", page, re.S)
+    assert row.count(" %") >= 5

@@ -680,6 +680,50 @@ def test_a_matrix_as_text_is_told_apart(tmp_path):
         be.load(tmp_path / "p.csv", metric="l2")
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t", " "])
+def test_a_matrix_of_numbers_alone_with_its_labels(tmp_path, mark):
+    """As numpy.savetxt and pandas without names write it; labels as of a .npy file."""
+    values = np.random.default_rng(2).normal(size=(4, 6)).round(3)
+    np.savetxt(tmp_path / "t.csv", values, delimiter=mark, fmt="%.3f")
+    np.save(tmp_path / "t.npy", values)
+    (tmp_path / "p.csv").write_text("label,camera\na,1\nb,1\na,2\nb,2\n")
+    (tmp_path / "g.csv").write_text("a\nb\nc\na\nb\nc\n")
+    sides = {"probe_labels": tmp_path / "p.csv", "gallery_labels": tmp_path / "g.csv"}
+    found, wanted = (be.load(tmp_path / f"t.{x}", kind="llr", **sides) for x in ("csv", "npy"))
+    np.testing.assert_array_equal(found.values, wanted.values)
+    assert found.kind == "llr" and found.probe_meta["camera"].tolist() == ["1", "1", "2", "2"]
+    assert found.gallery_labels.tolist() == list("abcabc") == wanted.gallery_labels.tolist()
+    (tmp_path / "t.csv").rename(tmp_path / "t.txt")
+    np.testing.assert_array_equal(be.load(tmp_path / "t.txt", **sides).values, wanted.values)
+    with pytest.raises(DataError, match="t.txt: gallery_labels is missing; expected both, or lab"):
+        be.load(tmp_path / "t.txt", probe_labels=tmp_path / "p.csv")
+    with pytest.raises(DataError, match=r"is 4 x 6, not square.*or metric if the rows are emb"):
+        be.load(tmp_path / "t.txt", labels=tmp_path / "p.csv")
+    features = be.load(tmp_path / "t.txt", labels=tmp_path / "p.csv", metric="linf")
+    assert features.layout == "all-against-all" and "metric linf" in features.origin
+
+
+def test_a_matrix_of_whole_numbers_and_one_that_is_no_matrix(tmp_path):
+    (tmp_path / "g.csv").write_text("a\nb\na\n")
+    sides = dict.fromkeys(("probe_labels", "gallery_labels"), tmp_path / "g.csv")
+    for name in ("t.csv", "t.txt"):
+        (tmp_path / name).write_text("0,5,7\n5,0,2\n7,2,0\n")
+    square = be.load(tmp_path / "t.csv", labels=tmp_path / "g.csv")
+    assert (square.layout, square.values[0].tolist()) == ("all-against-all", [0, 5, 7])
+    assert be.load(tmp_path / "t.csv", **sides).layout == "probe-against-gallery"
+    with pytest.raises(DataError, match="4 indices are outside of 0..2"):  # a list, as before
+        be.load(tmp_path / "t.txt", **sides)
+    (tmp_path / "t.csv").write_text("0,5,7\n5,x,2\n7,2,0\n")
+    with pytest.raises(DataError, match="line 2: column 2 is 'x'; expected a number"):
+        be.load(tmp_path / "t.csv", **sides)
+    (tmp_path / "t.csv").write_text("label,a,b\na,0,5\nb,5,0\n")
+    with pytest.raises(DataError, match="with other first cells than numbers; probe_labels and g"):
+        be.load(tmp_path / "t.csv", **sides)
+    (tmp_path / "t.csv").write_text(",".join(["0.5"] * 2000) + "\n")
+    with pytest.raises(DataError, match="with more than 1,000 columns must be a .npy"):
+        be.load(tmp_path / "t.csv", **sides)
+
+
 def test_a_file_in_the_place_of_a_folder(tmp_path):
     (tmp_path / "afile").write_text("x")
     with pytest.raises(DataError, match="afile is a file, not a folder"):

@@ -155,6 +155,7 @@ ALL_SORTS = {
     "sides": be.Scores(
         R.random((3, 4)), [7, 8, 9], [7, 8, 9, 9], gallery_meta={"camera": [1, 2, 3, 4]}, kind="llr"
     ),
+    "distractors": be.Scores(R.random((2, 3)), [7, 8], [7, 0, -1], distractor_ids=[0, 5]),
     "times": be.Scores(
         R.random((2, 2)), list("ab"), probe_meta={"seen": np.array(["2020-01-01"] * 2, "M8[D]")}
     ),
@@ -167,6 +168,7 @@ ALL_SORTS = {
     "subjects": be.Scores.from_pairs([0.5, 2], [1, 0], subjects=[[1, 1], [1, 2]], nan="exclude"),
     "lists": be.TopKScores([[0, 1], [1, 0]], ["a", "b"], ["a", "b"]),
 }
+ALL_SORTS["distractors"].junk_ids = (-1,)  # as names of images say it
 
 
 def facts(scores):
@@ -187,7 +189,8 @@ def facts(scores):
     if scores.layout != "top-k":
         columns["cells"] = np.asarray(scores.values).astype(np.longdouble)
     plain = {k: [repr(x) for x in np.ravel(v).tolist()] for k, v in columns.items()}
-    return plain | {"said": (scores.layout, scores.kind, scores.nan, tuple(scores.exclude))}
+    said = scores.layout, scores.kind, scores.nan, tuple(scores.exclude)
+    return plain | {"said": (*said, scores.distractor_ids, scores.junk_ids)}
 
 
 @pytest.mark.parametrize("name", ALL_SORTS)
@@ -249,3 +252,22 @@ def test_what_a_table_loses_is_said():
         'what a failed comparison means is not said: read it with `nan="reject"`',
     ]
     assert losses(be.Scores(np.eye(2, dtype="f2"), [1, 2]), "x.mat")
+
+
+def test_a_format_that_loses_who_is_no_person_says_so(tmp_path):
+    scores = ALL_SORTS["distractors"]
+    said = "which labels are of distractors or junk is not said (0, 5, -1)"
+    for name in ("x.csv", "x.wide.csv", "x.mtx"):
+        assert said in losses(scores, name)
+    assert not any("junk" in loss for name in ("x.npz", "x.npy", "x.mat") for loss in
+                   losses(scores, name))  # fmt: skip
+    np.savez(tmp_path / "x.npz", scores=np.eye(2), labels=[0, 1], distractor_ids=[0.5])
+    with pytest.raises(be.DataError, match=r"x\.npz: distractor_ids is 0\.5; expected an integer"):
+        be.load(tmp_path / "x.npz")
+    splitter = be.partition.SubjectKFold(2)
+    whole = be.Scores(np.eye(6), [1, 1, 2, 2, 0, 0], distractor_ids=[0])
+    be.save(whole, tmp_path / "y.npy")
+    parts = [list(splitter.split(x)) for x in (whole, be.load(tmp_path / "y.npy"))]
+    for one, other in zip(*parts, strict=True):
+        for ours, theirs in zip(one, other, strict=True):
+            np.testing.assert_array_equal(ours, theirs)

@@ -13,6 +13,7 @@ from browser import Visit, chromium
 from optional import optional_import
 
 import bioeval as be
+from bioeval.views.page import words
 
 pytestmark = pytest.mark.slow
 
@@ -110,7 +111,8 @@ def test_every_number_is_that_of_the_dataset_at_any_threshold(visit, trees):
         held = _held(trees["first"]["verification/single"].to_dataset(), threshold)
         far, threshold = held["far"].item(), held["threshold"].item()
         assert visit.threshold() == threshold  # that of the row, which all counts are of
-        assert visit.page.text_content("#threshold-text") == f"{threshold:.6g}"
+        shown = words.threshold(threshold, held.attrs["kind"])
+        assert visit.page.text_content("#threshold-text") == shown
         others = ("second", "alike")
         single = {x: trees[x]["verification/single"].to_dataset() for x in others}
         thresholds = {"first": threshold}
@@ -195,7 +197,9 @@ def test_keys_move_by_one_threshold(visit, trees):
     assert visit.threshold() == grid[0]
     visit.page.keyboard.press("End")
     assert visit.threshold() == grid[-1]
-    assert visit.page.get_attribute("#threshold", "aria-valuetext").startswith(f"{grid[-1]:.6g}")
+    assert visit.page.get_attribute("#threshold", "aria-valuetext").startswith(
+        words.threshold(grid[-1], trees["first"]["verification/single"].attrs["kind"])
+    )
 
 
 def test_what_the_script_writes_is_what_python_wrote(browser, page):

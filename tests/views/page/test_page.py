@@ -203,6 +203,10 @@ def test_what_is_not_quite_zero_or_one_is_not_written_so():
     assert words.percent(1e-7) == "< 0.01 %" and words.percent(0.0) == "0.00 %"
     assert words.percent(1 - 1e-7) == "> 99.99 %" and words.percent(1.0) == "100.00 %"
     assert words.percent(math.nan) == "n/a" and words.score(-math.inf) == "-inf"
+    assert words.threshold(3.957648, "distance") == "3.95764"  # never to one that accepts more
+    assert words.threshold(3.957642, "similarity") == words.threshold(3.957642, "llr") == "3.95765"
+    assert words.threshold(-1e-7, "distance") == "-1e-07" and words.threshold(0.1, "llr") == "0.1"
+    assert words.threshold(math.nan, "distance") == "n/a"
     assert words.digits(math.inf) == "inf" and words.digits(0.1 + 0.2) == "0.30000000000000004"
 
 
@@ -259,7 +263,7 @@ def test_several_systems_say_what_their_intervals_and_columns_are(scores, tree, 
         "The intervals include the uncertainty of the threshold for the FAR target.",
         "identification: rates at the rank and the threshold of single-template verification",
         "in percentage points (pp) for rates. Interval: 95 %",
-        "p before Holm",
+        ">p<",
         "0.00 pp</span>",
     ):
         assert said in text, said

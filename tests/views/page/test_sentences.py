@@ -13,7 +13,8 @@ from report_text import Answer, Elements
 import bioeval as be
 from bioeval.views.page import words
 from bioeval.views.page.parts import PageItem
-from bioeval.views.page.sentences import _score
+from bioeval.views.page.sentences import _on_new_people, _score
+from bioeval.views.page.words import Text
 
 TARGET = 0.01
 
@@ -93,7 +94,7 @@ def check_sentences(text: str, systems: dict[str, be.Scores], trees: dict) -> st
         dataset = trees[name][live[0]["task"]].to_dataset()
         best = loosest(systems[name], TARGET)
         check_counts(live, systems[name], dataset.sel(threshold=best), best)
-        assert f"{best:.6g}" in row.text
+        assert words.threshold(best, systems[name].kind) in row.text
     frrs = [float(row.numbers[0]["value"]) for row in answer.rows[1:]]
     assert frrs == sorted(frrs) and len(frrs) == several * len(systems)
     for sentence in answer.sentences:
@@ -106,7 +107,7 @@ def check_sentences(text: str, systems: dict[str, be.Scores], trees: dict) -> st
         if live and live[0]["variable"] == "threshold":
             threshold = float(live[0]["value"])
             dataset = tree[live[0]["task"]].to_dataset().sel(threshold=threshold)  # a row of it
-            assert live[0]["text"] == f"{threshold:.6g}"
+            assert live[0]["text"] == words.threshold(threshold, scores.kind)
             check_counts(live[1:], scores, dataset, threshold)
             for total in map(len, listed(scores)):
                 rest = rest.replace(f"of {total:,}", "", 1)
@@ -141,7 +142,9 @@ def check_tables(text: str, trees: dict[str, xr.DataTree]) -> float:
     """Find the numbers of the live tables in the row that each names; return the slider's place."""
     page = Elements(text)
     slider = next(attrs for _, attrs in page.tags if attrs.get("id") == "threshold")
-    assert f'id="threshold-text" for="threshold">{float(slider["data-value"]):.6g}<' in text
+    kind = next(iter(trees.values()))["verification/single"].attrs["kind"]
+    shown = words.threshold(float(slider["data-value"]), kind)
+    assert f'id="threshold-text" for="threshold">{shown}<' in text
     for row in re.findall(r"<tr>.*?</tr>", text, re.S):
         if "data-used" not in row or "data-live" not in row:
             continue
@@ -150,7 +153,8 @@ def check_tables(text: str, trees: dict[str, xr.DataTree]) -> float:
             dataset = trees[number["system"]][number["task"]].to_dataset()
             values = dataset[number["variable"]]
             values = values.sel(rank=1) if "rank" in values.dims else values
-            (places,) = np.nonzero([f"{t:.6g}" == used for t in dataset["threshold"].values])
+            grid, kind = dataset["threshold"].values.tolist(), dataset.attrs["kind"]
+            (places,) = np.nonzero([words.threshold(t, kind) == used for t in grid])
             found = float(number["value"])
             assert any(found == x or math.isnan(found + x) for x in values.values[places].tolist())
     return float(slider["data-value"])
@@ -198,7 +202,7 @@ def test_every_number_of_every_sentence_is_in_the_results(name, together, tmp_pa
     used = re.findall(r'data-used="\d+">([^<]+)<', text)
     if together:  # all tasks of a system have a row at its very threshold
         for scores in systems.values():
-            assert used.count(f"{loosest(scores, TARGET):.6g}") >= 4 * 3
+            assert used.count(words.threshold(loosest(scores, TARGET), scores.kind)) >= 4 * 3
 
 
 @pytest.mark.parametrize(
@@ -249,6 +253,32 @@ def test_what_to_expect_of_new_people_is_that_of_the_study(tmp_path):
     tree = tree.assign({"threshold_study": xr.DataTree(study)})
     text = be.report({"one": tree}, tmp_path / "page.html").read_text(encoding="utf-8")
     assert "On new people" in check_sentences(text, {"one": scores}, {"one": tree})
+
+
+@pytest.mark.parametrize("rule", ["eer", "frr=0.05"])
+def test_a_rate_on_new_people_above_its_target_is_flagged(rule):
+    """At the EER both rates have the target, at a FRR that one alone."""
+    study = be.study_threshold(matrix(1, people=12), rule, folds=3, repeats=1, replicates=100)
+    eer = (study.optimistic_far.item() + study.optimistic_frr.item()) / 2
+    target = eer if rule == "eer" else 0.05
+    what = "the 5 % that the threshold was chosen for"
+    if rule == "eer":
+        what = f"the EER of {words.percent(eer)} where the threshold was chosen"
+    for rate in ("far", "frr"):
+        others = {f"{x}_mean": target for x in ("far", "frr") if x != rate}
+        for mean, low, flag in ((1.05, 1.01, None), (1.2, 1.01, True), (1.2, 0.5, False)):
+            if rule != "eer" and mean == 1.05:
+                continue
+            made = study.assign(
+                {f"{rate}_mean": mean * target, f"{rate}_low": low * target, **others}
+            )
+            said = _on_new_people(PageItem("a", "threshold_study", made))
+            texts = [x for x in said if isinstance(x, Text) and "more than" in x.text]
+            wanted = flag is not None and (rule == "eer" or rate == "frr")
+            assert len(texts) == wanted, (rate, mean, said)
+            for text in texts:
+                assert text.text.startswith(f"more than {what}") and text.warns is flag
+                assert (said.index(text) < said.index(", and ")) == (rate == "far")
 
 
 def test_a_threshold_in_a_sentence_is_rounded_to_the_stricter_side():

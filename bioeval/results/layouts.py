@@ -1,0 +1,197 @@
+"""Layouts of results over folds or partitions: statistics on a dimension, a column for each target.
+
+Results without the attribute ``schema`` are of the first layout, which has a variable for each
+statistic of a rate. Views read all results in the first, by :func:`former_names`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+import xarray as xr
+
+from bioeval.base.errors import DataError
+from bioeval.base.scalars import CALIBRATION_POINTS, POINTS_OF, Name
+from bioeval.base.variables import COORDINATES, VERIFICATION
+from bioeval.results.dataset import Variables, dataset_of, in_order
+
+#: The layout of new results.
+SCHEMA = 2
+
+#: Statistics of a rate over all folds, in their order; those of training parts have `TRAINING`
+#: before them.
+OVER_FOLDS = {
+    "mean": "mean over folds",
+    "sd": "standard deviation over folds",
+    "se": "standard error of the mean, sd over the root of the folds, as in tables of LFW; too "
+    "small, for folds share their training parts",
+    "pooled": "counts of all folds summed",
+    "low": "lower end of the interval over folds",
+    "high": "upper end of the interval over folds",
+    "folds": "number of folds in which it is defined",
+}
+
+TRAINING = "train_"
+
+_ALL = "; over all folds, by statistic"
+
+# Operating points of each test part by itself: there are no counts to sum.
+_NOT_POOLED = {x.name for x in (*CALIBRATION_POINTS, *(x for of in POINTS_OF.values() for x in of))}
+
+# What describes a dimension of results over partitions.
+_PLACES = {**COORDINATES, "cost": VERIFICATION["cost_prior"]}
+
+Results = TypeVar("Results", xr.Dataset, xr.DataTree)
+
+
+def over_folds(rate: Name) -> Name:
+    """Describe the statistics of a rate over folds."""
+    return Name(f"{rate.long_name}{_ALL}", rate.units, rate.iso)
+
+
+def of_statistic(rate: Name, key: str) -> Name:
+    """Describe one statistic of a rate over folds."""
+    words = f"{rate.long_name}; {OVER_FOLDS[key]}"
+    return Name(words, "folds" if key == "folds" else rate.units, rate.iso)
+
+
+def summarised(
+    found: Mapping[str, Mapping[str, Any]], dims: Mapping[str, tuple[str, ...]]
+) -> tuple[Variables, np.ndarray]:
+    """Return a variable over ``statistic`` for each rate, and the statistics that any rate has.
+
+    `found` has the values of each statistic by the rate, `dims` what they are over.
+    """
+    each = (f"{part}{key}" for part in ("", TRAINING) for key in OVER_FOLDS)
+    labels = [label for label in each if any(label in values for values in found.values())]
+    variables = {}
+    for rate, values in found.items():
+        shape = np.shape(values["mean"])
+        rows = [np.broadcast_to(values.get(label, np.nan), shape) for label in labels]
+        variables[f"{rate}_summary"] = (("statistic", *dims[rate]), np.stack(rows))
+    return variables, np.array(labels)
+
+
+def former_names(results: Results) -> Results:
+    """Return results over folds or partitions with the variables of version 0.2 and before.
+
+    It is for programs that use these names. Other results, and those that an earlier version
+    saved, are returned as they are.
+
+    Parameters
+    ----------
+    results : xarray.Dataset or xarray.DataTree
+        Results of :func:`bioeval.cross_evaluate` or :func:`bioeval.summaries`, or of
+        :func:`bioeval.evaluate` by a card with folds.
+
+    Returns
+    -------
+    xarray.Dataset or xarray.DataTree
+        Of folds, a variable for each statistic: ``far_mean`` is ``far_summary`` at the statistic
+        ``"mean"``, ``train_far_mean`` at ``"train_mean"``. Of partitions, variables over
+        ``far_target``, ``rank`` and ``cost``: ``frr_at_far`` at 0.01 is ``frr_at_far_0.01``.
+
+    Raises
+    ------
+    DataError
+        If a newer version of bioeval saved the results.
+
+    Examples
+    --------
+    >>> import bioeval as be
+    >>> ds = be.cross_evaluate(be.simulate(20, 4), be.partition.SubjectKFold(4))
+    >>> ds.far_summary.sel(statistic="mean").item() == be.stats.former_names(ds).far_mean.item()
+    True
+    """
+    if isinstance(results, xr.DataTree):
+        later = any("schema" in node.attrs for node in results.subtree)
+        return results.map_over_datasets(former_names) if later else results
+    schema = int(results.attrs.get("schema", 1))
+    if schema > SCHEMA:
+        raise DataError(
+            f"the results are of layout {schema}; this version of bioeval reads 1 to {SCHEMA}"
+        )
+    if schema == 1:
+        return results
+    data, more = (_by_statistic if "statistic" in results.dims else _over_places)(results)
+    coords = {str(k): x.variable for k, x in results.coords.items() if k != "statistic"}
+    attrs = {k: x for k, x in results.attrs.items() if k != "schema"}
+    coords |= more
+    make = dataset_of if all(x.dims for x in coords.values()) else xr.Dataset  # one is selected
+    return make(in_order(data), coords, attrs)
+
+
+_Both = tuple[dict[str, xr.Variable], dict[str, xr.Variable]]  # variables and new coordinates
+
+
+def _by_statistic(dataset: xr.Dataset) -> _Both:
+    """Return the variables of results over folds, one for each statistic."""
+    labels = dataset["statistic"].values.tolist()
+    found = {str(k): x.variable for k, x in dataset.data_vars.items()}
+    summaries = {k.removesuffix("_summary"): x for k, x in found.items() if "statistic" in x.dims}
+    found = {k: x for k, x in found.items() if "statistic" not in x.dims}
+    rates = sorted(summaries, key=[*found, *summaries].index)
+    parts = [(part, rate) for part in ("", TRAINING) for rate in rates]
+    for part, rate in sorted(parts, key=lambda of: of[1] in _NOT_POOLED):
+        values = dict(zip(labels, summaries[rate].values, strict=True))
+        if np.isnan(values.get(f"{part}folds", np.nan)).all():
+            continue  # a rate of the test part alone
+        said, dims = summaries[rate].attrs, summaries[rate].dims[1:]
+        words = f"{'on the training part: ' * bool(part)}{said['long_name'].removesuffix(_ALL)}"
+        for key in OVER_FOLDS:
+            if key == "pooled" and rate in _NOT_POOLED:
+                continue
+            own, about = values[f"{part}{key}"], of_statistic(Name(words, said["units"]), key)
+            own = own.astype(np.int64) if key == "folds" else own
+            found[f"{part}{rate}_{key}"] = xr.Variable(
+                dims, np.asarray(own), {**said, **about.attrs()}, fastpath=True
+            )
+    return found, {}
+
+
+def in_columns(dataset: xr.Dataset) -> xr.Dataset:
+    """Return results over partitions with a variable for each FAR target, rank and cost.
+
+    All are over ``partition`` alone then, so that a table of them has a row a partition.
+    """
+    labels = {str(k): x.values.tolist() for k, x in dataset.coords.items()}
+    if "cost" in dataset.dims:
+        labels["cost"] = dataset["cost_prior"].values.tolist()
+    found = {}
+    for name, x in dataset.data_vars.items():
+        for place in np.ndindex(x.shape[1:]) if x.dims[0] == "partition" else ():
+            at = {str(dim): labels[str(dim)][i] for dim, i in zip(x.dims[1:], place, strict=True)}
+            words = [f"{'rank_' * (dim == 'rank')}{value!r}" for dim, value in at.items()]
+            said = "".join(f"; {dim.replace('_', ' ')} {value!r}" for dim, value in at.items())
+            attrs = {**x.attrs, "long_name": f"{x.attrs['long_name']}{said}"}
+            attrs |= {"of": str(name), "over": " ".join(at), **at} if at else {}
+            found["_".join([str(name), *words])] = xr.Variable(
+                ("partition",), x.values[:, *place], attrs, fastpath=True
+            )
+    coords = {"partition": dataset["partition"].variable}
+    return dataset_of(found, coords, {**dataset.attrs, "schema": SCHEMA})
+
+
+def _over_places(dataset: xr.Dataset) -> _Both:
+    """Return the variables of results over partitions, over FAR targets, ranks and costs."""
+    columns: dict[str, dict[tuple, xr.Variable]] = {}
+    for name, x in dataset.data_vars.items():
+        at = tuple(x.attrs[dim] for dim in str(x.attrs.get("over", "")).split())
+        columns.setdefault(str(x.attrs.get("of", name)), {})[at] = x.variable
+    found: dict[str, xr.Variable] = {}
+    coords: dict[str, xr.Variable] = {}
+    for name, of in columns.items():
+        first = next(iter(of.values()))
+        dims = str(first.attrs.get("over", "")).split()
+        labels = [list(dict.fromkeys(x)) for x in zip(*of, strict=True)]
+        for dim, places in zip(dims, labels, strict=True):
+            into, key = (found, "cost_prior") if dim == "cost" else (coords, dim)
+            into[key] = xr.Variable(dim, places, _PLACES[dim].attrs())
+        attrs = {k: x for k, x in first.attrs.items() if k not in ("of", "over", *dims)}
+        attrs["long_name"] = str(attrs["long_name"]).rsplit("; ", len(dims))[0]
+        values = np.stack([x.values for x in of.values()], axis=-1)
+        shape = (len(first), *map(len, labels))
+        found[name] = xr.Variable(("partition", *dims), values.reshape(shape), attrs)
+    return found, coords

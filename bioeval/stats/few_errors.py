@@ -1,0 +1,339 @@
+"""Limits along a curve where few people err, and limits that never contradict each other.
+
+The bootstrap resamples those who erred. Where fewer than five people (for FAR, pairs of people) do,
+the limits are those of Clopper and Pearson on an effective number of attempts, which follows from
+how errors correlate within people where five of them err.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+
+from bioeval.stats.binomial import clopper_pearson, zero_error_bound
+from bioeval.stats.limits import LEAST, Limits
+from bioeval.tallies.by_subject import PairCounts
+from bioeval.tallies.parts import ConcatenatedRows
+
+# Expected ties make errors fractions, whose sums are rounded.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Together:
+    """Numbers of attempts, and of ordered pairs of them with people in common.
+
+    Attributes
+    ----------
+    number : float
+        Attempts, or errors.
+    same : float
+        Ordered pairs of them by one person, or pair of people, each attempt with itself included.
+    sharing : float
+        Ordered pairs of them that have one of two people in common.
+    """
+
+    number: float
+    same: float
+    sharing: float = 0.0
+
+    @classmethod
+    def of(cls, numbers: np.ndarray, people: np.ndarray | None = None) -> Together:
+        """Return the sums of the numbers of each person, or pair of `people`, shape (k, 2)."""
+        same, sharing = float((numbers**2).sum()), 0.0
+        if people is not None:
+            of_each = np.bincount(people.T.ravel(), np.tile(numbers, 2))
+            sharing = float((of_each**2).sum()) - 2 * same
+        return cls(float(numbers.sum()), same, sharing)
+
+    def effective(self, errors: Together) -> float:
+        """Return the effective number of attempts; NaN where the errors do not show it.
+
+        It is ``n / (1 + (b - 1) rho + c sigma)``: ``b`` is the mean number of attempts by the
+        person (pair of people) of an attempt, ``rho`` the correlation of two of them, ``c`` and
+        ``sigma`` the same for other attempts that share one person. Correlations are 0 at least.
+        """
+        rate, apart = errors.number / self.number, self._apart
+        chance = errors._apart / apart if apart > 0 else np.nan
+        varies = self.number * (rate - chance)
+        if not varies > 0:
+            return np.nan
+        inflation = 1.0
+        for found, pairs in (
+            (errors.same - errors.number, self.same - self.number),
+            (errors.sharing, self.sharing),
+        ):
+            more = max(found - chance * pairs, 0.0) / varies
+            inflation += min(more, pairs / self.number)
+        return self.number / inflation
+
+    @property
+    def _apart(self) -> float:
+        """Ordered pairs of attempts without a person in common."""
+        return self.number**2 - self.same - self.sharing
+
+
+@dataclass(frozen=True)
+class FewErrors:
+    """Limits of a rate along its curve while fewer than five people err.
+
+    Attributes
+    ----------
+    number : float
+        Effective number of attempts; of independent trials where nothing shows the correlation.
+    below : float
+        The smallest rate at which five people err.
+    most : float
+        The largest rate at which fewer do.
+    place : float
+        Where on the curve five people err first; NaN where that shows no correlation.
+    """
+
+    number: float
+    below: float
+    most: float
+    place: float
+
+    @classmethod
+    def of(
+        cls,
+        unit: np.ndarray,
+        place: np.ndarray,
+        weight: np.ndarray,
+        attempts: Together,
+        trials: int,
+        people: int = 0,
+    ) -> FewErrors:
+        """Find them from the person, the first place and the weight of each error.
+
+        Errors at a place are all up to it. With `people`, units ``a * people + b`` are pairs of
+        persons `a` and `b`. Only the errors up to the place of the fifth unit are needed.
+        """
+        there = weight > _ROUNDING
+        who, unit = np.unique(unit[there], return_inverse=True)
+        place, weight, unit = place[there], weight[there], unit.reshape(-1)
+        total = float(weight.sum()) / attempts.number if attempts.number else 0.0
+        if len(who) < LEAST:
+            return cls(trials, np.inf, total, np.nan)
+        fifth = fifth_place(unit, place, len(who))
+        inside = place <= fifth
+        number = np.bincount(unit[inside], weight[inside], minlength=len(who))
+        pairs = np.stack([who // people, who % people], axis=1) if people else None
+        errors = Together.of(number, pairs)
+        below = errors.number / attempts.number
+        most = float(weight[place < fifth].sum()) / attempts.number
+        effective = attempts.effective(errors)
+        if np.isnan(effective):
+            return cls(trials, below, most, np.nan)
+        return cls(effective, below, most, float(fifth))
+
+    def at(self, rate: np.ndarray) -> np.ndarray:
+        """Return where fewer than five people err."""
+        with np.errstate(invalid="ignore"):
+            return rate < self.below * (1 - _ROUNDING)
+
+    def limits(self, rate: np.ndarray, confidence: float) -> Limits:
+        """Return the limits of rates at which fewer than five people err."""
+        rate = np.where(rate > _ROUNDING / max(self.number, 1), np.clip(rate, 0, 1), 0.0)
+        low, high = clopper_pearson(rate * self.number, self.number, confidence)
+        if np.isnan(self.place):
+            bound = zero_error_bound(self.number, confidence) if self.number else np.nan
+            high = np.where(rate > 0, high, bound)
+            low = np.where(rate < 1 - _ROUNDING, low, 1 - bound)
+        return low, high
+
+    def fewer(self, proportion: float) -> FewErrors:
+        """Return the same, with a proportion of the effective number of attempts."""
+        if np.isnan(self.place):
+            return self
+        return replace(self, number=self.number * proportion)
+
+
+def fifth_place(unit: np.ndarray, place: np.ndarray, units: int) -> Any:
+    """Return the fifth smallest of the first places of units, each of which has one."""
+    first = np.full(units, np.max(place), dtype=np.asarray(place).dtype)
+    np.minimum.at(first, unit, place)
+    return np.partition(first, LEAST - 1)[LEAST - 1]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Hits with their person, the first place along a curve where each is one, and its weight."""
+
+    person: np.ndarray
+    place: np.ndarray
+    weight: np.ndarray
+
+    @classmethod
+    def of(cls, person: np.ndarray, place: np.ndarray, weight: np.ndarray | None = None) -> Placed:
+        """Return hits, of weight 1 unless given."""
+        weight = np.ones(len(place)) if weight is None else weight
+        return cls(person, np.asarray(place, dtype=np.float64), weight)
+
+
+def few_along(
+    hits: Placed, attempts: np.ndarray, trials: int, copies: int = 1
+) -> tuple[FewErrors, FewErrors]:
+    """Return where few people have hits, and where few have anything else, along a curve.
+
+    Given are the attempts of each person; each was counted as often as it has `copies`.
+    """
+    people = np.arange(len(attempts))
+    never = attempts - np.bincount(hits.person, hits.weight, minlength=len(people))
+    misses = Placed(
+        np.append(hits.person, people),
+        np.append(-hits.place, np.full(len(people), -np.inf)),
+        np.append(hits.weight, never),
+    )
+    made = Together.of(attempts / copies)
+    first, other = (
+        FewErrors.of(x.person, x.place, x.weight / copies, made, trials) for x in (hits, misses)
+    )
+    return first, other
+
+
+def without_contradiction(
+    rate: np.ndarray,
+    limits: Limits,
+    few: tuple[FewErrors, FewErrors],
+    confidence: float,
+) -> Limits:
+    """Return limits along a curve that are monotone in its rates.
+
+    Given are the `limits` where many people err; `few` has errors of the rate, and of one minus it.
+    """
+    inside, low, high = np.zeros(len(rate), dtype=bool), *np.full((2, len(rate)), np.nan)
+    for of, part in zip(few, (rate, 1 - rate), strict=True):
+        there = of.at(part)
+        ends = of.limits(part[there], confidence)
+        lower, upper = ends if of is few[0] else (1 - ends[1], 1 - ends[0])
+        low[there], high[there] = np.fmin(low[there], lower), np.fmax(high[there], upper)
+        inside |= there
+    low, high = np.where(inside, low, limits[0]), np.where(inside, high, limits[1])
+    defined = ~np.isnan(rate)
+    # Equal rates have equal limits, whatever else is known at their places.
+    known, place = np.unique(np.round(rate[defined], 12), return_inverse=True)
+    lowest, highest = np.full(len(known), np.nan), np.full(len(known), np.nan)
+    np.fmin.at(lowest, place, low[defined])
+    np.fmax.at(highest, place, high[defined])
+    low, high = np.full(len(rate), np.nan), np.full(len(rate), np.nan)
+    low[defined] = np.fmin.accumulate(lowest[::-1])[::-1][place]
+    high[defined] = np.fmax.accumulate(highest)[place]
+    return low, high
+
+
+def around_few(
+    rate: np.ndarray, limits: Limits, few: tuple[FewErrors, FewErrors], confidence: float
+) -> Limits:
+    """Return the limits of an operating point, widened to those of its curve where few err."""
+    ends = np.array([few[0].most, 1 - few[1].most])
+    rates = np.append(np.ravel(rate), ends)
+    unknown = np.full(len(rates), np.nan)
+    low, high = without_contradiction(rates, (unknown, unknown), few, confidence)
+    low, high = (x[: -len(ends)].reshape(np.shape(rate)) for x in (low, high))
+    undefined = np.isnan(limits[0]) | np.isnan(limits[1])
+    return (
+        np.where(undefined, np.nan, np.fmin(limits[0], low)),
+        np.where(undefined, np.nan, np.fmax(limits[1], high)),
+    )
+
+
+class ErringPairs:
+    """A consumer of impostor counts: the first pairs of people in error, from either end.
+
+    `sides` are the subjects of the two sides. A pair of people who are both on both sides was
+    compared in both orders, as often in the one as in the other. Pairs with what is of no person,
+    such as a distractor, are left out.
+    """
+
+    def __init__(self, sides: tuple[np.ndarray, ...], no_person: np.ndarray):
+        self._sides, self._no_person, self._people = sides, no_person, len(no_person)
+        people = self._people
+        left, right = (np.isin(np.arange(people), side) for side in sides)
+        self._both = left & right
+        self._attempts = np.zeros(people, dtype=np.int64)  # of each person
+        self._number = self._same = 0
+        self._ends = _FirstPairs(), _FirstPairs()  # accepted, and rejected, pairs
+
+    def fresh(self) -> Self:
+        """Return the same before anything is counted."""
+        return type(self)(self._sides, self._no_person)
+
+    def add(self, pairs: PairCounts) -> None:
+        """Add attempts; those of a pair of people in one order follow each other."""
+        left, right = pairs.left_of_each, pairs.right.astype(np.int64)
+        of_people = ~(self._no_person[left] | self._no_person[right])
+        left, right = left[of_people], right[of_people]
+        count, layer = pairs.count[of_people], pairs.layer[of_people].astype(np.int64)
+        if not len(left):
+            return
+        change = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
+        first = np.append(0, np.flatnonzero(change) + 1)
+        number = np.add.reduceat(count, first)
+        one, other = left[first], right[first]
+        self._number += int(number.sum())
+        twice = 1 + (self._both[one] & self._both[other])
+        self._same += int((twice * number**2).sum())
+        for person in (one, other):
+            np.add.at(self._attempts, person, number)
+        key = np.minimum(left, right) * self._people + np.maximum(left, right)
+        for end, sign in zip(self._ends, (1, -1), strict=True):
+            end.add(key, sign * layer, count)
+
+    def counts(self) -> dict[str, Any]:
+        """Return what was counted; see :mod:`bioeval.tallies.parts`."""
+        return {
+            "attempts": self._attempts,
+            "number": self._number,
+            "same": self._same,
+            "accepted": ConcatenatedRows((self._ends[0].entries,)),
+            "rejected": ConcatenatedRows((self._ends[1].entries,)),
+        }
+
+    def include_counts(self, found: Mapping[str, Any]) -> None:
+        """Include the counts of other attempts."""
+        self._attempts += found["attempts"]
+        self._number += found["number"]
+        self._same += found["same"]
+        for end, name in zip(self._ends, ("accepted", "rejected"), strict=True):
+            end.add(*found[name].array().T)
+
+    def few(self, trials: int, copies: int = 1) -> tuple[FewErrors, FewErrors]:
+        """Return where few pairs are accepted, and where few are rejected.
+
+        Each attempt was counted as often as it has `copies`.
+        """
+        same = self._same / copies**2
+        of_each = self._attempts / copies
+        sharing = max(float((of_each**2).sum()) - 2 * same, 0.0)
+        attempts = Together(self._number / copies, same, sharing)
+        accepted, rejected = (
+            FewErrors.of(unit, place, number / copies, attempts, trials, self._people)
+            for unit, place, number in (end.entries.T for end in self._ends)
+        )
+        return accepted, rejected
+
+
+class _FirstPairs:
+    """The entries of units up to the place of the fifth of them."""
+
+    def __init__(self) -> None:
+        self.entries = np.empty((0, 3), dtype=np.int64)  # unit, place, number
+        self._bound = np.iinfo(np.int64).max
+
+    def add(self, unit: np.ndarray, place: np.ndarray, number: np.ndarray) -> None:
+        inside = place <= self._bound
+        if not inside.any():
+            return
+        closer = bool((place[inside] < self._bound).any())
+        more = np.stack([x[inside] for x in (unit, place, number)], axis=1)
+        self.entries = np.concatenate([self.entries, more])
+        if closer:
+            who, index = np.unique(self.entries[:, 0], return_inverse=True)
+            if len(who) >= LEAST:
+                place = self.entries[:, 1]
+                self._bound = int(fifth_place(index.reshape(-1), place, len(who)))
+                self.entries = self.entries[place <= self._bound]

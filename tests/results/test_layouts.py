@@ -1,0 +1,134 @@
+"""Layouts of results: the numbers of each version, by the names of each version, from files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from rich.console import Console
+from twins import one_thread  # noqa: F401
+
+import bioeval as be
+from bioeval.views.tables.registry import table_of
+
+# be.cross_evaluate of version 0.2, as its `to_dict`.
+SAVED = Path(__file__).parent / "saved" / "folds-1.json"
+FORMER = xr.Dataset.from_dict(json.loads(SAVED.read_text(encoding="utf-8")))
+
+
+def folds(**options) -> xr.Dataset:
+    return be.cross_evaluate(
+        be.simulate(8, 3, random_state=1), be.partition.SubjectKFold(2),
+        **{"threshold": ("far", 0.1), "far_targets": [0.5], **options},
+    )  # fmt: skip
+
+
+def text(results) -> str:
+    console = Console(width=100, record=True, quiet=True)
+    console.print(table_of(results))
+    return console.export_text()
+
+
+def test_the_former_names_have_the_numbers_of_version_0_2():
+    found = be.stats.former_names(folds())
+    assert set(found.variables) == set(FORMER.variables)
+    for name, values in FORMER.data_vars.items():
+        assert found[name].dims == values.dims, name
+        assert found[name].dtype == values.dtype, name
+        np.testing.assert_allclose(found[name], values, rtol=1e-9, err_msg=name)
+
+
+def test_statistics_of_a_rate_are_on_one_dimension():
+    found = folds(far_targets=None)
+    assert len(found.data_vars) == 33
+    table = found[["far_summary", "hter_summary"]].to_dataframe()
+    assert list(table) == ["far_summary", "hter_summary"]
+    own = ["mean", "sd", "se", "pooled", "low", "high", "folds"]
+    assert list(table.index) == [*own, *(f"train_{x}" for x in own)]
+    assert table.loc["mean", "far_summary"] == pytest.approx(found.far.values.mean(), rel=1e-12)
+    assert table.loc["train_mean", "far_summary"] == pytest.approx(found.train_far.values.mean())
+    assert len(found.drop_dims("statistic").to_dataframe()) == found.sizes["fold"]
+    assert found.far_summary.attrs["iso_term"] == "FMR"
+
+
+@pytest.mark.parametrize("task", ["open_set", "closed_set"])
+def test_a_statistic_keeps_ranks_and_targets(task):
+    found = folds(task=task, ranks=[1, 3])
+    rate = "dir" if task == "open_set" else "cms"
+    summary = found[f"{rate}_summary"]
+    assert summary.dims == ("statistic", "rank")
+    np.testing.assert_allclose(summary.sel(statistic="mean"), found[rate].mean(("repeat", "fold")))
+    former = be.stats.former_names(found)
+    assert former[f"train_{rate}_folds"].values.tolist() == [2, 2]
+    assert former[f"{rate}_sd"].attrs["long_name"].endswith("; standard deviation over folds")
+    assert not [x for x in former if x.startswith(("train_eer", "eer_pooled"))]
+
+
+def test_results_of_part_of_the_variables_have_former_names():
+    found = be.stats.former_names(folds()[["far_summary"]])
+    assert found.far_mean == FORMER.far_mean and found.train_far_high == FORMER.train_far_high
+    assert be.stats.former_names(found) is found
+
+
+@pytest.mark.parametrize("schema", [pytest.param(1, marks=pytest.mark.slow), 2])
+def test_files_of_each_version_show_the_same(schema, tmp_path):
+    new = folds()
+    given = FORMER.assign_attrs(new.attrs) if schema == 1 else new
+    given.attrs.pop("schema") if schema == 1 else None
+    given.to_netcdf(tmp_path / "results.nc", engine="h5netcdf")
+    read = xr.load_dataset(tmp_path / "results.nc", engine="h5netcdf")
+    tree = xr.DataTree.from_dict({"folds/verification/single": read})
+    assert (
+        text(tree).splitlines()[1:]
+        == text(xr.DataTree.from_dict({"folds/verification/single": new})).splitlines()[1:]
+    )
+    bars = [x.get_label() for x in be.plot.folds(read).ax_.containers]
+    assert bars == ["test parts, mean", "training parts, mean (optimistic)"]
+    assert read.equals(given)
+
+
+def test_results_of_a_newer_version_are_refused():
+    newer = folds().assign_attrs(schema=3)
+    for call in (be.stats.former_names, be.show, be.plot.folds):
+        with pytest.raises(be.DataError, match="are of layout 3; this version .* reads 1 to 2"):
+            call(newer)
+
+
+def test_summaries_have_a_row_a_partition():
+    scores = be.simulate(8, 3, random_state=1)
+    tree = be.summaries(scores, be.partition.SubjectKFold(2), far_targets=[0.1, 0.01])
+    parts = [scores.select(x, x) for _, x in be.partition.SubjectKFold(2).split(scores)]
+    for node in tree.leaves:
+        table = node.to_dataset().to_dataframe()
+        assert len(table) == 2
+        for k, part in enumerate(parts):
+            expected = be.summary(part, far_targets=[0.1, 0.01])[node.path.strip("/")]
+            for name, value in expected.items():
+                by_place = value.items() if isinstance(value, dict) else [(None, value)]
+                for place, one in by_place:
+                    word = "rank_" * name.startswith("cms")
+                    column = name if place is None else f"{name}_{word}{place!r}"
+                    np.testing.assert_equal(table[column][k], one)
+
+
+def test_summaries_of_a_file_have_former_names(tmp_path):
+    tree = be.summaries(be.simulate(8, 3, random_state=1), be.partition.SubjectKFold(2))
+    given = tree["verification/single"].to_dataset()
+    given.to_netcdf(tmp_path / "s.nc", engine="h5netcdf")
+    read = xr.load_dataset(tmp_path / "s.nc", engine="h5netcdf")
+    assert text(read) == text(given)
+    single = be.stats.former_names(read)
+    assert single["frr_at_far"].dims == ("partition", "far_target")
+    assert (
+        single["frr_at_far"].attrs["long_name"]
+        == be.verification(be.simulate(3, 2)).frr_at_far.attrs["long_name"]
+    )
+    assert single["cost_prior"].values.tolist() == [0.5]
+
+
+def test_a_fold_alone_has_former_names():
+    found = folds().isel(repeat=0, fold=1)
+    assert be.stats.former_names(found).far_mean == FORMER.far_mean

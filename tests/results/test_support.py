@@ -1,0 +1,110 @@
+"""How many people a rate needs: one question, one answer."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.evaluation.assured import Assured, assured_threshold
+from bioeval.results.support import ComparedPeople, people_for, people_with_pairs, support_warnings
+from bioeval.scores.provenance import pairs_of_people
+from bioeval.stats.options import IntervalOptions
+
+
+def people_by_hand(pairs: float) -> int:
+    """The smallest number of people, counted up, whose pairs are at least so many."""
+    n = 2
+    while len(list(itertools.combinations(range(n), 2))) < pairs - 1e-9:
+        n += 1
+    return n
+
+
+@pytest.mark.parametrize("far", [0.5, 0.1, 0.01, 0.003])
+def test_the_people_of_a_far_are_those_whose_pairs_suffice(far):
+    assert [people_for(rule, far) for rule in (3, 30)] == [
+        people_by_hand(rule / far) for rule in (3, 30)
+    ]
+    assert [people_for(rule, 0.001) for rule in (3, 30)] == [78, 246]
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 3, 4, 10, 11, 2_996, 300_000, 10**17])
+def test_the_smallest_number_of_people_with_so_many_pairs(pairs):
+    n = people_with_pairs(pairs)
+    assert n * (n - 1) // 2 >= pairs > (n - 1) * (n - 2) // 2
+
+
+def test_a_pair_of_people_counts_once():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        probes, gallery = (set(rng.integers(0, 9, rng.integers(1, 12)).tolist()) for _ in "ab")
+        pairs = {frozenset((a, b)) for a in probes for b in gallery if a != b}
+        assert pairs_of_people(len(probes), len(gallery), len(probes | gallery)) == len(pairs)
+
+
+def test_the_warning_says_people_first_and_attempts_where_these_are_fewer():
+    of = ComparedPeople.among
+    (said,) = support_warnings([0.01, 0.001], 12_480, True, "FRR", of(40))
+    assert said == (
+        "40 people (780 pairs of them) are too few for FRR at FAR 1 % (needs 78 people with 3,000 "
+        "pairs: rule of 30); FAR 0.1 % (needs 78 people with 3,000 pairs: rule of 3)"
+    )
+    (said,) = support_warnings([0.001], 2_000, False, "FRR", of(5_000))  # few of them compared
+    assert said == (
+        "2,000 impostor attempts are too few for FRR at FAR 0.1 % (3,000 needed: rule of 3)"
+    )
+    sides = ComparedPeople.of_sides((20, 100, 120))
+    (said,) = support_warnings([0.001], 8_000, False, "FRR", sides)
+    assert "120 people (2,000 pairs of them)" in said and "needs 3,000 pairs of people:" in said
+    assert not support_warnings([0.1], 12_480, True, "FRR", of(40))
+
+
+def test_every_place_gives_the_same_number_of_people():
+    """Nine people with many templates: the rule of 3 asks for 25 people at FAR 1 %, everywhere."""
+    scores = be.simulate(9, 12, random_state=1)
+    study = be.study_threshold(scores, ("far", 0.01), folds=3, repeats=1, replicates=100)
+    planned = be.sample_size(far=0.01, frr=0.02, icc=0.2, templates=3)
+    day = be.workload({"far": 0.01, "frr": 0.02}, people_per_day=10, impostor_share=0.5, days=1)
+    numbers = zip((3, 30), (25, 78), strict=True)
+    for rule, people in numbers:
+        assert study[f"subjects_for_{rule}"] == planned[f"subjects_rule_of_{rule}"] == people
+        assert day[f"subjects_rule_of_{rule}"].values.tolist() == [people, rule * 50]
+        assert planned[f"subjects_rule_of_{rule}_frr"] == rule * 50
+    assert "25 people with 300 pairs" in study.attrs["out_of_reach"]
+    whole = be.verification(scores, far_targets=[0.01], auc=False)
+    assert "9 people (36 pairs of them) are too few" in whole.attrs["warnings"]
+    assert "needs 25 people with 300 pairs: rule of 3" in whole.attrs["warnings"]
+    found = be.check_data(scores, far_targets=[0.01], read_scores=False)["people"]
+    assert "25 people with 300 pairs (rule of 3)" in found.remedy
+
+
+def test_further_templates_are_no_people():
+    options = {"folds": 2, "repeats": 1, "replicates": 100}
+    few, many = (
+        be.study_threshold(be.simulate(10, n, random_state=1), ("far", 0.01), **options)
+        for n in (2, 6)
+    )
+    for name in ("subjects_for_3", "subjects_for_30", "more_for_3", "pairs_of_people"):
+        assert few[name] == many[name]
+
+
+def test_a_promise_names_the_people_of_the_rule_asked_for():
+    scores = be.simulate(16, 2, random_state=1)
+    interval = IntervalOptions.parse("subject-bootstrap", 0.9, 100, 0)
+
+    def promised(far: float, assurance: str = "estimated") -> Assured:
+        return assured_threshold(
+            scores, far, 0.9, assurance, interval=interval, templates="single", fusion="min",
+            new_gallery=False,
+        )  # fmt: skip
+
+    kept, refused = promised(0.3), promised(0.02)
+    least = people_by_hand(math.ceil(math.log(0.1) / math.log(0.7)))  # pairs without an error
+    assert not kept.reason and least <= kept.estimated <= 16
+    assert refused.reason and refused.estimated > 16
+    asked = promised(0.3, "guaranteed")
+    assert not asked.reason and math.isnan(asked.estimated)  # the other rule was not asked for
+    assert asked.needed == 2 * math.ceil(math.log(0.1) / math.log(0.7))

@@ -1,0 +1,146 @@
+"""Tables for a paper: LaTeX with booktabs, Markdown, and systems in rows."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from marked_up import latex_tables, markdown_tables, of_latex, of_markdown
+from rich.console import Group
+from rich.text import Text
+
+import bioeval as be
+from bioeval.cli import main
+from bioeval.views.tables.layout import grid, plain_table
+from bioeval.views.tables.markup import as_markup, in_latex, in_markdown
+
+
+def street(seed: int) -> be.Scores:
+    """Two queries of each of nine people against two other templates of each."""
+    made = be.simulate(9, 4, random_state=seed)
+    values, query = np.asarray(made.values), np.tile([True, True, False, False], 9)
+    return be.Scores(
+        values[np.ix_(query, ~query)], made.probe_labels[query], made.probe_labels[~query]
+    )
+
+
+EVIL = r"\input{x}_%&#$~^|<b>[1](u)`*"
+
+
+@given(st.text("ab1 %&#$_{}\\~^|<>=[]()`*.±×"))
+def test_escaped_text_shows_the_text(text):
+    assert of_latex(in_latex(text)) == text
+    assert of_markdown(in_markdown(text)) == text
+
+
+def test_numbers_are_set_as_numbers():
+    assert in_latex("-0.5 % to 1-2, EER, %") == r"$-$0.5\,\% to 1-2, EER, \%"
+    assert in_latex("0.1 - 9.5, [-1.0, +2.0]") == "0.1 -- 9.5, [$-$1.0, +2.0]"
+
+
+def test_a_hostile_label_is_text():
+    table = plain_table(["", "value", "", "note"])
+    table.add_row(EVIL, "3.10 %", "", "[x]")
+    table.add_row("[1] a\nb", "n/a", "", Text("-"))
+    shown = Group(Text(f"# {EVIL}\x1b[2J"), grid([("Name", EVIL), ("-", "a warning")]), table)
+    rows = [["", "value", "note"], [EVIL, "3.10 %", "[x]"], ["[1] a b", "n/a", "-"]]
+    latex, markdown = (as_markup(shown, form) for form in ("latex", "markdown"))
+    assert latex_tables(latex) == markdown_tables(markdown) == [rows]
+    assert r"\begin{tabular}{lrl}" in latex and "\n{}[1] a b" in latex
+    assert "\x1b" not in latex + markdown and markdown.startswith(r"\# ")
+    assert "\n- a warning" in markdown and "\n% a warning" in latex
+
+
+def test_a_row_for_each_system():
+    systems = {name: be.reid(street(i), "viper") for i, name in enumerate(("ours_1", "theirs %"))}
+    (rows,) = latex_tables(be.to_latex(systems, measures=["rank 1", "mAP", "MRR"]))
+    expected = [
+        [name, *(f"{100 * float(x):.2f}" for x in (ds.cmc[0], ds.mean_ap, ds.mrr))]
+        for name, ds in systems.items()
+    ]
+    assert rows == [["", "Rank 1, %", "mAP, %", "MRR, %"], *expected]
+    (every,) = markdown_tables(be.to_markdown(systems))
+    assert every[0][1] == "mAP, %" and len(every[0]) > 10 and len(every) == 3
+    (one,) = markdown_tables(be.to_markdown(systems["ours_1"], ["mAP"]))
+    assert one == [["mAP, %"], [expected[0][2]]]  # a system without a name
+    with pytest.raises(be.DataError, match=r"measures is 'rank1'.* Did you mean 'Rank 1'\?"):
+        be.to_latex(systems, measures=["rank1"])
+    with pytest.raises(be.DataError, match="expected a list"):
+        be.to_latex(systems, measures="mAP")
+    with pytest.raises(be.DataError, match="has tables of its own"):
+        be.to_latex(be.check_data(be.simulate(8, 3)), measures=["mAP"])
+
+
+def test_folds_and_partitions_are_mean_and_sd(capsys):
+    scores = {name: be.simulate(9, 3, random_state=i) for i, name in enumerate("ab")}
+    splitter = be.partition.SubjectKFold(3)
+    folds = {name: be.cross_evaluate(x, splitter) for name, x in scores.items()}
+    (rows,) = markdown_tables(be.to_markdown(folds, measures=["FRR"]))
+    for row, ds in zip(rows[1:], folds.values(), strict=True):
+        values = 100 * ds.frr.values
+        assert row[1] == f"{values.mean():.3f} ± {values.std(ddof=1):.3f}"
+    assert "Mean ± standard deviation over folds." in be.to_markdown(folds)
+    parts = {name: be.summaries(street(i), splitter, "viper") for i, name in enumerate("ab")}
+    (rows,) = latex_tables(be.to_latex(parts, measures=["mAP", "CMC(1)"]))
+    for row, tree in zip(rows[1:], parts.values(), strict=True):
+        each = [100 * tree["reid"][name].values for name in ("mean_ap", "cmc_rank_1")]
+        assert row[1:] == [f"{x.mean():.2f} ± {x.std(ddof=1):.2f}" for x in each]
+    be.show(folds)
+    shown = capsys.readouterr().out
+    assert "System     a, b" in shown and "b: verification, single-template, in folds" in shown
+
+
+def test_commands_print_tables_for_a_paper(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    be.save(be.simulate(8, 3, random_state=1), "s_1.npz")
+    result = be.evaluate(be.load("s_1.npz"))
+    for line in ("run s_1.npz --latex", "run s_1.npz --markdown"):
+        assert main(line.split()) == 0
+        text = capsys.readouterr().out
+        tables = (latex_tables if "latex" in line else markdown_tables)(text)
+        eer = float(result["verification/single"]["eer"])
+        assert tables[0][1][:2] == ["EER", f"{100 * eer:.2f} %"]
+    assert main(["protocols", "--markdown"]) == 0
+    assert len(markdown_tables(capsys.readouterr().out)) == 1
+    assert main(["tally", "s_1.npz", "--out", "t.npz"]) == 0
+    assert main(["merge", "t.npz", "--latex"]) == 0
+    assert latex_tables("%" + capsys.readouterr().out.partition("% needs")[2])
+    for line in ("run s_1.npz", "protocols", "merge t.npz", "fuse s_1.npz s_1.npz"):
+        assert main([*line.split(), "--latex", "--json"]) == 2
+        assert "give one of --json, --latex and --markdown" in capsys.readouterr().err
+    assert main(["protocols", "viper", "--latex"]) == 2
+
+
+@pytest.mark.slow
+def test_fused_systems_are_printed_for_a_paper(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    be.save(be.simulate(8, 3, random_state=1), "s.npz")
+    assert main(["fuse", "s.npz", "s.npz", "--name", "a", "--name", "b_1", "--markdown"]) == 0
+    (rows,) = markdown_tables(capsys.readouterr().out)
+    assert rows[0] == ["", "a", "b_1", "fused"]
+
+
+def test_repeats_of_re_identification_are_summaries(tmp_path, capsys, monkeypatch):
+    with pytest.raises(be.ProtocolError, match=r"task is 'reid'.*be\.summaries\(scores, splitter"):
+        be.repeat(street(1), be.partition.SubjectKFold(3), task="reid")
+    monkeypatch.chdir(tmp_path)
+    be.save(street(1), "s.npz")
+    assert (
+        main(["run", "s.npz", "--protocol", "vehicleid", "--repeats", "4", "--train", "0.5"]) == 2
+    )
+    said = " ".join(capsys.readouterr().err.split())
+    call = re.search(r"in Python, (be\.show\(.*\)) evaluates", said)[1]
+    eval(call.replace("FILE", "s.npz"))
+    assert re.search(r"4 partitions.*mAP, %", capsys.readouterr().out, re.S)
+
+
+def test_summaries_of_re_identification_have_their_figures(capsys):
+    ds = be.summaries(street(1), be.partition.SubjectKFold(3), "viper")
+    be.show(ds)
+    shown = capsys.readouterr().out.splitlines()
+    row = next(line.split() for line in shown if "mAP" in line)
+    values = 100 * ds["reid"]["mean_ap"].values
+    assert row[2:] == [f"{x:.2f}" for x in (np.mean(values), np.std(values, ddof=1), min(values),
+                                            max(values))] + ["3"]  # fmt: skip
