@@ -230,9 +230,7 @@ def _direct_dataset(data: _Finished, coords: _Finished, attrs: dict[str, Any]) -
     variables = dict(data)
     for name, variable in coords.items():
         values = variable.values
-        # PandasIndex makes one of an array, too, and imports dask to see whether it is one of dask.
-        labels = pd.Index(values) if values.dtype.char in "?bhilqBHILQfd" else values
-        index = indexes[name] = PandasIndex(labels, name, coord_dtype=values.dtype)
+        index = indexes[name] = PandasIndex(_labels(values), name, coord_dtype=values.dtype)
         variables |= index.create_variables({name: variable})
     sizes: dict[Any, int] = {}
     for name, variable in variables.items():
@@ -241,6 +239,16 @@ def _direct_dataset(data: _Finished, coords: _Finished, attrs: dict[str, Any]) -
             if other or sizes.setdefault(dim, size) != size:
                 return xr.Dataset(data, coords, attrs)  # which says what differs
     return xr.Dataset._construct_direct(variables, {*coords}, sizes, attrs or None, indexes)
+
+
+def _labels(values: np.ndarray) -> Any:
+    """Return labels as PandasIndex makes them: it imports dask to see whether they are of dask."""
+    if values.dtype.char not in "?bhilqBHILQfdU":
+        return values
+    try:
+        return pd.Index(values)
+    except UnicodeEncodeError:  # then of objects
+        return values
 
 
 def _direct_tree(datasets: Datasets) -> xr.DataTree:
