@@ -6,7 +6,7 @@ Distances of nearly equal vectors are computed in float64 from the difference of
 they were given, where a product of rounded vectors would lose it: equal embeddings are at distance
 0 exactly.
 
-A matrix of up to 32,768 columns is computed in tiles of fixed size and place, so that a distance is
+A matrix of up to 131,072 columns (65,536 in float64) is computed in tiles of fixed size and place, so that a distance is
 the same to the last bit however many rows are read, and whether the matrix is made or streamed. A
 set compared with itself has one tile for both directions of a pair: the matrix is symmetric. One
 thread computes a tile, and uses it while it is in the cache of its core.
@@ -45,9 +45,9 @@ _BLOCK = 1 << 22
 # Values in a block that stays in the cache of a core: 512 KiB of float64.
 _CACHED = 1 << 16
 
-# Templates on each side of a tile of distances, and columns of a matrix that is computed in tiles:
-# of longer rows, memory may not hold as many as a tile has.
-TILE, MOST_COLUMNS = 256, 1 << 15
+# Templates on each side of a tile of distances, and columns of a matrix that is computed in tiles,
+# with distances of 4 bytes: of longer rows, memory may not hold as many as a tile has.
+TILE, MOST_COLUMNS = 256, 1 << 17
 
 # Columns of a tile that are transposed together.
 _STRIP = 32
@@ -140,7 +140,9 @@ class EmbeddingSource:
         self.shape = (len(probe), len(gallery))
         self._scale = 1.0
         #: Rows that are computed together, whichever of them are read; 1 for those that are read.
-        self.tile = 1 if callable(metric) or len(gallery) > MOST_COLUMNS else TILE
+        self.tile = TILE
+        if callable(metric) or len(gallery) * self.dtype.itemsize > 4 * MOST_COLUMNS:
+            self.tile = 1
         if callable(metric):
             return
         plain = [_plain(probe, metric, "probe embeddings", self.dtype)]
@@ -203,10 +205,8 @@ class EmbeddingSource:
     ) -> None:
         """Compute tiles, and give each to `take`, which is called on several threads.
 
-        A thread computes a tile and hands it on while it is in the cache of its core. Products are
-        computed on one thread, so that none waits for others, and their last digits never differ.
+        It is still in the cache of the core that has computed it.
         """
-        from bioeval.kernels.compiled import in_turns
 
         def work(turns: Iterator[int]) -> None:
             room = np.empty(TILE**2, dtype=self.dtype)
@@ -216,13 +216,11 @@ class EmbeddingSource:
                 tile = self._computed(*((j, i) if below else (i, j)), room)
                 take(i, j, tile.T if below else tile)
 
-        with _blas().limit(limits=1, user_api="blas"):
-            in_turns(work, len(places))
+        _on_all_threads(work, len(places))
 
     def _computed(self, i: int, j: int, room: np.ndarray) -> np.ndarray:
         left, right = self._tiles[0][i], self._tiles[1][j]
-        shape = len(left.products), len(right.products)
-        return self._distances(left, right, str(self.metric), room[: math.prod(shape)].reshape(shape))
+        return self._distances(left, right, str(self.metric), room)
 
     @cached_property
     def _tiles(self) -> list[list[_Side]]:
@@ -308,11 +306,22 @@ class EmbeddingSource:
                     f"distances of shape {(len(x), len(y))}"
                 )
             return out.astype(self.dtype, copy=False)
-        return self._distances(self._left[rows], self._right[columns], metric)
+        left, right = self._left[rows], self._right[columns]
+        found = np.empty((len(left.products), len(right.products)), dtype=self.dtype)
+
+        def work(turns: Iterator[int]) -> None:
+            room = np.empty(len(found) * TILE, dtype=self.dtype)
+            for turn in turns:
+                some = slice(turn * TILE, (turn + 1) * TILE)
+                found[:, some] = self._distances(left, right[some], metric, room)
+
+        _on_all_threads(work, -(-found.shape[1] // TILE))
+        return found
 
     def _distances(
-        self, left: _Side, right: _Side, metric: str, room: np.ndarray | None = None
+        self, left: _Side, right: _Side, metric: str, room: np.ndarray
     ) -> np.ndarray:
+        """Return distances, computed on one thread and perhaps in `room`."""
         if metric in ("l1", "linf"):
             from scipy.spatial.distance import cdist
 
@@ -323,15 +332,17 @@ class EmbeddingSource:
             out[np.isnan(x).any(axis=1)] = np.nan
             out[:, np.isnan(y).any(axis=1)] = np.nan
             return out
-        products = np.matmul(left.products, right.products.T, out=room)
+        shape = len(left.products), len(right.products)
+        products = room[: math.prod(shape)].reshape(shape)
+        np.matmul(left.products, right.products.T, out=products)
         near = self.dtype.type(NEAR[self.dtype.name])
         if metric == "bhattacharyya":
             return _of_coefficients(products, left, right, near)
         from bioeval.kernels.distance import finish_euclidean
 
-        # A tile has a thread of its own.
-        finish: Any = finish_euclidean if room is None else finish_euclidean.on_one_thread
-        finish(products, left.in_kernel, right.in_kernel, near, metric == "cosine")
+        finish_euclidean.on_one_thread(
+            products, left.in_kernel, right.in_kernel, near, metric == "cosine"
+        )
         return self._unscaled(products)
 
     def _unscaled(self, distances: np.ndarray) -> np.ndarray:
@@ -372,6 +383,17 @@ def _blas() -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
+
+
+def _on_all_threads(work: Callable[[Iterator[int]], None], steps: int) -> None:
+    """Run steps of work side by side, and the products in each on the thread of its own.
+
+    So none waits for another, and last digits do not depend on the number of threads.
+    """
+    from bioeval.kernels.compiled import in_turns
+
+    with _blas().limit(limits=1, user_api="blas"):
+        in_turns(work, steps)
 
 
 def _copy(tile: np.ndarray, out: np.ndarray) -> None:
