@@ -6,10 +6,10 @@ Distances of nearly equal vectors are computed in float64 from the difference of
 they were given, where a product of rounded vectors would lose it: equal embeddings are at distance
 0 exactly.
 
-A matrix of up to 131,072 columns (65,536 in float64) is computed in tiles of fixed size and place, so that a distance is
-the same to the last bit however many rows are read, and whether the matrix is made or streamed. A
-set compared with itself has one tile for both directions of a pair: the matrix is symmetric. One
-thread computes a tile, and uses it while it is in the cache of its core.
+A matrix of up to 131,072 columns (65,536 in float64) is computed in tiles of fixed size and place,
+so that a distance is the same to the last bit however many rows are read, and whether the matrix is
+made or streamed. A set compared with itself has one tile for both directions of a pair: the matrix
+is symmetric. One thread computes a tile, and uses it while it is in the cache of its core.
 
 The last digits of a product depend on the linear algebra library and on the shape of its operands:
 they may be others on other machines, among templates with equal embeddings, and in selections of
@@ -318,9 +318,7 @@ class EmbeddingSource:
         _on_all_threads(work, -(-found.shape[1] // TILE))
         return found
 
-    def _distances(
-        self, left: _Side, right: _Side, metric: str, room: np.ndarray
-    ) -> np.ndarray:
+    def _distances(self, left: _Side, right: _Side, metric: str, room: np.ndarray) -> np.ndarray:
         """Return distances, computed on one thread and perhaps in `room`."""
         if metric in ("l1", "linf"):
             from scipy.spatial.distance import cdist
