@@ -138,7 +138,7 @@ class EmbeddingSource:
         #: Both sides as they were given.
         self.given = probe, gallery
         self.shape = (len(probe), len(gallery))
-        self._scale = 1.0
+        self._scale, self._near = 1.0, self.dtype.type(NEAR[self.dtype.name])
         #: Rows that are computed together, whichever of them are read; 1 for those that are read.
         self.tile = TILE
         if callable(metric) or len(gallery) * self.dtype.itemsize > 4 * MOST_COLUMNS:
@@ -333,7 +333,7 @@ class EmbeddingSource:
         shape = len(left.products), len(right.products)
         products = room[: math.prod(shape)].reshape(shape)
         np.matmul(left.products, right.products.T, out=products)
-        near = self.dtype.type(NEAR[self.dtype.name])
+        near = self._near
         if metric == "bhattacharyya":
             return _of_coefficients(products, left, right, near)
         from bioeval.kernels.distance import finish_euclidean
@@ -395,10 +395,13 @@ def _on_all_threads(work: Callable[[Iterator[int]], None], steps: int) -> None:
 
 
 def _copy(tile: np.ndarray, out: np.ndarray) -> None:
-    """Copy a tile; a transposed one in strips that stay in the cache."""
-    step = _STRIP if tile.strides[0] < tile.strides[1] else tile.shape[1]
-    for low in range(0, tile.shape[1], step):
-        out[:, low : low + step] = tile[:, low : low + step]
+    """Copy a tile; a transposed one is first put in order, in strips, within the cache."""
+    if tile.strides[0] < tile.strides[1]:
+        turned = np.empty(tile.shape, dtype=tile.dtype)
+        for low in range(0, tile.shape[1], _STRIP):
+            turned[:, low : low + _STRIP] = tile[:, low : low + _STRIP]
+        tile = turned
+    out[...] = tile
 
 
 def _filled(index: np.ndarray, tile: int) -> np.ndarray:
