@@ -19,7 +19,6 @@ import contextvars
 import functools
 import hashlib
 import inspect
-import itertools
 import operator
 import os
 import shutil
@@ -197,7 +196,7 @@ class ParallelRows:
         _side_by_side(
             [
                 functools.partial(self.loop, begin, end, *args)
-                for begin, end in itertools.pairwise(limits)
+                for begin, end in zip(limits[:-1], limits[1:], strict=True)
             ]
         )
 

@@ -203,9 +203,9 @@ class EmbeddingSource:
     def _each(
         self, places: Sequence[tuple[int, int]], take: Callable[[int, int, np.ndarray], None]
     ) -> None:
-        """Compute tiles, and give each to `take`, which is called on several threads.
+        """Compute tiles, and give each to `take` on the thread that has computed it.
 
-        It is still in the cache of the core that has computed it.
+        It is then still in the cache of a core.
         """
 
         def work(turns: Iterator[int]) -> None:
@@ -377,7 +377,7 @@ class _SomeColumns(EmbeddingSource):
 
 @cache
 def _blas() -> Any:
-    """The libraries of linear algebra, whose threads can be limited."""
+    """The number of threads of the libraries of linear algebra, to be limited."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
