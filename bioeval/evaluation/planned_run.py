@@ -148,10 +148,10 @@ def plan_run(
         raise DataError("no subject has two templates: there is no genuine comparison to plan")
     each = max(2, min(round(n / people), 50))
     example = _example((features, dtype, metric), each, None if square else m / n)
-    if features and n > MOST_COLUMNS:  # whose rows are not computed in tiles
+    item = np.dtype(dtype).itemsize
+    if features and n * item > 4 * MOST_COLUMNS:  # whose rows are not computed in tiles
         example.base.tile = 1
     seconds = _seconds_per_comparison(example, protocol, auc) * m * n
-    item = np.dtype(dtype).itemsize
     rows, counted = (n if square else m + n), max(item, 4)
     working = float(estimated_bytes(int(m), int(n), int(genuine)) + 2 * rows * features * counted)
     found = {

@@ -26,7 +26,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -190,23 +190,44 @@ class ParallelRows:
 
     def __call__(self, *args: Any) -> None:
         """Run the loop; the calling thread takes the first part."""
-        rows = args[self._position]
-        steps = len(rows if self._field is None else self._field(rows))
+        steps = self._steps(args)
         parts = min(numba.get_num_threads(), steps)
-        if parts <= 1:
-            self.loop(0, steps, *args)
-            return
-        limits = [steps * part // parts for part in range(parts + 1)]
-        others = [
-            _threads().submit(contextvars.copy_context().run, self.loop, begin, end, *args)
-            for begin, end in zip(limits[1:-1], limits[2:], strict=True)
-        ]
-        try:
-            self.loop(0, limits[1], *args)
-        finally:
-            wait(others)  # they write to the arrays of the caller
-        for other in others:
-            other.result()
+        limits = [steps * part // parts for part in range(parts + 1)] if parts > 1 else [0, steps]
+        _side_by_side(
+            [
+                functools.partial(self.loop, begin, end, *args)
+                for begin, end in zip(limits[:-1], limits[1:], strict=True)
+            ]
+        )
+
+    def on_one_thread(self, *args: Any) -> None:
+        """Run the loop on the calling thread."""
+        self.loop(0, self._steps(args), *args)
+
+    def _steps(self, args: tuple[Any, ...]) -> int:
+        rows = args[self._position]
+        return len(rows if self._field is None else self._field(rows))
+
+
+def in_turns(work: Callable[[Iterator[int]], None], steps: int) -> None:
+    """Run `work` on as many threads as numba may use, each taking the next of the steps in turn.
+
+    What runs there starts no other threads.
+    """
+    turns = iter(range(steps))
+    parts = max(1, min(numba.get_num_threads(), steps))
+    _side_by_side([functools.partial(work, turns)] * parts)
+
+
+def _side_by_side(parts: Sequence[Callable[[], None]]) -> None:
+    """Run parts on threads, the first on the calling one."""
+    others = [_threads().submit(contextvars.copy_context().run, part) for part in parts[1:]]
+    try:
+        parts[0]()
+    finally:
+        wait(others)  # they write to the arrays of the caller
+    for other in others:
+        other.result()
 
 
 @functools.cache

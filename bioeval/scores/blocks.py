@@ -126,14 +126,6 @@ def rows_within(scores: LabelledMatrix, chunk: int, *, in_place: bool = False) -
     )
 
 
-def room_for_tiles(scores: LabelledMatrix) -> int:
-    """Return how many bytes of distances of embeddings may be kept for rows that follow."""
-    if not scores.limited:
-        return scores.memory_limit // 4
-    most = min(1024 * row_bytes(scores), int(_SHARE * scores.memory_limit))
-    return max(0, int(_SHARE * scores.memory_limit) - fixed_bytes(scores) - most)
-
-
 def is_mapped(scores: LabelledMatrix) -> bool:
     """Whether the scores are a mapped file so large that its pages are to be released."""
     return _pages(scores) is not None
@@ -196,8 +188,6 @@ def threads_for(scores: Scores) -> Iterator[None]:
     try:
         with ExitStack() as stack:
             stack.enter_context(memory_limited(scores.memory_limit if scores.limited else None))
-            if not are_pairs(scores) and scores.streams:
-                stack.enter_context(scores.base.keeping(room_for_tiles(scores)))
             yield
         scores.verify()
     finally:

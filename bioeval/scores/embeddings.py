@@ -6,14 +6,14 @@ Distances of nearly equal vectors are computed in float64 from the difference of
 they were given, where a product of rounded vectors would lose it: equal embeddings are at distance
 0 exactly.
 
-A matrix of up to 32,768 columns is computed in tiles of fixed size and place, so that a distance is
-the same to the last bit however many rows are read, and whether the matrix is made or streamed. A
-set compared with itself has one tile for both directions of a pair: the matrix is symmetric, and
-while rows are read in order, tiles are kept for the rows below, as far as memory allows.
+A matrix of up to 131,072 columns (65,536 in float64) is computed in tiles of fixed size and place,
+so that a distance is the same to the last bit however many rows are read, and whether the matrix is
+made or streamed. A set compared with itself has one tile for both directions of a pair: the matrix
+is symmetric. One thread computes a tile, and uses it while it is in the cache of its core.
 
 The last digits of a product depend on the linear algebra library and on the shape of its operands:
-they may be others on other machines and numbers of BLAS threads, among templates with equal
-embeddings, and in selections of single rows or columns. In float32 a distance is good to about 1e-6
+they may be others on other machines, among templates with equal embeddings, and in selections of
+single rows or columns. In float32 a distance is good to about 1e-6
 of the lengths of its vectors, and to 1e-7 of itself where the vectors are near: where the squared
 distance is below a thousandth of the squared lengths.
 """
@@ -22,9 +22,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
@@ -52,9 +51,12 @@ _BLOCK = 1 << 22
 # Values in a block that stays in the cache of a core: 512 KiB of float64.
 _CACHED = 1 << 16
 
-# Templates on each side of a tile of distances, and columns of a matrix that is computed in tiles:
-# of longer rows, memory may not hold as many as a tile has.
-TILE, MOST_COLUMNS = 256, 1 << 15
+# Templates on each side of a tile of distances, and columns of a matrix that is computed in tiles,
+# with distances of 4 bytes: of longer rows, memory may not hold as many as a tile has.
+TILE, MOST_COLUMNS = 256, 1 << 17
+
+# Columns of a tile that are transposed together.
+_STRIP = 32
 
 # Of that many tiles, one may be computed for single cells.
 MOST_OF_TILES = 8
@@ -142,11 +144,11 @@ class EmbeddingSource:
         #: Both sides as they were given.
         self.given = probe, gallery
         self.shape = (len(probe), len(gallery))
-        self._scale = 1.0
+        self._scale, self._near = 1.0, self.dtype.type(NEAR[self.dtype.name])
         #: Rows that are computed together, whichever of them are read; 1 for those that are read.
-        self.tile = 1 if callable(metric) or len(gallery) > MOST_COLUMNS else TILE
-        self._kept: dict[tuple[int, int], np.ndarray] = {}
-        self._room = 0
+        self.tile = TILE
+        if callable(metric) or len(gallery) * self.dtype.itemsize > 4 * MOST_COLUMNS:
+            self.tile = 1
         if callable(metric):
             return
         plain = [_plain(probe, metric, "probe embeddings", self.dtype)]
@@ -177,33 +179,54 @@ class EmbeddingSource:
         index = np.arange(self.shape[0])[rows]
         if self.tile == 1 or (np.diff(index) != 1).any():
             return self._block(rows)
-        out = np.empty((len(index), self.shape[1]), dtype=self.dtype)
         low = int(index[0]) if len(index) else 0
-        high = low + len(index)
-        for i in range(low // TILE, -(-high // TILE)):
+        return self.read(low, low + len(index))
+
+    def read(self, low: int, high: int, out: np.ndarray | None = None) -> np.ndarray:
+        """Return the distances of rows ``low:high``, perhaps written to an array of their shape."""
+        out = np.empty((high - low, self.shape[1]), dtype=self.dtype) if out is None else out
+        if self.tile == 1:
+            out[...] = self[low:high]
+            return out
+        bands, columns = range(low // TILE, -(-high // TILE)), range(-(-self.shape[1] // TILE))
+
+        def take(i: int, j: int, tile: np.ndarray) -> None:
             first, last = max(low, i * TILE), min(high, (i + 1) * TILE)
-            for j in range(-(-self.shape[1] // TILE)):
-                tile = self._tile(i, j)[first - i * TILE : last - i * TILE]
-                out[first - low : last - low, j * TILE : (j + 1) * TILE] = tile
-                if j < i and last == min((i + 1) * TILE, self.shape[0]):
-                    self._kept.pop((j, i), None)
+            rows = out[first - low : last - low, j * TILE : (j + 1) * TILE]
+            _copy(tile[first - i * TILE : last - i * TILE], rows)
+
+        def take_both(i: int, j: int, tile: np.ndarray) -> None:
+            take(i, j, tile)
+            if self.symmetric and i < j and j in bands:
+                take(j, i, tile.T)
+
+        done_above = bands if self.symmetric else ()
+        self._each(
+            [(i, j) for i in bands for j in columns if not (j < i and j in done_above)], take_both
+        )
         return out
 
-    def _tile(self, i: int, j: int) -> np.ndarray:
-        """Return a tile of distances; one above the diagonal is kept while there is room."""
-        if not self.symmetric or i == j:
-            return self._computed(i, j)
-        place = min(i, j), max(i, j)
-        tile = self._kept.get(place)
-        if tile is None:
-            tile = self._computed(*place)
-            if i < j and (len(self._kept) + 1) * TILE**2 * tile.itemsize <= self._room:
-                self._kept[place] = tile
-        return tile if i < j else tile.T
+    def _each(
+        self, places: Sequence[tuple[int, int]], take: Callable[[int, int, np.ndarray], None]
+    ) -> None:
+        """Compute tiles, and give each to `take` on the thread that has computed it.
 
-    def _computed(self, i: int, j: int) -> np.ndarray:
-        left, right = self._tiles
-        return self._distances(left[i], right[j], str(self.metric))
+        It is then still in the cache of a core.
+        """
+
+        def work(turns: Iterator[int]) -> None:
+            room = np.empty(TILE**2, dtype=self.dtype)
+            for turn in turns:
+                i, j = places[turn]
+                below = self.symmetric and j < i
+                tile = self._computed(*((j, i) if below else (i, j)), room)
+                take(i, j, tile.T if below else tile)
+
+        _on_all_threads(work, len(places))
+
+    def _computed(self, i: int, j: int, room: np.ndarray) -> np.ndarray:
+        left, right = self._tiles[0][i], self._tiles[1][j]
+        return self._distances(left, right, str(self.metric), room)
 
     @cached_property
     def _tiles(self) -> list[list[_Side]]:
@@ -223,10 +246,15 @@ class EmbeddingSource:
             return None
         out = np.empty(len(rows), dtype=self.dtype)
         order = np.argsort(number, kind="stable")
-        limits = np.searchsorted(number[order], [*tiles, np.inf])
-        for tile, low, high in zip(tiles, limits[:-1], limits[1:], strict=True):
-            some, values = order[low:high], self._tile(*divmod(int(tile), across))
-            out[some] = values[rows[some] % TILE, columns[some] % TILE]
+        limits = np.searchsorted(number[order], tiles)
+        places = [divmod(tile, across) for tile in tiles.tolist()]
+        cells = dict(zip(places, np.split(order, limits[1:]), strict=False))  # none: one part
+
+        def take(i: int, j: int, tile: np.ndarray) -> None:
+            some = cells[i, j]
+            out[some] = tile[rows[some] % TILE, columns[some] % TILE]
+
+        self._each(places, take)
         return out
 
     @property
@@ -234,20 +262,8 @@ class EmbeddingSource:
         """Whether a set is compared with itself by a metric of :data:`METRICS`."""
         return self.given[0] is self.given[1] and not callable(self.metric)
 
-    @contextmanager
-    def keeping(self, room: int) -> Iterator[None]:
-        """Keep tiles within a number of bytes for the next rows, while rows are read in order."""
-        before, self._room = self._room, room
-        try:
-            yield
-        finally:
-            self._room = before
-            if not before:
-                self._kept.clear()
-
     def __getstate__(self) -> dict[str, Any]:
-        kept = {k: v for k, v in self.__dict__.items() if k != "_tiles"}
-        return kept | {"_kept": {}, "_room": 0}
+        return {k: v for k, v in self.__dict__.items() if k != "_tiles"}
 
     def among(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the distances of some probes to some of the gallery.
@@ -263,17 +279,10 @@ class EmbeddingSource:
     def whole(self) -> np.ndarray:
         """Return all rows."""
         m, n = self.shape
+        if self.tile > 1:
+            return self.read(0, m)
         out = np.empty((m, n), dtype=self.dtype)
         step = max(1, _BLOCK // n)
-        for i in range(-(-m // TILE) if self.tile > 1 else 0):
-            rows = slice(i * TILE, (i + 1) * TILE)
-            for j in range(i if self.symmetric else 0, -(-n // TILE)):
-                columns = slice(j * TILE, (j + 1) * TILE)
-                out[rows, columns] = tile = self._computed(i, j)
-                if self.symmetric and i < j:
-                    out[columns, rows] = tile.T
-        if self.tile > 1:
-            return out
         for low in range(0, m, step):
             out[low : low + step] = self[low : low + step]
         return out
@@ -303,9 +312,20 @@ class EmbeddingSource:
                     f"distances of shape {(len(x), len(y))}"
                 )
             return out.astype(self.dtype, copy=False)
-        return self._distances(self._left[rows], self._right[columns], metric)
+        left, right = self._left[rows], self._right[columns]
+        found = np.empty((len(left.products), len(right.products)), dtype=self.dtype)
 
-    def _distances(self, left: _Side, right: _Side, metric: str) -> np.ndarray:
+        def work(turns: Iterator[int]) -> None:
+            room = np.empty(len(found) * TILE, dtype=self.dtype)
+            for turn in turns:
+                some = slice(turn * TILE, (turn + 1) * TILE)
+                found[:, some] = self._distances(left, right[some], metric, room)
+
+        _on_all_threads(work, -(-found.shape[1] // TILE))
+        return found
+
+    def _distances(self, left: _Side, right: _Side, metric: str, room: np.ndarray) -> np.ndarray:
+        """Return distances, computed on one thread and perhaps in `room`."""
         if metric in ("l1", "linf"):
             from scipy.spatial.distance import cdist
 
@@ -316,13 +336,17 @@ class EmbeddingSource:
             out[np.isnan(x).any(axis=1)] = np.nan
             out[:, np.isnan(y).any(axis=1)] = np.nan
             return out
-        products = left.products @ right.products.T
-        near = self.dtype.type(NEAR[self.dtype.name])
+        shape = len(left.products), len(right.products)
+        products = room[: math.prod(shape)].reshape(shape)
+        np.matmul(left.products, right.products.T, out=products)
+        near = self._near
         if metric == "bhattacharyya":
             return _of_coefficients(products, left, right, near)
         from bioeval.kernels.distance import finish_euclidean
 
-        finish_euclidean(products, left.in_kernel, right.in_kernel, near, metric == "cosine")
+        finish_euclidean.on_one_thread(
+            products, left.in_kernel, right.in_kernel, near, metric == "cosine"
+        )
         return self._unscaled(products)
 
     def _unscaled(self, distances: np.ndarray) -> np.ndarray:
@@ -355,6 +379,35 @@ class _SomeColumns(EmbeddingSource):
             return self[index[None]][0]
         filled = index if callable(self.metric) else _filled(index, _TILE_ROWS)
         return np.ascontiguousarray(self._block(filled)[: len(index), : self.shape[1]])
+
+
+@cache
+def _blas() -> Any:
+    """The number of threads of the libraries of linear algebra, to be limited."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _on_all_threads(work: Callable[[Iterator[int]], None], steps: int) -> None:
+    """Run steps of work side by side, and the products in each on the thread of its own.
+
+    So none waits for another, and last digits do not depend on the number of threads.
+    """
+    from bioeval.kernels.compiled import in_turns
+
+    with _blas().limit(limits=1, user_api="blas"):
+        in_turns(work, steps)
+
+
+def _copy(tile: np.ndarray, out: np.ndarray) -> None:
+    """Copy a tile; a transposed one is first put in order, in strips, within the cache."""
+    if tile.strides[0] < tile.strides[1]:
+        turned = np.empty(tile.shape, dtype=tile.dtype)
+        for low in range(0, tile.shape[1], _STRIP):
+            turned[:, low : low + _STRIP] = tile[:, low : low + _STRIP]
+        tile = turned
+    out[...] = tile
 
 
 def _filled(index: np.ndarray, tile: int) -> np.ndarray:

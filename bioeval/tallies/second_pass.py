@@ -237,7 +237,7 @@ class SecondPass:
         if (tables.filled < 0).any():
             self.windows, self.kept, self.places = (), [], []
         if self.windows:
-            self.kept += [x[:n] for x, n in zip(tables.kept, tables.filled, strict=True)]
+            self.kept += [x[:n].copy() for x, n in zip(tables.kept, tables.filled, strict=True)]
 
     def include_cells(self, cells: CellCounts) -> None:
         """Include counts in narrower cells than those of the tally."""

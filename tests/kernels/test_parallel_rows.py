@@ -11,7 +11,7 @@ import numba
 import numpy as np
 import pytest
 
-from bioeval.kernels.compiled import parallel_rows
+from bioeval.kernels.compiled import in_turns, parallel_rows
 
 
 class Rows(NamedTuple):
@@ -38,6 +38,28 @@ def test_each_step_is_made_once(steps, threads):
         numba.set_num_threads(before)
     assert visits.tolist() == list(range(1, steps + 1))
     assert len(set(part.tolist())) == min(threads, steps)
+
+
+def test_steps_are_taken_in_turn():
+    visits, before = np.zeros(7, dtype=np.int64), numba.get_num_threads()
+
+    def work(turns):
+        for turn in turns:
+            visits[turn] += 1
+            if turn == 5:
+                raise ValueError("the fifth")
+
+    for threads in {1, min(2, numba.config.NUMBA_NUM_THREADS)}:
+        numba.set_num_threads(threads)
+        try:
+            in_turns(work, 5)
+            with pytest.raises(ValueError, match="the fifth"):
+                in_turns(work, 6)
+        finally:
+            numba.set_num_threads(before)
+        assert visits.tolist() == [2] * 5 + [1, 0]
+        visits[:] = 0
+    in_turns(work, 0)
 
 
 PROGRAM = """

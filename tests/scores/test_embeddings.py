@@ -6,8 +6,10 @@ import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
+import numba
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
@@ -368,3 +370,51 @@ def test_a_function_as_metric_states_its_kind():
     assert streamed.streams and streamed.kind == "llr"
     with pytest.raises(be.DataError, match="metric 'l2' gives distances"):
         be.Scores.from_embeddings(x, who, metric="l2", kind="similarity")
+
+
+@pytest.mark.parametrize("metric", ["cosine", "l2"])
+def test_distances_are_the_same_on_any_number_of_threads(metric):
+    """To the last bit: of 700 features, a library on two threads adds up in another order."""
+    rng = np.random.default_rng(8)
+    x = rng.normal(size=(600, 700)).astype("float32")
+    rows = rng.integers(0, 600, 40)
+    columns = rows // embeddings.TILE * embeddings.TILE  # cells in few tiles
+    found = []
+    for threads in {1, min(2, numba.config.NUMBA_NUM_THREADS)}:
+        numba.set_num_threads(threads)
+        with threadpool_limits(limits=threads):
+            source = EmbeddingSource(x, x, metric, "float32")
+            whole = source.whole()
+            for low, high in ((0, 600), (250, 520), (513, 514), (599, 600), (7, 7)):
+                np.testing.assert_array_equal(source[low:high], whole[low:high])
+            other = EmbeddingSource(x, x.copy(), metric, "float32")
+            parts = source[rows], source.among(rows, columns), source.of_columns(columns)[rows]
+            cells = source.of_cells(rows, columns), other.whole()
+        assert (whole == whole.T).all()
+        found.append([whole, *parts, *cells])
+    numba.set_num_threads(1)
+    for one, two in zip(found[0], found[-1], strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_rows_are_written_to_memory_that_is_given():
+    x = features(300)
+    for metric in ("cosine", lambda a, b: a @ b.T):
+        source = EmbeddingSource(x, x, metric)
+        out = np.full((20, 300), NAN)
+        assert source.read(250, 270, out) is out
+        np.testing.assert_array_equal(out, source.whole()[250:270])
+
+
+def test_rows_in_the_memory_of_earlier_ones_count_as_the_matrix():
+    """On one thread and two, in bands of rows of which the last is a short one."""
+    rng = np.random.default_rng(9)
+    labels = rng.integers(0, 100, 600)
+    x = rng.normal(size=(100, 16))[labels] + rng.normal(size=(600, 16))
+    given = {"dtype": "float32", "memory_limit": 1 << 20}
+    expected = be.verification(be.Scores.from_embeddings(x, labels, dtype="float32"))
+    for threads in {1, min(2, numba.config.NUMBA_NUM_THREADS)}:
+        numba.set_num_threads(threads)
+        scores = be.Scores.from_embeddings(x, labels, **given)
+        assert scores.streams and be.verification(scores).equals(expected)
+    numba.set_num_threads(1)

@@ -208,3 +208,12 @@ def test_windows_hold_the_points_of_the_whole():
     assert kept <= share / 2
     assert all(any(a <= low and high <= b for a, b in windows) for low, high in less)
     assert piloting.ERRORS >= 3
+
+
+def test_scores_that_are_kept_take_no_more_memory_than_they_need():
+    """Tables have room for more."""
+    values, none = np.linspace(0, 1, 40_000).reshape(4, -1), np.zeros(4, dtype=np.int64)
+    second_pass = SecondPass([(0.1, 0.2)])
+    second_pass.add(values, none, none)
+    assert sum(map(len, second_pass.kept)) == 4000
+    assert all(kept.base is None for kept in second_pass.kept)
