@@ -51,8 +51,8 @@ _OF_OTHERS = (
     _UNCHECKED + "one tally holds digests of embeddings, the other of the scores of a matrix"
 )
 _OF_SAMPLES = (
-    _UNCHECKED + "one tally is of an older layout, with digests of all scores of a probe, the other "
-    "holds digests of the scores against a sample of the gallery"
+    _UNCHECKED + "one tally is of an older layout, with digests of all scores of a probe; "
+    "the other holds digests of the scores against a sample of the gallery"
 )
 
 Text = str | bytes

@@ -302,9 +302,7 @@ def test_other_protocols_and_drawn_galleries_know_their_probes():
 def large(people=1000, seed=5) -> be.Scores:
     """One probe of each of 1,000 people, against 300 templates."""
     rng = np.random.default_rng(seed)
-    return be.Scores(
-        rng.random((people, 300)).astype("float32"), np.arange(people), np.arange(300)
-    )
+    return be.Scores(rng.random((people, 300)).astype("float32"), np.arange(people), np.arange(300))
 
 
 def test_one_shared_person_among_a_thousand_is_found_by_a_sample():
