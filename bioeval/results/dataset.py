@@ -127,15 +127,13 @@ def build(
     coordinates, too.
     """
     found = {k: x if isinstance(x, tuple) else ((), x) for k, x in in_order(variables).items()}
-    data = {k: _variable(dims, x, names[k]) for k, (dims, x) in found.items()}
-    described = {**COORDINATES, **names}
-    coords = {k: _variable((k,), x, described[k]) for k, x in coordinates.items()}
+    make = _direct_variable if _direct_is_the_same() else _public_variable
+    data = {k: make(dims, np.asarray(x), names[k].attrs()) for k, (dims, x) in found.items()}
+    coords = {
+        k: make((k,), np.asarray(x), (names[k] if k in names else COORDINATES[k]).attrs())
+        for k, x in coordinates.items()
+    }
     return dataset_of(data, coords, dict(attrs))
-
-
-def _variable(dims: tuple[str, ...], values: Any, name: Name) -> xr.Variable:
-    """Return a variable of plain numbers, without xarray's check for dask arrays."""
-    return xr.Variable(dims, np.asarray(values), name.attrs(), fastpath=True)
 
 
 def about_attrs(
@@ -225,6 +223,24 @@ def _public_tree(datasets: Datasets) -> xr.DataTree:
     return tree
 
 
+def _public_variable(
+    dims: tuple[str, ...], values: np.ndarray, attrs: dict[str, str]
+) -> xr.Variable:
+    """Return a variable of plain numbers, without xarray's check for dask arrays."""
+    return xr.Variable(dims, values, attrs, fastpath=True)
+
+
+def _direct_variable(
+    dims: tuple[str, ...], values: np.ndarray, attrs: dict[str, str]
+) -> xr.Variable:
+    """Return a variable that keeps the attributes given."""
+    if len(dims) != values.ndim or len(dims) > 1 and len(set(dims)) < len(dims):
+        return _public_variable(dims, values, attrs)  # which says what differs
+    made: Any = object.__new__(xr.Variable)
+    made._dims, made._data, made._attrs, made._encoding = dims, values, attrs or None, None
+    return made
+
+
 def _direct_dataset(data: _Finished, coords: _Finished, attrs: dict[str, Any]) -> xr.Dataset:
     indexes: dict[Any, Any] = {}
     variables = dict(data)
@@ -236,6 +252,8 @@ def _direct_dataset(data: _Finished, coords: _Finished, attrs: dict[str, Any]) -
         variables |= index.create_variables({name: variable})
     sizes: dict[Any, int] = {}
     for name, variable in variables.items():
+        if not variable.dims:
+            continue
         other = variable.dims == (name,) and name not in coords  # xarray takes it for a coordinate
         for dim, size in zip(variable.dims, variable.shape, strict=True):
             if other or sizes.setdefault(dim, size) != size:
@@ -263,10 +281,11 @@ def _direct_is_the_same() -> bool:
     """Whether private names of this xarray give what its public constructors give, tried once."""
     name = {"long_name": "x", "units": "1"}
     coords = {"t": xr.Variable("t", pd.Index([0.5, np.inf]), name)}
-    of = functools.partial(xr.Variable, attrs=name, fastpath=True)  # does not look for dask
-    data = {"number": of((), np.array(3)), "curve": of(("t", "free"), np.ones((2, 3)))}
+    arrays = {"number": ((), np.array(3)), "curve": (("t", "free"), np.ones((2, 3)))}
     try:
+        data = {k: _public_variable(*x, name) for k, x in arrays.items()}
         usual = _public_tree({"a/b": xr.Dataset(data, coords, name)})
+        data = {k: _direct_variable(*x, {**name}) for k, x in arrays.items()}
         direct = _direct_tree({"a/b": _direct_dataset(data, coords, name)})
         return _parts(usual) == _parts(direct)
     except _DIFFERENT:
