@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import xarray as xr
+from xarray.core.indexing import PandasIndexingAdapter
 from xarray.indexes import PandasIndex
 
 from bioeval.base.scalars import QUERY_MEANS, Name
@@ -247,9 +248,13 @@ def _direct_dataset(data: _Finished, coords: _Finished, attrs: dict[str, Any]) -
     for name, variable in coords.items():
         values = variable.values
         # PandasIndex makes one of an array, too, and imports dask to see whether it is one of dask.
-        labels = pd.Index(values) if values.dtype.char in "?bhilqBHILQfd" else values
+        plain = values.dtype.char in "?bhilqBHILQfd"
+        labels = pd.Index(values, name=name) if plain else values
         index = indexes[name] = PandasIndex(labels, name, coord_dtype=values.dtype)
-        variables |= index.create_variables({name: variable})
+        made: Any = object.__new__(xr.IndexVariable)
+        made._dims, made._data = (name,), PandasIndexingAdapter(index.index, index.coord_dtype)
+        made._attrs, made._encoding = variable._attrs, None
+        variables[name] = made
     sizes: dict[Any, int] = {}
     for name, variable in variables.items():
         if not variable.dims:
@@ -262,18 +267,23 @@ def _direct_dataset(data: _Finished, coords: _Finished, attrs: dict[str, Any]) -
 
 
 def _direct_tree(datasets: Datasets) -> xr.DataTree:
-    empty = xr.Dataset()
-    root = xr.DataTree(empty)
+    root = _direct_node(None, None)
     for path, dataset in datasets.items():
         node = root
         for name in path.split("/"):
             child = node._children.get(name)
             if child is None:
-                child = node._children[name] = xr.DataTree(empty)
-                child._name, child._parent = name, node
+                child = node._children[name] = _direct_node(name, node)
             node = child
         node._set_node_data(dataset)
     return root
+
+
+def _direct_node(name: str | None, parent: xr.DataTree | None) -> xr.DataTree:
+    node: Any = object.__new__(xr.DataTree)
+    node._name, node._parent, node._children = name, parent, {}
+    node._set_node_data(xr.Dataset._construct_direct({}, set(), {}, None, {}))
+    return node
 
 
 @functools.cache

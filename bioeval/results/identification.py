@@ -328,6 +328,8 @@ class OpenSetCounts:
         probes never enrolled with any template within it.
     ranks : int array, shape (r,), optional
         By default 1 ... r.
+    repeats : int array, optional
+        How many thresholds each row of `detected` and `identified` stands for; by default one.
     """
 
     attempts: OpenSetAttempts
@@ -339,6 +341,7 @@ class OpenSetCounts:
     own_within: np.ndarray
     non_targets_within: np.ndarray
     ranks: np.ndarray | None = None
+    repeats: np.ndarray | None = None
 
     @property
     def rank_numbers(self) -> np.ndarray:
@@ -350,14 +353,18 @@ class OpenSetCounts:
         both, over = ("threshold", "rank"), ("threshold",)
         genuine, impostor = self.attempts.genuine, self.attempts.impostor
         targets = self.attempts.targets
+        rows = rate(self.identified, genuine), self.detected, self.identified[:, 0]
+        if self.repeats is not None:
+            rows = tuple(np.repeat(x, self.repeats, axis=0) for x in rows)
+        dir_, detected, first = rows
         curves: Variables = {
-            "dir": (both, rate(self.identified, genuine)),
-            "di": (both, self.detected),
+            "dir": (both, dir_),
+            "di": (both, detected),
             **along(
                 over,
                 far=rate(self.accepted, impostor),
                 grr=rate(impostor - self.accepted, impostor),
-                frr=rate(genuine - self.identified[:, 0], genuine),
+                frr=rate(genuine - first, genuine),
                 fa=self.accepted,
                 gr=impostor - self.accepted,
                 ttr=rate(self.targets_within, targets),
@@ -426,7 +433,7 @@ def open_set_dataset(
     grid = found.grid(check_thresholds(thresholds), targets, rows)
     longest = int((tally.mates + tally.others).max(initial=0))
     count, note = max_ranks(longest, len(grid), max_rank, DIR_LIMIT)
-    detected = detected_at(points, grid, count, whole=ties != "expected")
+    detected, repeats = _detected_at(points, grid, count, whole=ties != "expected")
     nearest = np.fmin(tally.nearest_mate, tally.nearest_other)
     counts = OpenSetCounts(
         attempts=found.attempts(),
@@ -437,6 +444,7 @@ def open_set_dataset(
         targets_within=_within(nearest[tally.enrolled], grid),
         own_within=_within(tally.nearest_mate[tally.enrolled], grid),
         non_targets_within=_within(nearest[~tally.enrolled], grid),
+        repeats=repeats,
     )
     options = {
         "rank_unit": tally.rank_unit,
@@ -533,13 +541,25 @@ class _Searches:
 
 def detected_at(points: OpenSetPoints, grid: np.ndarray, ranks: int, *, whole: bool) -> np.ndarray:
     """Return the genuine attempts accepted at each threshold and exactly at each rank."""
+    rows, repeats = _detected_at(points, grid, ranks, whole=whole)
+    return np.repeat(rows, repeats, axis=0)
+
+
+def _detected_at(
+    points: OpenSetPoints, grid: np.ndarray, ranks: int, *, whole: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the different rows of :func:`detected_at`, and how many thresholds each is of."""
     # A probe is detected from the first threshold that is not below its mate's distance.
     first = np.searchsorted(grid, points.mate)
     kept = (first < len(grid)) & (points.ranks <= ranks)
-    flat = first[kept] * ranks + points.ranks[kept] - 1
+    steps = np.zeros(len(grid) + 1, dtype=bool)
+    steps[[0, -1]] = steps[first[kept]] = True
+    row = np.cumsum(steps) - 1
+    flat = row[first[kept]] * ranks + points.ranks[kept] - 1
     weights = None if whole else points.weights[kept]  # whole ones are all 1
-    found = np.bincount(flat, weights, minlength=len(grid) * ranks).reshape(len(grid), ranks)
-    return np.cumsum(found, axis=0, out=found)
+    number = int(row[-1])
+    found = np.bincount(flat, weights, minlength=number * ranks).reshape(number, ranks)
+    return np.cumsum(found, axis=0, out=found), np.diff(np.flatnonzero(steps))
 
 
 def impostor_gallery(subjects: int, role: str) -> int | str:
