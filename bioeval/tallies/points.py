@@ -7,6 +7,7 @@ definitions are in ``docs/definitions.md``, "Operating points".
 
 from __future__ import annotations
 
+import functools
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -256,8 +257,9 @@ class VerificationPoints:
 EXACT_COSTS = 1000
 
 
+@functools.lru_cache(256)
 def costs_of_attempts(
-    costs: Sequence[float], genuine: int, impostor: int
+    costs: tuple[float, ...], genuine: int, impostor: int
 ) -> tuple[Fraction, Fraction]:
     """Return the costs of one false accept and of one false reject.
 
@@ -299,7 +301,7 @@ def min_costs(
     genuine, impostor = np.array(attempts).T
     best = np.empty((len(size), len(costs)), dtype=np.int64)
     least = np.empty(best.shape)
-    for i, (p, miss, accept) in enumerate(costs):
+    for i, (p, miss, accept) in enumerate(costs.tolist()):
         known = {x: costs_of_attempts((p, miss, accept), *x) for x in set(attempts)}
         weights = [known[x] for x in attempts]
         each = np.array([[float(x) for x in pair] for pair in weights])

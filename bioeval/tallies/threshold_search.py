@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.scalars import OPTIMA
+from bioeval.kernels.order import increasing_order
+from bioeval.scores.blocks import SMALL_CELLS
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.points import (
     EqualError,
@@ -361,7 +363,8 @@ class Attempts:
 
 def _increasing(scores: np.ndarray) -> np.ndarray:
     """Return scores in increasing order, without NaN, as float64."""
-    ordered = np.sort(scores).astype(np.float64)
+    few = len(scores) <= SMALL_CELLS
+    ordered = (scores[increasing_order(scores)] if few else np.sort(scores)).astype(np.float64)
     return ordered[: ordered.searchsorted(np.nan)]  # NaN is last
 
 
