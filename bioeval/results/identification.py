@@ -211,6 +211,9 @@ class OpenSetPoints:
 
 IMPOSTORS = ("auto", "unenrolled", "leave-subject-out", "both")
 
+# Points at FAR targets are found for all ranks together up to this many.
+FEW_RANKS = 100
+
 # DIR(t, k) is reported at every attainable rank up to this many thresholds x ranks.
 DIR_LIMIT = 2_000_000
 
@@ -431,8 +434,7 @@ def open_set_dataset(
     found = _Searches(tally, ties, impostors)
     points, targets = found.points, check_far_targets(far_targets)
     grid = found.grid(check_thresholds(thresholds), targets, rows)
-    longest = int((tally.mates + tally.others).max(initial=0))
-    count, note = max_ranks(longest, len(grid), max_rank, DIR_LIMIT)
+    count, note = max_ranks(found.longest, len(grid), max_rank, DIR_LIMIT)
     detected, repeats = _detected_at(points, grid, count, whole=ties != "expected")
     nearest = np.fmin(tally.nearest_mate, tally.nearest_other)
     counts = OpenSetCounts(
@@ -492,6 +494,20 @@ class _Searches:
         probes, ranks, weights = rank_weights(tally, self.mated, ties)
         other = np.sort(tally.other[impostor_probes(tally, self.role)])
         self.points = OpenSetPoints(tally.mate[probes], ranks, weights, len(self.mated), other)
+        self._at_far: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+
+    @cached_property
+    def longest(self) -> int:
+        """The length of the longest candidate list."""
+        return int((self.tally.mates + self.tally.others).max(initial=0))
+
+    def at_far(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return :meth:`OpenSetPoints.at_far`, found once for all ranks of short lists."""
+        known = self._at_far.get(targets.tobytes())
+        if known is None or known[0].shape[1] < ranks:
+            most = max(ranks, self.longest if self.longest <= FEW_RANKS else 1)
+            known = self._at_far[targets.tobytes()] = self.points.at_far(targets, most)
+        return known[0][:, :ranks], known[1][:, :ranks]
 
     @cached_property
     def equal_error(self) -> EqualError:
@@ -519,19 +535,19 @@ class _Searches:
         grid = open_set_thresholds(tally.mate[self.mated], self.points.other, given, kind)
         if given is not None and rows is None:
             return grid
-        more = np.empty(0) if rows is None else rows
-        return np.unique(np.concatenate([grid, self.rows(targets), more]))
+        more = () if rows is None else (rows,)
+        return np.unique(np.concatenate([grid, self.rows(targets), *more]))
 
     def rows(self, far_targets: np.ndarray) -> np.ndarray:
         """Return the finite thresholds of the EER and of the FAR targets at rank 1."""
-        at_far = self.points.at_far(far_targets, 1)[1]
+        at_far = self.at_far(far_targets, 1)[1]
         every = np.append(at_far, self.equal_error.eer_threshold)
         return every[np.isfinite(every)]
 
     def point_variables(self, far_targets: np.ndarray, ranks: int) -> Variables:
         """Return the EER, and DIR at each FAR target up to a rank."""
         kind, per_target = self.tally.about.kind, ("far_target", "rank")
-        dir_at_far, threshold_at_far = self.points.at_far(far_targets, ranks)
+        dir_at_far, threshold_at_far = self.at_far(far_targets, ranks)
         return {
             **equal_error_variables(self.equal_error, kind),
             "dir_at_far": (per_target, dir_at_far),

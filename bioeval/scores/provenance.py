@@ -77,9 +77,9 @@ def _notes(scores: Scores) -> list[str]:
                 f"{scores.gallery_labels.dtype})"
             )
         elif (
-            not np.isin(scores.probe_ids, scores.gallery_ids).any()
-            and np.array_equal(probe, gallery)
+            np.array_equal(probe, gallery)
             and len(np.unique(gallery)) < len(gallery)
+            and not np.isin(scores.probe_ids, scores.gallery_ids).any()
         ):
             # With one template a subject, leaving it out leaves no probe a mate.
             notes.append(

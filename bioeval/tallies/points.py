@@ -131,6 +131,8 @@ def crossed(fa: Any, fr: Any, genuine: int, impostor: int) -> bool:
 
 
 def _number(x: float) -> float | int:
+    if type(x) is int:
+        return x
     return int(x) if isinstance(x, (int, np.integer)) else float(x)
 
 
@@ -368,8 +370,9 @@ def moments_of_rows(
     `mean` is a difference from the origin of the row, and `squares` the sum of squared deviations;
     all are scaled.
     """
-    there = count > 0
-    count, origin, mean, squares = (x[there] for x in (count, origin, mean, squares))
+    if not count.all():
+        there = count > 0
+        count, origin, mean, squares = (x[there] for x in (count, origin, mean, squares))
     if not len(count):
         return Moments()
     total = int(count.sum())
