@@ -62,6 +62,8 @@ class Scalars(NamedTuple):
 
     def at(self, chosen: np.ndarray) -> Scalars:
         """Return the values of some partitions, the first axis of every value."""
+        if chosen.all():
+            return self
         variables = {k: (dims, values[chosen]) for k, (dims, values) in self.variables.items()}
         return Scalars(variables, self.labels)
 

@@ -356,10 +356,10 @@ class OpenSetCounts:
         both, over = ("threshold", "rank"), ("threshold",)
         genuine, impostor = self.attempts.genuine, self.attempts.impostor
         targets = self.attempts.targets
-        rows = rate(self.identified, genuine), self.detected, self.identified[:, 0]
-        if self.repeats is not None:
-            rows = tuple(np.repeat(x, self.repeats, axis=0) for x in rows)
-        dir_, detected, first = rows
+        dir_, detected, first = (
+            x if self.repeats is None else np.repeat(x, self.repeats, axis=0)
+            for x in (rate(self.identified, genuine), self.detected, self.identified[:, 0])
+        )
         curves: Variables = {
             "dir": (both, dir_),
             "di": (both, detected),

@@ -70,7 +70,7 @@ def _notes(scores: Scores) -> list[str]:
         notes.append(times.note())
     probe, gallery = scores.codes.probe, scores.codes.gallery
     if scores.layout == "probe-against-gallery":
-        if not np.isin(probe, gallery).any():
+        if not present(gallery, len(scores.codes.values))[probe].any():
             notes.append(
                 f"{_NO_MATE}; check that both sides use the same labels "
                 f"(probe labels are {scores.probe_labels.dtype}, gallery labels "
