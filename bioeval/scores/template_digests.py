@@ -210,7 +210,7 @@ class CountedProbes:
         return replace(self, people=people, scores=found)
 
     def without_samples(self) -> CountedProbes:
-        """Return the probes of an older layout, whose digests are of all scores of a probe."""
+        """Return the probes of an older layout: its digests are of all scores of a probe."""
         return self if self.scores is None else replace(self, scores=self.scores & ~_SAMPLED)
 
     def repeated(self) -> list[str]:
