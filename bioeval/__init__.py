@@ -4,6 +4,8 @@
 importing the package costs nothing.
 """
 
+import sys
+
 from bioeval.base.lazy import lazy_names
 from bioeval.base.version import __version__ as __version__
 
@@ -21,3 +23,8 @@ _FORMER = {
 }
 
 __all__, __getattr__, __dir__ = lazy_names(__spec__, _FORMER)
+
+if "ipykernel" in sys.modules:
+    from bioeval.base.notebook import in_notebook as _in_notebook
+
+    _in_notebook()

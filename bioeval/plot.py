@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bioeval.views.plots.over_time import *  # noqa: F403
     from bioeval.views.plots.ranks import *  # noqa: F403
     from bioeval.views.plots.rates import *  # noqa: F403
-    from bioeval.views.plots.save import save as save
+    from bioeval.views.plots.save import ImageFormat, save as save
     from bioeval.views.plots.score_plots import (
         MatrixDisplay as MatrixDisplay,
         RankedListsDisplay as RankedListsDisplay,
@@ -48,7 +48,7 @@ _HOMES |= {"save": "bioeval.views.plots.save"}
 __all__ = [*_HOMES, "save_all"]
 
 
-def __getattr__(name: str) -> Any:
+def _of_name(name: str) -> Any:
     if name not in _HOMES:
         from bioeval.base.errors import nearest_name
 
@@ -56,6 +56,10 @@ def __getattr__(name: str) -> Any:
     value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
+
+
+if not TYPE_CHECKING:  # which would take every name
+    __getattr__ = _of_name
 
 
 def __dir__() -> list[str]:
@@ -204,7 +208,10 @@ def ranked_lists(
 
 
 def save_all(
-    tree: Any, scores: Any, directory: str | os.PathLike[str], formats: Sequence[str] = ("png",)
+    tree: Any,
+    scores: Any,
+    directory: str | os.PathLike[str],
+    formats: Sequence[ImageFormat] = ("png",),
 ) -> list[Path]:
     """Write every plot that a result supports to a folder.
 

@@ -78,6 +78,16 @@ def test_a_call_loads_few_lines(call, bound):
     figure(f"lines that be.{call} loads", sum(map(lines, files)), bound)
 
 
+def test_texts_are_written_with_line_feeds_on_every_system():
+    """Without an argument `newline`, Windows writes CR LF, and another digest of the file."""
+    for path, node in nodes(ast.Call):
+        name = ast.unparse(node.func)
+        mode = ast.unparse(node.args[1]) if name == "open" and node.args[1:] else ""
+        given = {x.arg for x in node.keywords}
+        if name.endswith(".write_text") and "encoding" in given or mode in ("'w'", "'a'", "'x'"):
+            assert {"encoding", "newline"} <= given, f"{path}:{node.lineno}"
+
+
 def test_a_name_of_a_class_is_used_once():
     names = Counter(node.name for _, node in nodes(ast.ClassDef))
     figure("names of classes used twice", sum(n > 1 for n in names.values()), 0)

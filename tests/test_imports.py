@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-from optional import optional_import
 
 HEAVY = {"matplotlib", "xarray", "numba", "sklearn", "scipy", "pandas", "dask", "h5py"}
 
@@ -47,47 +46,6 @@ def test_every_public_name_can_be_had():
     for name in bioeval.__all__:  # also one that a test before has used, which is an attribute
         assert bioeval.__getattr__(name) is getattr(bioeval, name), name
     assert set(bioeval.__all__) <= set(dir(bioeval))
-
-
-SCRIPT = """
-import bioeval as be
-
-scores: be.Scores = be.load("scores.npz", kind="distance")
-single = be.verification(scores, interval="subject-bootstrap")
-tree = be.evaluate(be.simulate(20, 4, random_state=1), "course-all-vs-all")
-closed, opened, ranks = be.closed_set(scores), be.open_set(scores), be.ranks(scores)
-study = be.study_threshold(scores, "eer")
-difference = be.compare(scores, be.Scores([[0.0, 1.0], [1.0, 0.0]], ["a", "b"]))
-tally: be.Tally = be.tally(scores)
-folds = be.cross_evaluate(scores, be.partition.SubjectKFold(5), threshold="eer")
-be.plot.det(single)
-be.stats.wilson(1, 100)
-be.save(scores, "copy.npz")
-try:
-    be.tracking("truth.txt", "result.txt")
-except be.BioevalError as error:
-    print(error, float(single.eer), be.__version__)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("more", "found"),
-    [("", "Success"), ("be.verificaton(scores)", 'has no attribute "verificaton"')],
-)
-def test_a_script_under_the_strict_type_checker(root, tmp_path, more, found):
-    optional_import("mypy")
-    (tmp_path / "script.py").write_text(SCRIPT + more)
-    options = ["--strict", "--follow-imports=silent", "--config-file=", "--python-version=3.12"]
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, "--cache-dir=cache", "script.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == bool(more), done.stdout + done.stderr
-    assert found in done.stdout
 
 
 def test_an_unknown_name_is_an_attribute_error():

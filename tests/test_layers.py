@@ -178,7 +178,7 @@ def test_a_kernel_file_stands_alone(path):
     elif path.stem == "compiled":
         allowed = KERNEL_LIBRARIES | {"atexit", "bioeval", "concurrent", "contextlib"}
         allowed |= {"contextvars", "functools", "hashlib", "inspect", "operator", "os"}
-        allowed |= {"pathlib", "shutil", "sys", "tempfile", "threading"}
+        allowed |= {"pathlib", "shutil", "sys", "tempfile", "threading", "time"}
     assert {name.partition(".")[0] for name in names} <= allowed, names
 
 

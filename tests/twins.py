@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import bioeval as be
+from bioeval.results.reid import gom_from_curves  # noqa: F401
+from bioeval.views.plots.registry import PLOTS  # noqa: F401
 
 
 @pytest.fixture(scope="module", autouse=True)

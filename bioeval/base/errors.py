@@ -21,7 +21,9 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar, cast
+
+W = TypeVar("W", bound=str)
 
 # Noncharacters, which Unicode reserves for use inside a program: no label or path has them.
 _START, _VALUE, _END = "\ufdd0", "\ufdd1", "\ufdd2"
@@ -253,8 +255,8 @@ def require_choice(what: str, got: object, choices: Iterable[object]) -> None:
         raise DataError(bad_choice(what, got, choices))
 
 
-def chosen_task(task: object, tasks: Iterable[str]) -> str:
+def chosen_task(task: object, tasks: Iterable[W]) -> W:
     """Return one of `tasks` in its own spelling: ``open_set`` for ``open-set``."""
     task = task.replace("-", "_") if isinstance(task, str) else task
     require_choice("task", task, tasks)
-    return str(task)
+    return cast(W, task)

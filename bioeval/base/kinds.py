@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-#: Kinds whose scores can be compared across rows; ``llr`` is a natural log-likelihood ratio.
-VALUED = ("distance", "similarity", "llr")
+from typing import Literal, get_args
 
-KINDS = (*VALUED, "order")
+PlainKind = Literal["distance", "similarity"]
+
+#: Kinds whose scores can be compared across rows; ``llr`` is a natural log-likelihood ratio.
+ValuedKind = Literal[PlainKind, "llr"]
+VALUED: tuple[ValuedKind, ...] = get_args(ValuedKind)
+
+Kind = Literal[ValuedKind, "order"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 #: Metrics of embeddings, which give distances.
-METRICS = ("cosine", "l2", "l1", "linf", "bhattacharyya")
+MetricName = Literal["cosine", "l2", "l1", "linf", "bhattacharyya"]
+METRICS: tuple[MetricName, ...] = get_args(MetricName)
 
 #: Scores of each kind in words.
 PLURALS = {

@@ -69,7 +69,7 @@ def report(done: int, total: int) -> None:
     """
     show, name = _SHOW.get(), _STAGE.get()
     if show is None and "ipykernel" in sys.modules:
-        from bioeval.base.notebook_progress import in_notebook
+        from bioeval.base.notebook import in_notebook
 
         show, name = in_notebook(), name or "counting"
     if show is not None and name:

@@ -6,6 +6,7 @@ Attributes of results come from here, and ``docs/definitions.md`` explains each 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Literal, get_args
 
 from bioeval.base import scalars
 from bioeval.base.scalars import (
@@ -42,15 +43,13 @@ def bounds(name: str, words: str, units: str = "1") -> dict[str, Name]:
     }
 
 
+#: Methods of an interval that resample subjects; without the one that leaves subjects out.
+RateBootstrap = Literal["subject-bootstrap", "subject-bootstrap-logit"]
+Bootstrap = Literal["subject-bootstrap", "subject-bootstrap-bca", "subject-bootstrap-logit"]
+
 #: Methods of an interval. Only the last two assume independent attempts.
-INTERVALS = (
-    "subject-bootstrap",
-    "subject-bootstrap-bca",
-    "subject-bootstrap-logit",
-    "analytic",
-    "wilson",
-    "clopper-pearson",
-)
+IntervalMethod = Literal[Bootstrap, "analytic", "wilson", "clopper-pearson"]
+INTERVALS: tuple[IntervalMethod, ...] = get_args(IntervalMethod)
 
 COORDINATES = {
     "threshold": Name("decision threshold", "score", "threshold T"),

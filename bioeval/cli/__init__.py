@@ -53,7 +53,7 @@ def main(args: Sequence[str] | None = None, *, command: click.Command | None = N
     try:
         if threading.current_thread() is threading.main_thread():
             before = signal.signal(signal.SIGTERM, _terminate)
-        with _outputs(), _heard(), _few_collections():
+        with _outputs(), _escaped(), _heard(), _few_collections():
             return _run(args, command)
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
@@ -99,6 +99,21 @@ def _outputs() -> Iterator[None]:
     finally:
         if closed:
             sys.stdout = None
+
+
+@contextlib.contextmanager
+def _escaped() -> Iterator[None]:
+    """Escape characters that the encoding of the output lacks, as on Windows that of a pipe."""
+    out: Any = sys.stdout
+    strict = getattr(out, "errors", "") == "strict" and hasattr(out, "reconfigure")
+    if strict:
+        out.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        if strict:
+            with contextlib.suppress(OSError, ValueError):  # it is flushed
+                out.reconfigure(errors="strict")
 
 
 @contextlib.contextmanager

@@ -123,8 +123,8 @@ def vulnerability_command(data: str, presented: str | None, **options: Any) -> N
     "results.nc, summary.json, table.txt, curve.csv and species.csv", "draw the plots", report=True
 )
 def pad_command(
-    data: str, dev: str | None, kind: str | None, scores_key: str | None, name: str | None,
-    interval: str | None, potential: dict[str, float] | None, most: float | None, **options: Any,
+    data: str, dev: str | None, kind: Any, scores_key: str | None, name: str | None,
+    interval: Any, potential: dict[str, float] | None, most: float | None, **options: Any,
 ) -> None:  # fmt: skip
     """Evaluate presentation attack detection: APCER by species, and BPCER.
 
@@ -152,10 +152,11 @@ def pad_command(
                 f"{data}: scores are declared {' and '.join(sorted(declared | {str(kind)}))}; "
                 "expected one kind"
             )
+        kind = kind or next(iter(declared), "similarity")
         run.name = name or Path(data).stem
         run.stages("counting")
         found = pad(
-            listed.values, listed.attack, kind=kind or next(iter(declared), "similarity"),
+            listed.values, listed.attack, kind=kind,
             dev=None if other is None else (other.values, other.attack),
             potential=levels,
             subjects=listed.subjects, instrument=listed.instruments, interval=interval,

@@ -212,14 +212,14 @@ def _undisturbed() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    from multiprocessing import resource_tracker
-
     came: list[int] = []
     before = {
         number: signal.signal(number, lambda number, frame: came.append(number))
         for number in (signal.SIGINT, signal.SIGTERM)
     }
     if _MASKS:
+        from multiprocessing import resource_tracker
+
         resource_tracker.ensure_running()  # what starts it would receive interrupts again
         masked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

@@ -26,8 +26,16 @@ def terminal_width() -> int:
 
 
 def show_json(document: Any) -> None:
-    """Print one JSON document, and nothing else, on standard output."""
-    put(as_json(document) + "\n")
+    """Print one JSON document, and nothing else, on standard output.
+
+    What the encoding of the output lacks is escaped as JSON has it.
+    """
+    text = as_json(document) + "\n"
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        text = re.sub("[^\x00-\x7f]", lambda c: json.dumps(c[0])[1:-1], text)
+    put(text)
 
 
 def as_json(document: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import errno
+import itertools
 import os
 import shlex
 import shutil
@@ -83,11 +84,16 @@ def take_scores(out: str, force: bool) -> Path:
 
 
 def refuse_to_replace(places: Iterable[Path], force: bool) -> None:
-    """Raise :class:`DataError` if files exist, unless `force` allows their replacement."""
-    names = [str(place) for place in places if place.exists()]
+    """Raise :class:`DataError` if files exist, unless `force` and the system allow it."""
+    from bioeval.scores.formats.files import require_unused
+
+    there = [place for place in places if place.exists()]
+    names = [str(place) for place in there]
     if names and not force:
         listed = " and ".join([", ".join(names[:6]), *[f"{len(names) - 6} more"][: len(names) > 6]])
         raise DataError(f"{listed} would be replaced; give --force or another name")
+    for place in there:
+        require_unused(place)
 
 
 def require_images(scores: Scores, column: str) -> None:
@@ -137,9 +143,16 @@ def write_folder(
 
     `write` writes into the folder that it is given; the document, with the names of all files, is
     added. Files of the same names are replaced with `force`, and are an error without; no other
-    file of the folder is touched.
+    file of the folder is touched. Where one is in use, the results get a folder of their own.
     """
-    from bioeval.scores.formats.files import naming_writes, part_of, put_in_place, turn_at
+    from bioeval.scores.formats.files import (
+        FileInUseError,
+        move,
+        naming_writes,
+        part_of,
+        put_in_place,
+        turn_at,
+    )
 
     new = not folder.exists()
     part = part_of(folder.absolute()) if new else part_of(folder / "results")
@@ -149,15 +162,20 @@ def write_folder(
             write(part)
             names = sorted([*(file.name for file in part.iterdir()), SUMMARY])
             text = as_json({**document, "files": names})
-            (part / SUMMARY).write_text(text + "\n", encoding="utf-8")
+            (part / SUMMARY).write_text(text + "\n", encoding="utf-8", newline="\n")
         if new and not folder.exists():
             with contextlib.suppress(FileExistsError, NotADirectoryError):
                 _rename(part, folder)
                 return names
         ordered = sorted(names, key=SUMMARY.__ne__)  # the summary lists the others
-        with turn_at(folder / "results"):  # another run may have written there in the meantime
+        # Another run may have written there in the meantime.
+        with turn_at(folder / "results"), naming_writes(folder / SUMMARY):
             refuse_to_replace([folder / name for name in names], force)
             put_in_place([part / name for name in ordered], [folder / name for name in ordered])
+    except FileInUseError as error:
+        kept = next(x for i in itertools.count(2) if not (x := folder / f"results-{i}").exists())
+        move(os.rename, part, kept)
+        raise FileInUseError(f"{error}. The results are in {kept}") from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return names
@@ -165,8 +183,10 @@ def write_folder(
 
 def _rename(part: Path, folder: Path) -> None:
     """Rename a folder; raise :class:`FileExistsError` where another has taken the name."""
+    from bioeval.scores.formats.files import move
+
     try:
-        part.rename(folder)
+        move(os.rename, part, folder)
     except OSError as error:
         if error.errno == errno.ENOTEMPTY:
             raise FileExistsError(error.errno, error.strerror, str(folder)) from error
@@ -182,7 +202,8 @@ def write_results(
         # both are closed here, and `Path.write_bytes` would make another.
         with results.to_netcdf(engine="h5netcdf") as made, open(folder / name, "wb") as file:
             file.write(made)
-    (folder / "table.txt").write_text(as_text(table, WIDTH), encoding="utf-8")
+    text = as_text(table, WIDTH)
+    (folder / "table.txt").write_text(text, encoding="utf-8", newline="\n")
 
 
 def fold_rows(dataset: xr.Dataset) -> list[dict[str, Any]]:

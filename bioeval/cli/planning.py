@@ -223,7 +223,7 @@ def _of_results(path: Path, task: str) -> xr.Dataset:
 
 
 def _evaluated(
-    scores: Any, task: str, options: dict[str, Any], of_scores: dict[str, Any]
+    scores: Any, task: Any, options: dict[str, Any], of_scores: dict[str, Any]
 ) -> tuple[xr.Dataset, float, str]:
     """Return the rates of scores at the operating point, its threshold, and how it is chosen."""
     from functools import partial

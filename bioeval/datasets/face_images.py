@@ -11,13 +11,16 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
 from bioeval.base.arguments import require_integer, require_text
 from bioeval.base.errors import DataError, require_choice
 from bioeval.scores.matrix import Scores
+
+if TYPE_CHECKING:
+    from bioeval.scores.embeddings import Metric
 
 PEOPLE, IMAGES, SIDE = 40, 10, 64
 
@@ -84,14 +87,14 @@ def faces() -> Faces: ...
 def faces(
     system: Literal["eigenfaces", "fisherfaces", "pixels", "deep"],
     *,
-    metric: str = "euclidean",
+    metric: Metric = "euclidean",
     people: Literal["unseen", "seen", "all"] = "unseen",
     components: int = 64,
 ) -> Scores: ...
 def faces(
     system: str | None = None,
     *,
-    metric: str = "euclidean",
+    metric: Metric = "euclidean",
     people: str = "unseen",
     components: int = 64,
 ) -> Faces | Scores:

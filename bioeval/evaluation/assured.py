@@ -28,6 +28,7 @@ from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Tit
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.support import people_with_pairs
 from bioeval.results.words import threshold_text, threshold_to_install
+from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.listed_templates import pattern_of_pairs
@@ -36,6 +37,7 @@ from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
 from bioeval.stats.promise import (
     ASSURANCES,
+    AssuranceRule,
     PeopleMeans,
     exact_limits,
     guaranteed_limits,
@@ -44,6 +46,7 @@ from bioeval.stats.promise import (
 )
 from bioeval.tallies.by_subject import knows_people
 from bioeval.tallies.thresholds import require_values, to_internal, to_user
+from bioeval.tallies.verification_job import Templates
 
 # Points at which the estimated limit is computed, at most; the strictest has a tenth of the target.
 POINTS, STRICTEST = 64, 0.1
@@ -381,9 +384,9 @@ def check_claim(
     far: float | None = None,
     frr: float | None = None,
     confidence: float = 0.95,
-    assurance: str = "estimated",
-    templates: str = "single",
-    fusion: str = "min",
+    assurance: AssuranceRule = "estimated",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
     new_gallery: bool = False,
     same_data: bool = False,
     replicates: int = REPLICATES,

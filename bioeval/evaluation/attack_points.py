@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -84,7 +84,7 @@ class CountedBonaFide:
     reader: BlockReader
     sweep: Any
     about: Provenance
-    options: dict[str, str]
+    options: Mapping[str, str]
 
     @property
     def attempts(self) -> Attempts:
@@ -108,7 +108,7 @@ class CountedBonaFide:
 def count_bona_fide(
     bona_fide: Scores,
     passing: np.ndarray | None,
-    options: dict[str, str],
+    options: Mapping[str, str],
     thresholds: Any,
     progress: Progress | None,
     expected: Expected | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from bioeval.results.blocks import (
 )
 from bioeval.results.dataset import Variables, about_attrs, along, build, rate
 from bioeval.results.words import excluded_by_system, number
+from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
@@ -36,6 +37,7 @@ from bioeval.scores.template_columns import probe_column
 from bioeval.tallies.calibration_counts import LOG2, CalibrationCounts, count_for_calibration
 from bioeval.tallies.judged import attempts_within
 from bioeval.tallies.thresholds import to_user
+from bioeval.tallies.verification_job import Templates
 
 CALIBRATION = {
     **by_name(scalars.CALIBRATION_POINTS),
@@ -124,7 +126,7 @@ def calibration_dataset(
     counts: CalibrationCounts,
     priors: np.ndarray,
     costs: tuple[float, float],
-    options: dict[str, str],
+    options: Mapping[str, str],
     equalised: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> xr.Dataset:
     """Return the dataset; for scores that are not ratios, the best of any monotone map.
@@ -272,8 +274,8 @@ def calibration(
     priors: Sequence[float] = PRIORS,
     *,
     costs: tuple[float, float] = (1.0, 1.0),
-    templates: str = "single",
-    fusion: str = "min",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
     equalise: str | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -238,10 +238,12 @@ def _newton(loss: _Loss, weights: np.ndarray, penalty: float) -> tuple[np.ndarra
     return weights, not penalty and (apart or abs(weights).max() > _RUNAWAY)
 
 
-METHODS = ("logistic", "pav")
+CalibrationMethod = Literal["logistic", "pav"]
+METHODS: tuple[CalibrationMethod, ...] = get_args(CalibrationMethod)
 
 #: Rules for the ends of isotonic regression; "raw" ones may be infinite.
-ENDS = ("laplace", "raw")
+Ends = Literal["laplace", "raw"]
+ENDS: tuple[Ends, ...] = get_args(Ends)
 
 
 class Calibrator(ScoreTransformer):
@@ -297,7 +299,9 @@ class Calibrator(ScoreTransformer):
     (True, 'llr')
     """
 
-    def __init__(self, method: str = "logistic", prior: float = 0.5, ends: str = "laplace"):
+    def __init__(
+        self, method: CalibrationMethod = "logistic", prior: float = 0.5, ends: Ends = "laplace"
+    ):
         require_choice("method", method, METHODS)
         require_prior(prior)
         require_choice("ends", ends, ENDS)

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy
@@ -39,8 +39,10 @@ from bioeval.evaluation.reid import Named
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.reid import camera_warnings, cameras_of, convention_of
 from bioeval.results.dataset import along, build
+from bioeval.results.identification import ImpostorProbes
 from bioeval.results.support import KIND_DOUBT, kind_doubt, warn_of_kind
 from bioeval.results.words import margin_in_words
+from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, as_row
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
@@ -50,8 +52,10 @@ from bioeval.stats.bootstrap import confidence_limits
 from bioeval.stats.limits import few_people
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import require_people
+from bioeval.tallies.identification_job import RankUnit, Ties
 from bioeval.tallies.paired import unpaired_attempts
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
+from bioeval.tallies.verification_job import Templates
 
 COMPARISON = {
     "value_a": Name("value of the first system"),
@@ -81,7 +85,8 @@ COMPARISON = {
 }
 
 #: Adjustments of the conclusions for the number of measures.
-ADJUSTMENTS = ("none", "holm")
+Adjustment = Literal["none", "holm"]
+ADJUSTMENTS: tuple[Adjustment, ...] = get_args(Adjustment)
 
 # Measures with limits by the studentised jackknife: percentiles of the bootstrap hold too seldom.
 # DIR at a FAR, whose threshold jumps, has the wider of both.
@@ -103,17 +108,17 @@ def compare(
     a: Scores,
     b: Scores,
     *,
-    templates: str = "single",
-    fusion: str = "min",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
     far_targets: Sequence[float] = FAR_TARGETS,
     frr_targets: Sequence[float] = (),
-    rank_unit: str = "template",
-    ties: str = "pessimistic",
-    impostors: str = "auto",
+    rank_unit: RankUnit = "template",
+    ties: Ties = "pessimistic",
+    impostors: ImpostorProbes = "auto",
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
-    adjust: str = "none",
+    adjust: Adjustment = "none",
     margin: float | Mapping[str, float] | None = None,
     protocol: Named | None = None,
     progress: Progress | None = None,

@@ -23,7 +23,7 @@ from bioeval.evaluation.ticker import ticker
 from bioeval.evaluation.verification import verification
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
-from bioeval.protocol.readings import EQUAL, RANKS, Published, Reading, Readings
+from bioeval.protocol.readings import EQUAL, RANKS, Published, PublishedUnit, Reading, Readings
 from bioeval.protocol.reid import Convention, convention_of, has_cameras
 from bioeval.results.blocks import (
     Block,
@@ -60,7 +60,7 @@ def conventions(
     measure: str | None = None,
     published: str | float | None = None,
     digits: int | None = None,
-    unit: str | None = None,
+    unit: PublishedUnit | None = None,
     cards: Sequence[str | Protocol] | None = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:

@@ -20,7 +20,7 @@ from bioeval.kernels.folds import FoldRows, count_by_lower
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import number, percent, threshold_text
-from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import (
     Block as RowBlock,
     BlockReader,
@@ -36,7 +36,7 @@ from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counters import gather
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import TEMPLATES
+from bioeval.tallies.verification_job import TEMPLATES, Templates
 
 ERROR_DISCARD: dict[str, Name] = {
     **picked(VERIFICATION, "far", "frr", "fa", "fr", "genuine_attempts", "impostor_attempts"),
@@ -217,8 +217,8 @@ def error_discard(
     *,
     threshold: Any,
     fractions: Sequence[float] = FRACTIONS,
-    templates: str = "single",
-    fusion: str = "min",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate a quality measure: FRR and FAR when samples of low quality are discarded.

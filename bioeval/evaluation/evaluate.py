@@ -13,6 +13,7 @@ import xarray as xr
 from bioeval.base.engine import Client, refuse_engine
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.base.random import RandomState
+from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.plan import (
     MEAN,
@@ -31,7 +32,7 @@ from bioeval.scores.blocks import Progress, is_small, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores, are_lists
-from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.points import check_far_targets
 
@@ -48,11 +49,11 @@ def evaluate(
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] | None = None,
     auc: bool = True,
-    interval: str | None = None,
+    interval: IntervalMethod | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
-    band: str = BANDS[0],
+    band: Band = BANDS[0],
     per_query: bool = False,
     progress: Progress | None = None,
     client: Client | None = None,

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
@@ -23,7 +23,7 @@ from bioeval.evaluation.attack_points import CountedBonaFide, count_bona_fide
 from bioeval.results.blocks import Block, DataHeader, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import about_attrs, along, build, rate
 from bioeval.results.words import percent, threshold_text, thresholds_in_one_precision
-from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.attacks import parted
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
@@ -36,7 +36,7 @@ from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_search import SLACK, Attempts, distinct
 from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import TEMPLATES, VerificationJob
+from bioeval.tallies.verification_job import TEMPLATES, Templates, VerificationJob
 
 EPC: dict[str, Name] = {
     "threshold": Name(
@@ -63,8 +63,8 @@ def epc(
     test: Scores,
     *,
     alphas: Sequence[float] = ALPHAS,
-    templates: str = "single",
-    fusion: str = "min",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate expected performance: errors on a test set at thresholds of a development set.
@@ -267,7 +267,8 @@ def epc_blocks(found: Found) -> Iterator[Block]:
     yield Warnings(found)
 
 
-CRITERIA = ("eer", "wer")
+Criterion = Literal["eer", "wer"]
+CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 
 _WEIGHED = "(1 - omega) FAR + omega IAPAR"
 _NUMBERS = ("genuine_attempts", "impostor_attempts", "attack_attempts")
@@ -296,9 +297,9 @@ def epsc(
     *,
     omegas: Sequence[float] | None = None,
     beta: float = 0.5,
-    criterion: str = "eer",
-    templates: str = "single",
-    fusion: str = "min",
+    criterion: Criterion = "eer",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Evaluate expected performance and spoofability: errors at thresholds that weigh attacks.

@@ -20,6 +20,7 @@ from bioeval.evaluation.pairs_of_people import PairShares
 from bioeval.results.blocks import Block, Found, Note, Sentence, Title
 from bioeval.results.dataset import about_attrs, build
 from bioeval.results.words import threshold_text
+from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, require_scores
@@ -27,6 +28,7 @@ from bioeval.stats.bootstrap import quantiles
 from bioeval.stats.options import REPLICATES, IntervalOptions
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
+from bioeval.tallies.verification_job import Templates
 
 #: Closest impostors that are modelled, as proportions; pairs of templates and people of the first.
 TAILS, FEWEST_PAIRS, FEWEST_PEOPLE = (0.01, 0.03), 50, 10
@@ -198,8 +200,8 @@ def extrapolate_far(
     *,
     confidence: float = 0.95,
     zero: bool | None = None,
-    templates: str = "single",
-    fusion: str = "min",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
     new_gallery: bool = False,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,

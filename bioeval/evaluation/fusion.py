@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -28,8 +28,10 @@ from bioeval.scores.derived import derived
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.several_systems import SeveralSystems, Spread
 
-METHODS = ("mean", "min", "max", "product", "weighted", "logistic")
-NORMALISATIONS = ("none", "min-max", "z", "tanh")
+FusionMethod = Literal["mean", "min", "max", "product", "weighted", "logistic"]
+METHODS: tuple[FusionMethod, ...] = get_args(FusionMethod)
+Normalisation = Literal["none", "min-max", "z", "tanh"]
+NORMALISATIONS: tuple[Normalisation, ...] = get_args(Normalisation)
 
 Systems = Mapping[str, Scores]
 
@@ -114,8 +116,8 @@ class Fusion(ScoreTransformer):
 
     def __init__(
         self,
-        method: str = "mean",
-        normalise: str = "none",
+        method: FusionMethod = "mean",
+        normalise: Normalisation = "none",
         weights: Mapping[str, float] | None = None,
     ):
         require_choice("method", method, METHODS)
@@ -240,9 +242,9 @@ class Fusion(ScoreTransformer):
 
 def fuse(
     systems: Systems,
-    method: str = "mean",
+    method: FusionMethod = "mean",
     *,
-    normalise: str = "none",
+    normalise: Normalisation = "none",
     weights: Mapping[str, float] | None = None,
     train: Systems | None = None,
 ) -> Scores:

@@ -16,19 +16,19 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.base.scalars import Name
 from bioeval.base.variables import CLOSED_SET, OPEN_SET, picked
-from bioeval.evaluation.cross.options import TIES as TIES_OF_FOLDS, FoldOptions
+from bioeval.evaluation.cross.options import FoldOptions
 from bioeval.evaluation.cross.parts import FoldSide, counted_parts
 from bioeval.results.blocks import Block, Found, Sentence, Table, Terms, Warnings
 from bioeval.results.dataset import about_attrs, build, max_ranks, rate, shown_ranks
-from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, impostor_role
+from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, ImpostorProbes, impostor_role
 from bioeval.results.words import excluded, percent
-from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.drawn_galleries import check_sizes, require_room
 from bioeval.tallies.gallery_sizes import ENROLLED, MODEL, UNENROLLED, SizeJob, Sizes, SizeTally
-from bioeval.tallies.identification_job import TIES, check_max_rank
+from bioeval.tallies.identification_job import PLAIN_TIES, TIES, Ties, check_max_rank
 from bioeval.tallies.index_sets import IndexSet
 from bioeval.tallies.random_galleries import grid_over
 from bioeval.tallies.sweep import run_jobs
@@ -211,9 +211,9 @@ def gallery_size(
     *,
     thresholds: Any = None,
     max_rank: int | None = None,
-    fusion: str = "min",
-    ties: str = "pessimistic",
-    impostors: str = "auto",
+    fusion: FusionRule = "min",
+    ties: Ties = "pessimistic",
+    impostors: ImpostorProbes = "auto",
     unenrolled_shares: Sequence[float] = SHARES,
     sampling: int | None = None,
     random_state: RandomState = None,
@@ -363,7 +363,7 @@ def _sampled(
                     yield (r, i), chosen
 
     options = FoldOptions("closed_set", NO_RULE, fusion=fusion, rank_unit="subject")
-    tasks = [replace(options, ties=ties)] if isinstance(ties, str) and ties in TIES_OF_FOLDS else []
+    tasks = [replace(options, ties=ties)] if isinstance(ties, str) and ties in PLAIN_TIES else []
     for place, chosen, attempts in counted_parts(scores, drawn(), tasks):
         found = FoldSide(scores.select(*chosen), counted=attempts).searched(options, ties)
         curves[place] = rate(found.ranked(ranks, whole=ties != "expected"), found.genuine)

@@ -28,15 +28,15 @@ from bioeval.results.blocks import (
 )
 from bioeval.results.dataset import about_attrs, build, decisions, max_ranks, rate, shown_ranks
 from bioeval.results.galleries import expected_accepts, expected_ranks
-from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, role_of
+from bioeval.results.identification import DIR_LIMIT, IMPOSTORS, ImpostorProbes, role_of
 from bioeval.results.support import equal_error_variables
 from bioeval.results.words import excluded, percent, threshold_text
-from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.arrays import FusionRule, Sampling, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.drawn_galleries import Drawn, check_sizes, parse_drawn, refuse_interval
-from bioeval.tallies.identification_job import TIES, check_max_rank
+from bioeval.tallies.identification_job import TIES, Ties, check_max_rank
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
 from bioeval.tallies.random_claims import (
     DRAWS,
@@ -166,14 +166,14 @@ def gallery_templates(
     scores: Scores,
     sizes: int | Sequence[int] | None = None,
     *,
-    fusion: str = "min",
+    fusion: FusionRule = "min",
     thresholds: Any = None,
     threshold: Any = "eer",
     max_rank: int | None = None,
-    ties: str = "pessimistic",
-    impostors: str = "auto",
+    ties: Ties = "pessimistic",
+    impostors: ImpostorProbes = "auto",
     far_targets: Sequence[float] = FAR_TARGETS,
-    sampling: str | int = "exact",
+    sampling: Sampling = "exact",
     random_state: RandomState = None,
     progress: Progress | None = None,
 ) -> xr.Dataset:

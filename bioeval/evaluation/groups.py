@@ -23,7 +23,7 @@ from bioeval.base.errors import (
 )
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
-from bioeval.base.variables import OPEN_SET, ends, picked
+from bioeval.base.variables import OPEN_SET, Bootstrap, ends, picked
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.group_rates import (
     FEW_SUBJECTS,
@@ -48,8 +48,10 @@ from bioeval.results.blocks import (
     Warnings,
 )
 from bioeval.results.dataset import along, build
+from bioeval.results.identification import ImpostorProbes
 from bioeval.results.support import RULE_OF_30
 from bioeval.results.words import number, percent, threshold_text
+from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import Codes, plain
@@ -61,17 +63,16 @@ from bioeval.tallies.by_subject import (
     codes_of_pairs,
     require_pair_subjects,
 )
+from bioeval.tallies.identification_job import RankUnit, Ties
 from bioeval.tallies.judged import count_groups, count_listed
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, per_cent
 from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.threshold_rules import Rule, parse_rule
+from bioeval.tallies.threshold_rules import THRESHOLD_TASKS, Rule, ThresholdTask, parse_rule
 from bioeval.tallies.thresholds import require_values
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.verification_job import Templates, VerificationJob
 
 # Up to this many comparisons are listed one by one.
 LISTED = 1 << 17
-
-TASKS = ("verification", "open_set")
 
 # More groups are refused: counts of all their pairs would take too much memory.
 MOST_GROUPS = 256
@@ -85,14 +86,14 @@ def by_group(
     *,
     threshold: Any = "eer",
     far_targets: Sequence[float] = FAR_TARGETS,
-    templates: str = "single",
-    fusion: str = "min",
-    task: str = "verification",
-    rank_unit: str = "template",
-    ties: str = "pessimistic",
-    impostors: str = "auto",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    task: ThresholdTask = "verification",
+    rank_unit: RankUnit = "template",
+    ties: Ties = "pessimistic",
+    impostors: ImpostorProbes = "auto",
     alpha: float = 0.5,
-    interval: str | None = None,
+    interval: Bootstrap | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
@@ -193,7 +194,7 @@ def by_group(
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     rule, targets = parse_rule(threshold), check_far_targets(far_targets)
     alpha = require_number("alpha", alpha, low=0, high=1)
-    task = chosen_task(task, TASKS)
+    task = chosen_task(task, THRESHOLD_TASKS)
     if task == "open_set":
         searches = {
             "rank_unit": rank_unit, "ties": ties, "impostors": impostors, "fusion": fusion,

@@ -14,7 +14,7 @@ from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, ProtocolError, counted
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
-from bioeval.base.variables import OPEN_SET
+from bioeval.base.variables import OPEN_SET, IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.task_counts import TaskCounts
 from bioeval.evaluation.task_plan import TaskPlanner, sampled_identification
@@ -30,16 +30,17 @@ from bioeval.results.blocks import (
     Warnings,
 )
 from bioeval.results.dataset import about_attrs, along, build
-from bioeval.results.identification import impostor_probes
+from bioeval.results.identification import ImpostorProbes, Unmated, impostor_probes
 from bioeval.results.words import in_one_precision
+from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.scores.top_k import TopKScores, are_lists
-from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
 from bioeval.tallies.counts import IdentificationTally
 from bioeval.tallies.drawn_galleries import Drawn, parse_drawn, refuse_interval
-from bioeval.tallies.identification_job import IdentificationJob, rank_weights
+from bioeval.tallies.identification_job import IdentificationJob, RankUnit, Ties, rank_weights
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import check_thresholds, to_user
@@ -89,19 +90,19 @@ def open_set(
     *,
     thresholds: Any = None,
     max_rank: int | None = None,
-    rank_unit: str = "template",
-    fusion: str = "min",
-    ties: str = "pessimistic",
-    impostors: str = "auto",
+    rank_unit: RankUnit = "template",
+    fusion: FusionRule = "min",
+    ties: Ties = "pessimistic",
+    impostors: ImpostorProbes = "auto",
     far_targets: Sequence[float] = FAR_TARGETS,
-    gallery: str | int = "all",
-    sampling: str | int = "exact",
+    gallery: EnrolledTemplates = "all",
+    sampling: Sampling = "exact",
     selectivity: bool | None = None,
-    interval: str | None = None,
+    interval: IntervalMethod | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
-    band: str = BANDS[0],
+    band: Band = BANDS[0],
     progress: Progress | None = None,
     client: Client | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -237,17 +238,17 @@ def closed_set(
     scores: Scores,
     *,
     max_rank: int | None = None,
-    rank_unit: str = "template",
-    fusion: str = "min",
-    ties: str = "pessimistic",
-    unmated: str = "auto",
-    gallery: str | int = "all",
-    sampling: str | int = "exact",
-    interval: str | None = None,
+    rank_unit: RankUnit = "template",
+    fusion: FusionRule = "min",
+    ties: Ties = "pessimistic",
+    unmated: Unmated = "auto",
+    gallery: EnrolledTemplates = "all",
+    sampling: Sampling = "exact",
+    interval: IntervalMethod | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
-    band: str = BANDS[0],
+    band: Band = BANDS[0],
     progress: Progress | None = None,
     client: Client | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
@@ -373,9 +374,9 @@ def _with_selectivity(found: xr.Dataset, scores: Scores, tally: IdentificationTa
 def ranks(
     scores: Scores,
     *,
-    rank_unit: str = "template",
-    fusion: str = "min",
-    ties: str = "pessimistic",
+    rank_unit: RankUnit = "template",
+    fusion: FusionRule = "min",
+    ties: Ties = "pessimistic",
     progress: Progress | None = None,
 ) -> xr.Dataset:
     """Return the ranks, mates and nearest candidates of each probe.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import xarray as xr
@@ -21,6 +21,7 @@ from bioeval.base.errors import (
 )
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
+from bioeval.base.variables import RateBootstrap
 from bioeval.evaluation.verification import verification
 from bioeval.results.blocks import Block, FactList, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import Variables, about_attrs, build
@@ -29,7 +30,7 @@ from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.scores.template_columns import numbered_columns
 from bioeval.stats.bootstrap import QuadraticForms
-from bioeval.stats.options import BOOTSTRAPS, CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.tallies.by_subject import SubjectAttempts, knows_people
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets
 from bioeval.tallies.threshold_rules import parse_rule
@@ -88,7 +89,7 @@ def morphing(
     threshold: Any = None,
     thresholds: Any = None,
     far_targets: Any = FAR_TARGETS,
-    interval: str | None = None,
+    interval: RateBootstrap | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
@@ -159,7 +160,7 @@ def morphing(
     systems, single = _systems(scores)
     given, targets = check_thresholds(thresholds), check_far_targets(far_targets)
     if interval is not None:
-        require_choice("interval", interval, (BOOTSTRAPS[0], BOOTSTRAPS[2]))
+        require_choice("interval", interval, get_args(RateBootstrap))
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     first = next(iter(systems.values()))
     people = _contributors(first, contributors)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.thresholds import require_values
 
-METHODS = ("z", "t", "s", "zt", "as")
+CohortMethod = Literal["z", "t", "s", "zt", "as"]
+METHODS: tuple[CohortMethod, ...] = get_args(CohortMethod)
 
 # Values read together.
 _BLOCK = 1 << 20
@@ -24,7 +25,7 @@ _BLOCK = 1 << 20
 
 def normalise(
     scores: Scores,
-    method: str,
+    method: CohortMethod,
     gallery_cohort: Scores | None = None,
     probe_cohort: Scores | None = None,
     cohort: Scores | None = None,

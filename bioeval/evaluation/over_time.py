@@ -16,7 +16,15 @@ from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
-from bioeval.base.variables import CLOSED_SET, COORDINATES, OPEN_SET, VERIFICATION, ends, picked
+from bioeval.base.variables import (
+    CLOSED_SET,
+    COORDINATES,
+    OPEN_SET,
+    VERIFICATION,
+    Bootstrap,
+    ends,
+    picked,
+)
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.reid import Named, plan_gom
 from bioeval.protocol.card import Protocol
@@ -26,7 +34,7 @@ from bioeval.results.identification import impostor_probes, impostor_role
 from bioeval.results.query_means import QueryMean
 from bioeval.results.reid import REID, gom_measures
 from bioeval.results.words import excluded, in_one_precision, number, percent
-from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.enrolment_times import times_of
@@ -51,10 +59,10 @@ from bioeval.tallies.by_time import (
 )
 from bioeval.tallies.cells import is_accepted
 from bioeval.tallies.counts import IdentificationTally
-from bioeval.tallies.identification_job import RANK_UNITS, TIES, rank_weights
+from bioeval.tallies.identification_job import RANK_UNITS, TIES, RankUnit, Ties, rank_weights
 from bioeval.tallies.threshold_rules import Rule, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import TEMPLATES
+from bioeval.tallies.verification_job import TEMPLATES, Templates
 
 _AT = picked(VERIFICATION, "frr", "fr", "genuine_attempts")
 
@@ -262,14 +270,14 @@ def over_time(
     bins: Any = 10,
     *,
     threshold: Any = "eer",
-    templates: str = "single",
-    fusion: str = "min",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
     ranks: Sequence[int] = (1,),
-    rank_unit: str = "template",
-    ties: str = "pessimistic",
+    rank_unit: RankUnit = "template",
+    ties: Ties = "pessimistic",
     reid: str | os.PathLike[str] | Protocol | None = None,
     budget: int | None = None,
-    interval: str | None = None,
+    interval: Bootstrap | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,

@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_array, require_numbers
 from bioeval.base.errors import Argument, DataError, counted, require_choice, short_name
-from bioeval.base.kinds import VALUED, larger_is_closer
+from bioeval.base.kinds import VALUED, ValuedKind, larger_is_closer
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import Name
+from bioeval.base.variables import RateBootstrap
 from bioeval.base.version import __version__
 from bioeval.results.blocks import Block, FactList, Found, Note, Sentence, Table, Title, Warnings
 from bioeval.results.dataset import Variables, along, build
@@ -39,12 +40,10 @@ from bioeval.tallies.thresholds import (
 #: APCER targets that are reported by default: BPCER10, BPCER20 and BPCER100.
 APCER_TARGETS = (0.1, 0.05, 0.01)
 
-NON_RESPONSE = ("exclude", "reject")
+NonResponse = Literal["exclude", "reject"]
+NON_RESPONSE: tuple[NonResponse, ...] = get_args(NonResponse)
 
 _NO_LIMITS = (np.array([math.nan]), np.array([math.nan]))
-
-#: Methods of intervals; all resample subjects, instruments, or both.
-INTERVALS = ("subject-bootstrap", "subject-bootstrap-logit")
 
 # Fewer instruments of a species are warned of.
 LEAST_INSTRUMENTS = 10
@@ -54,16 +53,16 @@ def pad(
     values: Any,
     attack: Any,
     *,
-    kind: str = "similarity",
+    kind: ValuedKind = "similarity",
     thresholds: Any = None,
     apcer_targets: Any = APCER_TARGETS,
     threshold: Any = None,
     dev: tuple[Any, Any] | None = None,
-    non_response: str = "exclude",
+    non_response: NonResponse = "exclude",
     potential: Potential | None = None,
     instrument: Any = None,
     subjects: Any = None,
-    interval: str | None = None,
+    interval: RateBootstrap | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
@@ -147,7 +146,7 @@ def pad(
     if dev is not None and (rule is None or rule.name == "fixed"):
         raise DataError(f"{Argument('dev')} needs a rule as {Argument('threshold')}, such as d_eer")
     if interval is not None:
-        require_choice("interval", interval, INTERVALS)
+        require_choice("interval", interval, get_args(RateBootstrap))
     options = IntervalOptions.parse(interval, confidence, replicates, random_state)
     units = _units(data, subjects, instrument)
     warnings = [*_doubts(data, targets, units.get("instrument"))]

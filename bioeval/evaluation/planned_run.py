@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
 
 from bioeval.base.arguments import require_flag, require_integer, require_number
 from bioeval.base.errors import Argument, DataError, counted, require_choice
-from bioeval.base.kinds import METRICS
+from bioeval.base.kinds import METRICS, MetricName
 from bioeval.base.lazy import without
 from bioeval.base.memory import in_words, physical_memory
 from bioeval.base.progress import stage
@@ -37,7 +37,8 @@ PLANNED_RUN = {
     "working_bytes": Name("memory of a worker that has all templates", "bytes"),
 }
 
-DTYPES = ("float16", "float32", "float64")
+FloatFormat = Literal["float16", "float32", "float64"]
+DTYPES: tuple[FloatFormat, ...] = get_args(FloatFormat)
 
 _NO_PRICE = "the plan gives core hours, and nothing is made smaller to fit"
 _NO_WIDTH = "be.sample_size plans the width of an interval"
@@ -59,8 +60,8 @@ def plan_run(
     dim: int | None = None,
     subjects: float | None = None,
     probes: float | None = None,
-    dtype: str = "float32",
-    metric: str = "cosine",
+    dtype: FloatFormat = "float32",
+    metric: MetricName = "cosine",
     protocol: str | Protocol = "auto",
     auc: bool = True,
     workers: int = 1,
@@ -140,8 +141,8 @@ def plan_run(
         people, square = float(len(np.unique(scores.codes.gallery))), scores.from_square
         dtype = scores.dtype.name if scores.dtype.name in DTYPES else "float32"
         features = scores.base.features if scores.streams else 0
-        named = scores.base.metric if scores.streams else metric
-        metric = named if isinstance(named, str) else "l2"
+        named: Any = scores.base.metric if scores.streams else metric
+        metric = "l2" if callable(named) else named
     genuine = m * (n / people - square)
     if genuine <= 0:
         raise DataError("no subject has two templates: there is no genuine comparison to plan")
@@ -178,7 +179,7 @@ def _whole(name: str, value: Any, low: int) -> float:
     return float(math.floor(require_number(name, value, low=low, high=1e13)))
 
 
-def _example(how: tuple[int, str, str], each: int, share: float | None) -> Scores:
+def _example(how: tuple[int, str, MetricName], each: int, share: float | None) -> Scores:
     """Return scores like the planned ones, with `MEASURED` gallery templates at most."""
     features, dtype, metric = how
     rng = np.random.default_rng(0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
@@ -24,7 +24,9 @@ from bioeval.scores.matrix import Scores
 from bioeval.tallies.threshold_rules import Rule, is_number, parse_rule
 from bioeval.tallies.thresholds import to_user
 
-_TASKS: dict[str, Callable[..., Any]] = {
+RatesTask = Literal["verification", "open_set", "reid", "gom"]
+
+_TASKS: dict[RatesTask, Callable[..., Any]] = {
     "verification": verification,
     "open_set": open_set,
     "reid": reid,
@@ -38,7 +40,7 @@ def at(
     result: Scores | xr.Dataset | xr.DataTree | Tally,
     threshold: Any,
     *,
-    task: str | None = None,
+    task: RatesTask | None = None,
     protocol: str | Protocol | None = None,
     **options: Any,
 ) -> xr.Dataset | xr.DataTree:

@@ -20,12 +20,13 @@ from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted
 from bioeval.base.random import RandomState
 from bioeval.base.scalars import CMC, GOM_POINTS, QUERY_MEANS, Name
+from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.protocol.pairs import with_exclusions
 from bioeval.protocol.reid import CAMERA_COLUMNS, Convention, convention_of
-from bioeval.protocol.tasks import Gom
+from bioeval.protocol.tasks import Cmc, Gom, RemovedForAp
 from bioeval.results.blocks import (
     Block,
     Found,
@@ -36,11 +37,12 @@ from bioeval.results.blocks import (
     Title,
     Warnings,
 )
-from bioeval.results.query_means import QueryMeasures
+from bioeval.results.query_means import ApForm, QueryMeasures, RankKOver, Unmatched
 from bioeval.results.reid import (
     GOM,
     REID,
     GomOptions,
+    GomVariant,
     ReidOptions,
     gom_dataset,
     gom_measures,
@@ -50,8 +52,9 @@ from bioeval.results.reid import (
     require_matches,
     warn_of_cut_lists,
 )
-from bioeval.results.top_k import TOP_K, reid_of_lists
+from bioeval.results.top_k import TOP_K, Junk, Removed, reid_of_lists
 from bioeval.results.words import excluded_by_system
+from bioeval.scores.arrays import Sampling
 from bioeval.scores.blocks import Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.labels import NOT_ENROLLED, Codes, of_no_person
@@ -60,7 +63,7 @@ from bioeval.scores.top_k import TopKScores, are_lists
 from bioeval.stats.options import CONFIDENCE, REPLICATES, IntervalOptions
 from bioeval.stats.query_means import query_mean_intervals
 from bioeval.tallies.by_subject import require_people
-from bioeval.tallies.identification_job import check_max_rank
+from bioeval.tallies.identification_job import PlainTies, Ties, check_max_rank
 from bioeval.tallies.reid_jobs import GomJob, RetrievalJob, kept_scores
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_user
 
@@ -77,23 +80,23 @@ def reid(
     convention: Named = "market1501",
     *,
     max_rank: int | None = None,
-    ties: str | None = None,
+    ties: Ties | None = None,
     rank_k: int | None = None,
-    rank_k_over: str | None = None,
-    ap: str | None = None,
-    unmatched: str | None = None,
-    removed: str | None = None,
-    removed_for_ap: str | None = None,
-    junk: str | None = None,
+    rank_k_over: RankKOver | None = None,
+    ap: ApForm | None = None,
+    unmatched: Unmatched | None = None,
+    removed: Removed | None = None,
+    removed_for_ap: RemovedForAp | None = None,
+    junk: Junk | None = None,
     junk_ids: Sequence[int] | None = None,
     distractor_ids: Sequence[int] | None = None,
-    cmc: str | None = None,
+    cmc: Cmc | None = None,
     single_gallery_shot: bool | None = None,
     separate_camera_set: bool | None = None,
     first_match_break: bool | None = None,
     thresholds: Any = None,
-    sampling: str | int = "exact",
-    interval: str | None = None,
+    sampling: Sampling = "exact",
+    interval: IntervalMethod | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: int = 0,
@@ -308,11 +311,11 @@ def gom(
     thresholds: Any = None,
     budget: int | None = None,
     normalize: bool | tuple[float, float] | None = None,
-    variant: str | None = None,
+    variant: GomVariant | None = None,
     convention: Named = "market1501",
-    ties: str | None = None,
+    ties: PlainTies | None = None,
     max_rank: int | None = None,
-    interval: str | None = None,
+    interval: IntervalMethod | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
@@ -525,8 +528,8 @@ def apply_convention(
     scores: Scores,
     convention: Named = "market1501",
     *,
-    removed: str | None = None,
-    junk: str | None = None,
+    removed: Removed | None = None,
+    junk: Junk | None = None,
 ) -> Scores:
     """Leave out of the scores what a convention removes, for every other task.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.special
@@ -222,6 +222,8 @@ SAMPLE_SIZE = {
 
 TEMPLATES = (2, 3, 5, 10)
 
+PlannedRate = Literal["frr", "eer"]
+
 #: The rule of 30 takes more trials than int64 holds for a smaller FAR.
 LEAST_FAR = 1e-17
 
@@ -236,7 +238,7 @@ def sample_size(
     *,
     far: float = 1e-4,
     frr_width: float = 0.01,
-    measure: str = "frr",
+    measure: PlannedRate = "frr",
     threshold: Any = None,
     frr: float | None = None,
     icc: float | None = None,
@@ -316,7 +318,7 @@ def sample_size(
     """
     far = require_number("far", far, low=LEAST_FAR, high=0.5)
     width = require_number("frr_width", frr_width, above=0.0, high=1.0)
-    require_choice("measure", measure, ("frr", "eer"))
+    require_choice("measure", measure, get_args(PlannedRate))
     confidence = require_number("confidence", confidence, above=0.0, high=0.9999)
     assurance = require_number("assurance", assurance, low=0.5, high=0.9999)
     each = require_integer("templates_per_session", templates_per_session, low=1, high=10**9)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
@@ -21,6 +21,7 @@ from bioeval.evaluation.cross.splits import SplitSides
 from bioeval.evaluation.evaluate import scalars_of
 from bioeval.evaluation.plan import EvaluationOptions, resolve_card
 from bioeval.partition import EnrolledSplit, ProbeGallerySplit
+from bioeval.partition.base import SplitterLike
 from bioeval.protocol import load
 from bioeval.protocol.card import Protocol
 from bioeval.results.blocks import Block, Found, Note, Sentence, Table, Title
@@ -34,19 +35,20 @@ from bioeval.tallies.index_sets import (
 from bioeval.tallies.points import per_cent
 from bioeval.views.tasks import with_unit
 
-ORDERS = ("probes-first", "gallery-first")
+Order = Literal["probes-first", "gallery-first"]
+ORDERS: tuple[Order, ...] = get_args(Order)
 
 
 @leaves_out_attacks
 def summaries(
     scores: Scores,
-    partitions: Any,
+    partitions: SplitterLike | Iterable[Any],
     protocol: str | Protocol = "auto",
     *,
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] | None = None,
     auc: bool = True,
-    order: str = "probes-first",
+    order: Order = "probes-first",
 ) -> xr.DataTree:
     """Return the scalars of every task of a protocol, of many partitions of the same scores.
 

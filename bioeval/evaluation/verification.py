@@ -11,12 +11,14 @@ import xarray as xr
 from bioeval.base.arguments import require_flag
 from bioeval.base.engine import Client, refuse_engine
 from bioeval.base.random import RandomState
+from bioeval.base.variables import IntervalMethod
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.results.verification import verification_dataset
+from bioeval.scores.arrays import EnrolledTemplates, FusionRule, Sampling
 from bioeval.scores.blocks import BlockReader, Progress, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
-from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, IntervalOptions
+from bioeval.stats.options import BANDS, CONFIDENCE, REPLICATES, Band, IntervalOptions
 from bioeval.tallies.point_search import ImpostorSweep, refine
 from bioeval.tallies.points import (
     COSTS,
@@ -28,7 +30,7 @@ from bioeval.tallies.points import (
 from bioeval.tallies.second_pass import PointsWanted
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.verification_job import Templates, UnenrolledClaims, VerificationJob
 
 
 @leaves_out_attacks
@@ -36,23 +38,23 @@ from bioeval.tallies.verification_job import VerificationJob
 def verification(
     scores: Scores,
     *,
-    templates: str = "single",
-    fusion: str = "min",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
     thresholds: Any = None,
     claims: Any = None,
-    unenrolled_claims: str = "raise",
+    unenrolled_claims: UnenrolledClaims = "raise",
     attempts: str | None = None,
     far_targets: Sequence[float] = FAR_TARGETS,
     frr_targets: Sequence[float] = (),
     costs: Sequence[tuple[float, float, float]] = COSTS,
     auc: bool = True,
-    gallery: str | int = "all",
-    sampling: str | int = "exact",
-    interval: str | None = None,
+    gallery: EnrolledTemplates = "all",
+    sampling: Sampling = "exact",
+    interval: IntervalMethod | None = None,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,
-    band: str = BANDS[0],
+    band: Band = BANDS[0],
     progress: Progress | None = None,
     client: Client | None = None,
     checkpoint: str | os.PathLike[str] | None = None,

@@ -17,14 +17,14 @@ from bioeval.evaluation.plan import compared_scores, resolve_card
 from bioeval.evaluation.reid import apply_convention
 from bioeval.protocol.card import Protocol
 from bioeval.results.dataset import about_attrs, build
-from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import Block, BlockReader, Progress, cells_between, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.data_scan import block_medians
 from bioeval.tallies.second_pass import SecondPass
 from bioeval.tallies.thresholds import require_values, to_user
-from bioeval.tallies.verification_job import TEMPLATES
+from bioeval.tallies.verification_job import TEMPLATES, Templates
 
 WORST_PAIRS = {
     "comparison": Name("impostor or genuine", ""),
@@ -171,8 +171,8 @@ def worst_pairs(
     scores: Scores,
     n: int = 20,
     *,
-    templates: str = "single",
-    fusion: str = "min",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
     progress: Progress | None = None,
 ) -> WorstPairs:
     """Return the nearest impostor pairs and the farthest genuine pairs, with likely label errors.

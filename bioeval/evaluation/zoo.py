@@ -35,14 +35,14 @@ from bioeval.results.blocks import (
 from bioeval.results.dataset import Variables
 from bioeval.results.words import excluded, number, p_value, percent, threshold_text
 from bioeval.results.zoo import Quantile, zoo_dataset
-from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores
 from bioeval.tallies.subject_sums import SubjectTally, count_by_subject
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import require_values
-from bioeval.tallies.verification_job import TEMPLATES
+from bioeval.tallies.verification_job import TEMPLATES, Templates
 
 # Fewer subjects are not tested.
 LEAST_SUBJECTS = 8
@@ -128,8 +128,8 @@ def zoo(
     scores: Scores,
     *,
     threshold: Any = "eer",
-    templates: str = "single",
-    fusion: str = "min",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
     quantile: float = 0.25,
     permutations: int = 2000,
     random_state: RandomState = 0,

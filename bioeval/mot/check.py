@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from bioeval.base.arguments import require_callable, require_number
 from bioeval.base.errors import counted, require_choice
-from bioeval.mot.evaluate import IGNORED
+from bioeval.mot.evaluate import IGNORED, Ignored, Part
 from bioeval.mot.inputs import parse_columns, read_pairs
 from bioeval.mot.matching import Boxes, Scene, find_overlaps, make_scene
 from bioeval.results.findings import DataCheck, Finding, listed
@@ -36,8 +36,8 @@ def check_tracks(
     *,
     iou: float = 0.5,
     frames: Any = None,
-    ignored: str = "motchallenge",
-    parts: str = "sequences",
+    ignored: Ignored = "motchallenge",
+    parts: Part = "sequences",
     columns: str = "motchallenge",
     progress: Callable[[str], None] | None = None,
 ) -> DataCheck:
@@ -81,7 +81,7 @@ def check_tracks(
     """
     iou = require_number("iou", iou, above=0, high=1)
     require_choice("ignored", ignored, IGNORED)
-    require_choice("parts", parts, ("sequences", "cameras"))
+    require_choice("parts", parts, get_args(Part))
     require_callable("progress", progress)
     pairs, notes = read_pairs(truth, result, frames, parse_columns(columns), parts)
     looks = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
@@ -16,10 +16,10 @@ from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.mot.inputs import parse_columns, read_pairs
 from bioeval.mot.matching import (
-    DISTRACTORS,
     PAIRINGS,
     ROUNDING,
     Boxes,
+    EarlierPairing,
     Overlaps,
     Scene,
     find_overlaps,
@@ -487,10 +487,16 @@ def fingerprint(scenes: Sequence[Scene]) -> str:
 
 
 #: Treatment of result boxes on ignored ground truth.
-IGNORED = (*DISTRACTORS, "remove", "count")
+Ignored = Literal["motchallenge", "mot20", "remove", "count"]
+IGNORED: tuple[Ignored, ...] = get_args(Ignored)
 
 #: Coverage of a mostly tracked target: at least 80 %, or more than 80 %.
-MOSTLY_TRACKED = ("at-least", "more-than")
+MostlyTracked = Literal["at-least", "more-than"]
+MOSTLY_TRACKED: tuple[MostlyTracked, ...] = get_args(MostlyTracked)
+
+
+Duplicates = Literal["raise", "accept"]
+Part = Literal["sequences", "cameras"]
 
 
 def tracking(
@@ -499,11 +505,11 @@ def tracking(
     *,
     iou: float = 0.5,
     frames: Any = None,
-    pairing: str = "last-known",
-    mostly_tracked: str = "at-least",
-    ignored: str = "motchallenge",
-    duplicates: str = "raise",
-    parts: str = "sequences",
+    pairing: EarlierPairing = "last-known",
+    mostly_tracked: MostlyTracked = "at-least",
+    ignored: Ignored = "motchallenge",
+    duplicates: Duplicates = "raise",
+    parts: Part = "sequences",
     columns: str = "motchallenge",
     timeline: bool = False,
     progress: Callable[[str], None] | None = None,
@@ -605,8 +611,8 @@ def tracking(
     require_choice("pairing", pairing, PAIRINGS)
     require_choice("mostly_tracked", mostly_tracked, MOSTLY_TRACKED)
     require_choice("ignored", ignored, IGNORED)
-    require_choice("duplicates", duplicates, ("raise", "accept"))
-    require_choice("parts", parts, ("sequences", "cameras"))
+    require_choice("duplicates", duplicates, get_args(Duplicates))
+    require_choice("parts", parts, get_args(Part))
     require_callable("progress", progress)
     timeline = require_flag("timeline", timeline)
     pairs, notes = read_pairs(truth, result, frames, parse_columns(columns), parts)

@@ -8,6 +8,7 @@ of both boxes are paired at once: every best assignment contains them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import numpy as np
 from scipy import sparse
@@ -179,7 +180,8 @@ def _remarks(
 ROUNDING = 1e-12
 
 #: Earlier pairings that are kept.
-PAIRINGS = ("last-known", "previous-frame")
+EarlierPairing = Literal["last-known", "previous-frame"]
+PAIRINGS: tuple[EarlierPairing, ...] = get_args(EarlierPairing)
 
 _EVER = np.iinfo(np.int64).max // 4
 

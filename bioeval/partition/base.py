@@ -7,10 +7,10 @@ import inspect
 import itertools
 import reprlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from functools import cached_property
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -291,6 +291,14 @@ def _length(who: str, name: str, value: Any) -> int:
 
 TrainTest = tuple[np.ndarray, np.ndarray]
 Parts = TypeVar("Parts", bound=tuple)
+
+
+class SplitterLike(Protocol):
+    """What divides samples into parts: a splitter of this package or of scikit-learn."""
+
+    def split(self, X: Any, y: Any, groups: Any, /) -> Iterable[Any]:
+        """Yield the parts as index arrays."""
+        ...
 
 
 class Parameters:

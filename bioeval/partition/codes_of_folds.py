@@ -10,14 +10,14 @@ import numpy as np
 
 from bioeval.base.arguments import require_list
 from bioeval.base.errors import DataError
-from bioeval.partition.base import LabelCodes, SplitInput, Splitter
+from bioeval.partition.base import LabelCodes, SplitInput, Splitter, SplitterLike
 from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit
 from bioeval.partition.experiment import Experiment
 from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.scores.matrix import Scores, are_pairs
 
 
-def fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = None) -> np.ndarray:
+def fold_codes(splitter: SplitterLike, labels: Any, *, meta: Mapping | None = None) -> np.ndarray:
     """Return the number of the fold in which each sample is tested.
 
     Parameters
@@ -56,7 +56,9 @@ def fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = None) -> np
     return codes[0]
 
 
-def repeated_fold_codes(splitter: Any, labels: Any, *, meta: Mapping | None = None) -> np.ndarray:
+def repeated_fold_codes(
+    splitter: SplitterLike, labels: Any, *, meta: Mapping | None = None
+) -> np.ndarray:
     """Return the number of the fold in which each sample is tested, for each repeat.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import SplitInput, Splitter, place_in_subject, require_seed
 
-TOO_FEW = ("raise", "enrol", "probe", "drop")
+TooFew = Literal["raise", "enrol", "probe", "drop"]
+TOO_FEW: tuple[TooFew, ...] = get_args(TooFew)
 
 _MORE_TEMPLATES = "enrol fewer templates, or make a part that has more of each subject"
 
@@ -87,7 +88,7 @@ class ProbeGallerySplit(Splitter[GalleryProbe]):
         *,
         quality: str | None = None,
         enrol: Mapping[str, Any] | None = None,
-        too_few: str = "raise",
+        too_few: TooFew = "raise",
         n_probe: int | None = None,
         n_repeats: int = 1,
         random_state: RandomState = None,

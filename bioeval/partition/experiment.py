@@ -13,9 +13,15 @@ from bioeval.base.errors import Argument, DataError, counted, require_choice
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.partition import shuffling
 from bioeval.partition.base import Division, LabelCodes, SplitInput, place_in_subject, require_seed
-from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit
+from bioeval.partition.enrolment import EnrolledSplit, ProbeGallerySplit, TooFew
 from bioeval.partition.folds import require_column
-from bioeval.partition.shuffle_splits import UNITS, ThreeParts, check_sizes, drawn_parts
+from bioeval.partition.shuffle_splits import (
+    UNITS,
+    PartitionUnit,
+    ThreeParts,
+    check_sizes,
+    drawn_parts,
+)
 
 Share = float | int | None
 
@@ -295,10 +301,10 @@ class Experiment(Division[ExperimentParts]):
         gallery_templates: int | float | Mapping[str, Any] | None = None,
         unenrolled: float | int | None = None,
         *,
-        too_few: str = "raise",
+        too_few: TooFew = "raise",
         enrolled: float | int | None = None,
         probe_templates: int | None = None,
-        by: str = "subject",
+        by: PartitionUnit = "subject",
         unseen: float | int | None = None,
         stratify: str | None = None,
         repeats: int = 1,

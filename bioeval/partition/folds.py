@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -22,7 +22,8 @@ from bioeval.partition.base import (
     require_seed,
 )
 
-BALANCES = ("subjects", "samples")
+Balance = Literal["subjects", "samples"]
+BALANCES: tuple[Balance, ...] = get_args(Balance)
 
 
 class _Folds(Splitter[TrainTest]):
@@ -161,7 +162,7 @@ class SubjectKFold(_SubjectFolds):
         shuffle: bool = False,
         random_state: RandomState = None,
         stratify: str | None = None,
-        balance: str = "subjects",
+        balance: Balance = "subjects",
     ):
         super().__init__(n_splits, 1, shuffle, random_state)
         self.shuffle, self.stratify, self.balance = shuffle, stratify, balance
@@ -208,7 +209,7 @@ class RepeatedSubjectKFold(_SubjectFolds):
         n_repeats: int = 10,
         random_state: RandomState = None,
         stratify: str | None = None,
-        balance: str = "subjects",
+        balance: Balance = "subjects",
     ):
         super().__init__(n_splits, n_repeats, True, random_state)
         self.n_repeats, self.stratify, self.balance = n_repeats, stratify, balance

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from bioeval.partition import shuffling
 from bioeval.partition.base import Division, SplitInput, Splitter, TrainTest, require_seed
 from bioeval.partition.folds import require_column
 
-UNITS = ("subject", "sample")
+PartitionUnit = Literal["subject", "sample"]
+UNITS: tuple[PartitionUnit, ...] = get_args(PartitionUnit)
 _DEFAULT_TEST = 0.2
 
 
@@ -161,7 +162,7 @@ class TrainValidationTest(Division[ThreeParts]):
         test_size: float | int = 0.2,
         *,
         train_size: float | int | None = None,
-        unit: str = "subject",
+        unit: PartitionUnit = "subject",
         n_splits: int = 1,
         random_state: RandomState = None,
         stratify: str | None = None,

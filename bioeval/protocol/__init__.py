@@ -112,7 +112,7 @@ def _shipped_cards() -> dict[str, Traversable]:
 
     folder = files("bioeval.protocol") / "cards"
     if folder.is_file():  # a checkout where links cannot be made: the text is the path
-        folder = Path(str(folder)).parent.joinpath(folder.read_text().strip()).resolve()
+        folder = Path(str(folder)).parent.joinpath(folder.read_text("utf-8").strip()).resolve()
     if not folder.is_dir():
         raise CardError(
             f"{folder} is not a folder, so the protocol cards that ship with bioeval cannot be read"

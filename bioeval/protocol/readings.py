@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from bioeval.scores.matrix import Scores, are_pairs
 EQUAL = 1e-12
 
 
+PublishedUnit = Literal["percent", "fraction"]
+
+
 @dataclass(frozen=True)
 class Published:
     """A number as it is printed, and the fractions that it may be, each with its last digit."""
@@ -36,7 +39,7 @@ class Published:
     def parse(cls, number: Any, digits: Any, unit: Any) -> Published:
         """Read a number as printed: a percentage above 1, else of either unit unless given."""
         if unit is not None:
-            require_choice("unit", unit, ("percent", "fraction"))
+            require_choice("unit", unit, get_args(PublishedUnit))
         if isinstance(number, float) and digits is None:
             raise DataError(
                 f"{Argument('published')} is {number!r} without its printed digits; give it as "

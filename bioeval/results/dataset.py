@@ -249,9 +249,7 @@ def _direct_dataset(data: _Finished, coords: _Finished, attrs: dict[str, Any]) -
     variables = dict(data)
     for name, variable in coords.items():
         values = variable.values
-        # PandasIndex makes one of an array, too, and imports dask to see whether it is one of dask.
-        plain = values.dtype.char in "?bhilqBHILQfd"
-        labels = pd.Index(values, name=name) if plain else values
+        labels = _labels(values, name)
         index = indexes[name] = PandasIndex(labels, name, coord_dtype=values.dtype)
         made: Any = object.__new__(xr.IndexVariable)
         made._dims, made._data = (name,), PandasIndexingAdapter(index.index, index.coord_dtype)
@@ -266,6 +264,16 @@ def _direct_dataset(data: _Finished, coords: _Finished, attrs: dict[str, Any]) -
             if other or sizes.setdefault(dim, size) != size:
                 return xr.Dataset(data, coords, attrs)  # which says what differs
     return xr.Dataset._construct_direct(variables, {*coords}, sizes, attrs or None, indexes)
+
+
+def _labels(values: np.ndarray, name: str) -> Any:
+    """Return labels as PandasIndex makes them: it imports dask to see whether they are of dask."""
+    if values.dtype.char not in "?bhilqBHILQfdU":
+        return values
+    try:
+        return pd.Index(values, name=name)
+    except UnicodeEncodeError:  # then of objects
+        return values
 
 
 def _direct_tree(datasets: Datasets) -> xr.DataTree:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import xarray as xr
@@ -37,7 +37,8 @@ from bioeval.tallies.thresholds import (
     with_infinities,
 )
 
-UNMATED = ("auto", "raise", "skip")
+Unmated = Literal["auto", "raise", "skip"]
+UNMATED: tuple[Unmated, ...] = get_args(Unmated)
 
 # Largest gallery of which every rank is reported.
 RANK_LIMIT = 1_000_000
@@ -209,7 +210,8 @@ class OpenSetPoints:
         return dir_, threshold
 
 
-IMPOSTORS = ("auto", "unenrolled", "leave-subject-out", "both")
+ImpostorProbes = Literal["auto", "unenrolled", "leave-subject-out", "both"]
+IMPOSTORS: tuple[ImpostorProbes, ...] = get_args(ImpostorProbes)
 
 # Points at FAR targets are found for all ranks together up to this many.
 FEW_RANKS = 100

@@ -96,7 +96,7 @@ def former_names(results: Results) -> Results:
     Raises
     ------
     DataError
-        If a newer version of bioeval saved the results.
+        If these are no results, or a newer version of bioeval saved them.
 
     Examples
     --------
@@ -105,6 +105,11 @@ def former_names(results: Results) -> Results:
     >>> ds.far_summary.sel(statistic="mean").item() == be.stats.former_names(ds).far_mean.item()
     True
     """
+    if not isinstance(results, xr.Dataset | xr.DataTree):
+        raise DataError(
+            f"results is a {type(results).__name__}; expected those of be.cross_evaluate, "
+            "be.summaries or be.evaluate"
+        )
     if isinstance(results, xr.DataTree):
         later = any("schema" in node.attrs for node in results.subtree)
         return results.map_over_datasets(former_names) if later else results

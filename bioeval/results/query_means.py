@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -12,7 +13,12 @@ from bioeval.results.dataset import rate
 from bioeval.tallies.identification_job import place_weights
 from bioeval.tallies.reid_counts import MatchLists
 
-AP_FORMS = ("sum", "trapezoid", "tied-once")
+ApForm = Literal["sum", "trapezoid", "tied-once"]
+AP_FORMS: tuple[ApForm, ...] = get_args(ApForm)
+
+#: A query without a match in any mean; the divisor of the average precision of a cut list.
+Unmatched = Literal["skip", "zero"]
+RankKOver = Literal["positives", "smaller"]
 
 #: Recall levels of interpolated precision are 0, 1/10 ... 1.
 TENTHS = 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, get_args
 from warnings import warn
 
 import numpy as np
@@ -24,7 +24,9 @@ from bioeval.results.query_means import (
     MatchCurve,
     QueryMean,
     QueryMeasures,
+    RankKOver,
     RetrievedSets,
+    Unmatched,
     average_precision,
     counted_places,
     cut_average_precision,
@@ -35,7 +37,7 @@ from bioeval.results.query_means import (
     match_sum,
     ranks_of,
 )
-from bioeval.tallies.identification_job import TIES, check_max_rank
+from bioeval.tallies.identification_job import PLAIN_TIES, TIES, check_max_rank
 from bioeval.tallies.reid_counts import GomTally, MatchLists, ReidTally
 from bioeval.tallies.thresholds import check_thresholds, to_user
 
@@ -85,8 +87,8 @@ class ReidOptions:
         check_max_rank(self.max_rank)
         require_choice("ties", self.ties, TIES)
         require_choice("ap", self.ap, AP_FORMS)
-        require_choice("unmatched", self.unmatched, ("skip", "zero"))
-        require_choice("rank_k_over", self.rank_k_over, ("positives", "smaller"))
+        require_choice("unmatched", self.unmatched, get_args(Unmatched))
+        require_choice("rank_k_over", self.rank_k_over, get_args(RankKOver))
         if self.rank_k is not None:
             require_integer("rank_k", self.rank_k, low=1)
 
@@ -350,12 +352,11 @@ GOM |= ends(
     ),
 )
 
-VARIANTS = ("paper", "reference")
+GomVariant = Literal["paper", "reference"]
+VARIANTS: tuple[GomVariant, ...] = get_args(GomVariant)
 
 # Curves may be published with two decimals.
 _ROUNDED = 0.006
-
-GOM_TIES = ("stable", "pessimistic", "optimistic")
 
 
 @dataclass(frozen=True)
@@ -370,7 +371,7 @@ class GomOptions:
 
     def __post_init__(self) -> None:
         require_choice("variant", self.variant, VARIANTS)
-        require_choice("ties", self.ties, GOM_TIES)
+        require_choice("ties", self.ties, PLAIN_TIES)
         require_integer("budget", self.budget, low=1)
         require_integer("max_rank", self.max_rank, low=1)
 

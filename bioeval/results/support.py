@@ -92,7 +92,7 @@ class ComparedPeople:
 
     @classmethod
     def among(cls, number: int) -> ComparedPeople:
-        """Of people of whom any two may be compared."""
+        """Of people, any two of them compared."""
         return cls(number, pairs_of_people(number, number, number))
 
     @classmethod
@@ -256,6 +256,6 @@ def warn_of_kind(doubt: str) -> None:
     if _WRONG_KIND not in doubt:
         return
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("bioeval."):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("bioeval."):
         level, frame = level + 1, frame.f_back
     warnings.warn(doubt, BioevalWarning, stacklevel=level)

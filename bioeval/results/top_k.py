@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 import xarray as xr
@@ -18,6 +19,8 @@ from bioeval.results.query_means import (
     MatchCurve,
     QueryMean,
     QueryMeasures,
+    RankKOver,
+    Unmatched,
     cut_warnings,
     interpolated_precision,
     match_sum,
@@ -41,7 +44,9 @@ TOP_K = {
 
 TOP_K |= ends(TOP_K, _RANKED)
 
-REMOVED = ("same-id-same-camera", "same-camera", "none")
+Removed = Literal["same-id-same-camera", "same-camera", "none"]
+Junk = Literal["keep", "remove"]
+REMOVED: tuple[Removed, ...] = get_args(Removed)
 
 
 @dataclass(frozen=True)
@@ -61,20 +66,20 @@ class TopKOptions:
         if self.max_rank is not None:
             require_integer("max_rank", self.max_rank, low=1)
         require_choice("removed", self.removed, REMOVED)
-        require_choice("junk", self.junk, ("keep", "remove"))
-        require_choice("unmatched", self.unmatched, ("skip", "zero"))
-        require_choice("rank_k_over", self.rank_k_over, ("positives", "smaller"))
+        require_choice("junk", self.junk, get_args(Junk))
+        require_choice("unmatched", self.unmatched, get_args(Unmatched))
+        require_choice("rank_k_over", self.rank_k_over, get_args(RankKOver))
 
 
 def top_k(
     scores: TopKScores,
     *,
-    removed: str = "none",
-    junk: str = "keep",
+    removed: Removed = "none",
+    junk: Junk = "keep",
     junk_ids: Sequence[int] = (-1,),
-    unmatched: str = "skip",
+    unmatched: Unmatched = "skip",
     rank_k: int | None = None,
-    rank_k_over: str = "positives",
+    rank_k_over: RankKOver = "positives",
     max_rank: int | None = None,
     per_query: bool = False,
 ) -> xr.Dataset:

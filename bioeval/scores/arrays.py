@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -17,8 +17,17 @@ IGNORE, IMPOSTOR, GENUINE = 0, 1, 2
 LIBRARIES = ("zarr", "h5py", "dask")
 
 
+# Type checkers know K up to 9; a larger one is right as well.
+_Plain = Literal["min", "mean", "max", "median"]
+_Kth = Literal["kth:1", "kth:2", "kth:3", "kth:4", "kth:5", "kth:6", "kth:7", "kth:8", "kth:9"]
+
 #: Rules that fuse the scores of a subject's templates.
-FUSIONS = ("min", "mean", "max", "median", "kth:K")
+FusionRule = Literal[_Plain, _Kth]
+FUSIONS = (*get_args(_Plain), "kth:K")
+
+#: Which templates of each subject are enrolled, and the galleries to draw.
+EnrolledTemplates = Literal["all", "single"] | int
+Sampling = Literal["exact"] | int
 
 
 def as_array(values: Any, what: str) -> np.ndarray:

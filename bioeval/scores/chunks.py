@@ -16,14 +16,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from math import prod
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from bioeval.base.errors import Argument, DataError, counted
 
 #: What to do with chunks that are not in the file.
-MISSING_CHUNKS = ("raise", "fill")
+MissingChunks = Literal["raise", "fill"]
+MISSING_CHUNKS: tuple[MissingChunks, ...] = get_args(MissingChunks)
 
 _METADATA = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")
 _CHUNK = re.compile(r"(c[/.])?\d+([/.]\d+)*|c")

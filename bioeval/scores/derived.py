@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.kinds import larger_is_closer
+from bioeval.base.kinds import Kind, larger_is_closer
 from bioeval.scores.labelled_matrix import MEMORY_LIMIT, SelectedRows
 from bioeval.scores.matrix import Scores, are_pairs
 
@@ -26,7 +26,7 @@ class DerivedRows:
     ndim = 2
     dtype = np.dtype(np.float64)
 
-    def __init__(self, systems: Sequence[Scores], rule: Rule, kind: str):
+    def __init__(self, systems: Sequence[Scores], rule: Rule, kind: Kind):
         self.systems, self.rule, self.kind = systems, rule, kind
         self.shape = systems[0].shape
         self._sources = [SelectedRows(scores) for scores in systems]
@@ -64,7 +64,7 @@ def farthest(kind: str) -> float:
 
 
 def derived(
-    systems: Sequence[Scores], rule: Rule, kind: str, origin: str, *, limit: int = MEMORY_LIMIT
+    systems: Sequence[Scores], rule: Rule, kind: Kind, origin: str, *, limit: int = MEMORY_LIMIT
 ) -> Scores:
     """Return scores over the templates of the first system, computed by a rule.
 

@@ -25,20 +25,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, counted, nearest_name, require_choice
-from bioeval.base.kinds import METRICS, VALUED
+from bioeval.base.kinds import METRICS, VALUED, Kind, MetricName
 from bioeval.scores.arrays import in_memory, is_stored, writable_alias, wrong_dtype
 from bioeval.scores.labels import Codes, missing_values
 
 #: Other names of these metrics, as SciPy and scikit-learn have them.
-_OTHER_NAMES = {"euclidean": "l2", "manhattan": "l1", "cityblock": "l1", "chebyshev": "linf"}
+_OtherName = Literal["euclidean", "manhattan", "cityblock", "chebyshev"]
+_OTHER_NAMES: dict[str, MetricName] = {
+    "euclidean": "l2", "manhattan": "l1", "cityblock": "l1", "chebyshev": "linf",
+}  # fmt: skip
 
-Metric = str | Callable[[np.ndarray, np.ndarray], np.ndarray]
+Metric = MetricName | _OtherName | Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+#: Precision in which distances are computed.
+FloatType = Literal["float64", "float32"]
 
 # Values in one block of rows: 32 MiB of float64.
 _BLOCK = 1 << 22
@@ -126,7 +132,7 @@ class EmbeddingSource:
         self, probe: np.ndarray, gallery: np.ndarray, metric: Metric, dtype: str = "float64"
     ):
         metric = known_metric(metric)
-        require_choice("dtype", dtype, ("float64", "float32"))
+        require_choice("dtype", dtype, get_args(FloatType))
         if probe.shape[1] != gallery.shape[1]:
             raise DataError(
                 f"probe embeddings have {probe.shape[1]} features and gallery embeddings "
@@ -379,7 +385,7 @@ def known_metric(metric: Metric) -> Metric:
     return metric
 
 
-def kind_of_metric(metric: Metric, kind: str | None) -> str:
+def kind_of_metric(metric: Metric, kind: Kind | None) -> Kind:
     """Return the kind of the scores that a metric gives; a callable does not say it by itself."""
     if callable(metric):
         if kind is None:

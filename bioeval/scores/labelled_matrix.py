@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from bioeval.base.errors import (
     require_choice,
     short_name,
 )
-from bioeval.base.kinds import KINDS, larger_is_closer
+from bioeval.base.kinds import KINDS, Kind, larger_is_closer
 from bioeval.base.memory import require_bytes
 from bioeval.base.progress import stage
 from bioeval.scores.arrays import (
@@ -56,7 +56,8 @@ if TYPE_CHECKING:
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30
 
-NAN_POLICIES = ("raise", "reject", "exclude")
+NanPolicy = Literal["raise", "reject", "exclude"]
+NAN_POLICIES: tuple[NanPolicy, ...] = get_args(NanPolicy)
 
 
 def length_of(labels: Any) -> int:
@@ -113,8 +114,8 @@ class LabelledMatrix:
         probe_labels: Any = None,
         gallery_labels: Any = None,
         *,
-        kind: str = "distance",
-        nan: str = "raise",
+        kind: Kind = "distance",
+        nan: NanPolicy = "raise",
         mask: Any = None,
         probe_meta: Mapping[str, Any] | None = None,
         gallery_meta: Mapping[str, Any] | None = None,
@@ -156,22 +157,22 @@ class LabelledMatrix:
         self.distractor_ids = as_ids(distractor_ids)
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         """The kind of the scores."""
         return self._kind
 
     @kind.setter
-    def kind(self, kind: str) -> None:
+    def kind(self, kind: Kind) -> None:
         require_choice("kind", kind, self._kinds)
         self._kind = kind
 
     @property
-    def nan(self) -> str:
+    def nan(self) -> NanPolicy:
         """What a comparison that failed means."""
         return self._nan
 
     @nan.setter
-    def nan(self, nan: str) -> None:
+    def nan(self, nan: NanPolicy) -> None:
         require_choice("nan", nan, NAN_POLICIES)
         self._nan = nan
 
@@ -586,7 +587,7 @@ class LabelledMatrix:
         view._mask = mask
         return view
 
-    def with_values(self, values: Any, kind: str) -> Self:
+    def with_values(self, values: Any, kind: Kind) -> Self:
         """Return a view with other values, an array or an object read by rows."""
         view = copy(self)
         view.__dict__.pop("fingerprint", None)  # cached, of the other values

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, release
 
 #: Lines of a list that are left out unless they are to be kept.
-KEEP = ("self", "repeated")
+Kept = Literal["self", "repeated"]
+KEEP: tuple[Kept, ...] = get_args(Kept)
 
 # Pairs that are sorted together, the most cells a pair of a table that shows without sorting that
 # nothing is wrong, its rows that are compared together, and the examples that a message has.
@@ -54,15 +55,15 @@ class ListRules:
         Whether a-b and b-a are one attempt.
     """
 
-    keep: tuple[str, ...] = ()
+    keep: tuple[Kept, ...] = ()
     unordered: bool = False
 
     @classmethod
-    def parse(cls, keep: str | Sequence[str] | None, unordered: bool | None) -> ListRules:
+    def parse(cls, keep: Kept | Sequence[Kept] | None, unordered: bool | None) -> ListRules:
         """Check the arguments of a reader."""
         unordered = require_flag("unordered", unordered)
         words = () if keep is None else keep
-        kept = (words,) if isinstance(words, str) else tuple(require_list("keep", words))
+        kept: Any = (words,) if isinstance(words, str) else tuple(require_list("keep", words))
         for word in kept:
             require_choice("keep", word, KEEP)
         if unordered and "repeated" in kept:

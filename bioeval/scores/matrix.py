@@ -14,13 +14,15 @@ import numpy as np
 
 from bioeval.base.arguments import require_array, require_list, require_text
 from bioeval.base.errors import DataError
+from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_bytes
 from bioeval.scores.arrays import IGNORE, as_index
-from bioeval.scores.labelled_matrix import MEMORY_LIMIT, LabelledMatrix, length_of
+from bioeval.scores.labelled_matrix import MEMORY_LIMIT, LabelledMatrix, NanPolicy, length_of
 from bioeval.scores.labels import as_labels, as_meta
 
 if TYPE_CHECKING:
-    from bioeval.scores.embeddings import Metric
+    from bioeval.scores.embeddings import FloatType, Metric
+    from bioeval.scores.listed_templates import Kept
     from bioeval.scores.pairs import PairScores
 
 
@@ -96,10 +98,10 @@ class Scores(LabelledMatrix):
         gallery_labels: Any = None,
         *,
         metric: Metric = "cosine",
-        kind: str | None = None,
-        dtype: str = "float64",
+        kind: Kind | None = None,
+        dtype: FloatType = "float64",
         memory_limit: int | str = MEMORY_LIMIT,
-        nan: str = "raise",
+        nan: NanPolicy = "raise",
         mask: Any = None,
         probe_meta: Mapping[str, Any] | None = None,
         gallery_meta: Mapping[str, Any] | None = None,
@@ -221,13 +223,13 @@ class Scores(LabelledMatrix):
         scores: Any,
         genuine: Any,
         *,
-        kind: str = "distance",
-        nan: str = "raise",
+        kind: Kind = "distance",
+        nan: NanPolicy = "raise",
         subjects: Any = None,
         folds: Any = None,
         name: str | None = None,
         templates: Any = None,
-        keep: str | Sequence[str] = (),
+        keep: Kept | Sequence[Kept] = (),
         unordered: bool = False,
     ) -> PairScores:
         """Take fixed trials: one score per pair, and whether the pair is genuine.

@@ -11,10 +11,12 @@ import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, ProtocolError
+from bioeval.base.kinds import Kind
 from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_index
 from bioeval.scores.columns import PIECE, CodedSides, release, taken
 from bioeval.scores.description import lines_of_pairs
+from bioeval.scores.labelled_matrix import NanPolicy
 from bioeval.scores.labels import Codes, as_labels, digest, fixed
 from bioeval.scores.listed_templates import (
     ListedTemplates,
@@ -56,8 +58,8 @@ class PairScores(Scores):
         scores: Any,
         genuine: Any,
         *,
-        kind: str = "distance",
-        nan: str = "raise",
+        kind: Kind = "distance",
+        nan: NanPolicy = "raise",
         subjects: Any = None,
         folds: Any = None,
         name: str | None = None,

@@ -198,7 +198,7 @@ def disjoint_pairs(left: int, right: int, people: int) -> int:
 
 
 def pairs_of_people(left: int, right: int, people: int) -> int:
-    """Return the number of pairs of different people, of whom one is of either side.
+    """Return the number of pairs of different people, one of either side.
 
     A pair counts once, in whichever order it is compared; the sides hold `people` in all.
     """

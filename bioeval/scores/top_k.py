@@ -13,7 +13,7 @@ import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, ProtocolError
-from bioeval.base.kinds import VALUED, larger_is_closer
+from bioeval.base.kinds import VALUED, Kind, larger_is_closer
 from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_index
 from bioeval.scores.blocks import as_distances
@@ -78,7 +78,7 @@ class TopKScores(Scores):
         gallery_labels: Any,
         *,
         distances: Any = None,
-        kind: str = "distance",
+        kind: Kind = "distance",
         probe_meta: Mapping[str, Any] | None = None,
         gallery_meta: Mapping[str, Any] | None = None,
         name: str | None = None,

@@ -9,7 +9,7 @@ import scipy
 
 from bioeval.base.arguments import require_array, require_numbers
 from bioeval.base.errors import DataError, require_choice
-from bioeval.base.kinds import VALUED, larger_is_closer
+from bioeval.base.kinds import VALUED, Kind, larger_is_closer
 from bioeval.scores.labels import Codes, as_labels
 from bioeval.scores.provenance import disjoint_among
 from bioeval.stats.bootstrap import open_limits, sample_of
@@ -17,7 +17,7 @@ from bioeval.stats.options import CONFIDENCE, Interval, check_confidence
 
 
 def delong(
-    genuine: Any, impostor: Any, confidence: float = CONFIDENCE, kind: str = "distance"
+    genuine: Any, impostor: Any, confidence: float = CONFIDENCE, kind: Kind = "distance"
 ) -> Interval:
     """Return the AUC with the interval of DeLong, DeLong and Clarke-Pearson.
 
@@ -71,7 +71,7 @@ def auc_jackknife(
     impostor: Any,
     pairs: Any,
     confidence: float = CONFIDENCE,
-    kind: str = "distance",
+    kind: Kind = "distance",
 ) -> Interval:
     """Return the AUC with a normal interval from the jackknife by subject.
 

@@ -6,7 +6,7 @@ too narrow; ``docs/uncertainty.md`` shows by how much.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy
@@ -16,7 +16,8 @@ from bioeval.base.errors import DataError, require_choice
 from bioeval.results.support import RULE_OF_3, RULE_OF_30
 from bioeval.stats.options import CONFIDENCE, check_confidence
 
-SIDES = ("both", "lower", "upper")
+LimitSide = Literal["both", "lower", "upper"]
+SIDES: tuple[LimitSide, ...] = get_args(LimitSide)
 
 
 def wilson(
@@ -65,7 +66,7 @@ def wilson(
 
 
 def clopper_pearson(
-    errors: Any, attempts: Any, confidence: float = CONFIDENCE, side: str = "both"
+    errors: Any, attempts: Any, confidence: float = CONFIDENCE, side: LimitSide = "both"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the exact interval of Clopper and Pearson of a rate of independent attempts.
 

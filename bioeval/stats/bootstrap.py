@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import scipy
@@ -387,7 +387,8 @@ def open_limits(
     return np.where(trials, low, np.nan), np.where(trials, high, np.nan)
 
 
-VARIANTS = ("percentile", "bca", "logit")
+BootstrapVariant = Literal["percentile", "bca", "logit"]
+VARIANTS: tuple[BootstrapVariant, ...] = get_args(BootstrapVariant)
 
 
 def subject_bootstrap(
@@ -396,7 +397,7 @@ def subject_bootstrap(
     *,
     confidence: float = CONFIDENCE,
     replicates: int = REPLICATES,
-    variant: str = "percentile",
+    variant: BootstrapVariant = "percentile",
     random_state: RandomState = 0,
 ) -> Interval:
     """Return a rate with its interval by the subject bootstrap.

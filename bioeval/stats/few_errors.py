@@ -245,11 +245,13 @@ class ErringPairs:
     """A consumer of impostor counts: the first pairs of people in error, from either end.
 
     `sides` are the subjects of the two sides. A pair of people who are both on both sides was
-    compared in both orders, as often in the one as in the other.
+    compared in both orders, as often in the one as in the other. Pairs with what is of no person,
+    such as a distractor, are left out.
     """
 
-    def __init__(self, sides: tuple[np.ndarray, ...], people: int):
-        self._sides, self._people = sides, people
+    def __init__(self, sides: tuple[np.ndarray, ...], no_person: np.ndarray):
+        self._sides, self._no_person, self._people = sides, no_person, len(no_person)
+        people = self._people
         left, right = (np.isin(np.arange(people), side) for side in sides)
         self._both = left & right
         self._attempts = np.zeros(people, dtype=np.int64)  # of each person
@@ -258,16 +260,19 @@ class ErringPairs:
 
     def fresh(self) -> Self:
         """Return the same before anything is counted."""
-        return type(self)(self._sides, self._people)
+        return type(self)(self._sides, self._no_person)
 
     def add(self, pairs: PairCounts) -> None:
         """Add attempts; those of a pair of people in one order follow each other."""
         left, right = pairs.left_of_each, pairs.right.astype(np.int64)
+        of_people = ~(self._no_person[left] | self._no_person[right])
+        left, right = left[of_people], right[of_people]
+        count, layer = pairs.count[of_people], pairs.layer[of_people].astype(np.int64)
         if not len(left):
             return
         change = (left[1:] != left[:-1]) | (right[1:] != right[:-1])
         first = np.append(0, np.flatnonzero(change) + 1)
-        number = np.add.reduceat(pairs.count, first)
+        number = np.add.reduceat(count, first)
         one, other = left[first], right[first]
         self._number += int(number.sum())
         twice = 1 + (self._both[one] & self._both[other])
@@ -276,7 +281,7 @@ class ErringPairs:
             np.add.at(self._attempts, person, number)
         key = np.minimum(left, right) * self._people + np.maximum(left, right)
         for end, sign in zip(self._ends, (1, -1), strict=True):
-            end.add(key, sign * pairs.layer.astype(np.int64), pairs.count)
+            end.add(key, sign * layer, count)
 
     def counts(self) -> dict[str, Any]:
         """Return what was counted; see :mod:`bioeval.tallies.parts`."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from bioeval.base.arguments import MOST_DRAWS, require_integer
 from bioeval.base.errors import Argument, DataError, require_choice
 from bioeval.base.random import RandomState, seed_sequence
-from bioeval.base.variables import INTERVALS
+from bioeval.base.variables import INTERVALS, Bootstrap
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,14 @@ class Interval:
 METHODS = INTERVALS
 
 #: Methods that resample subjects.
-BOOTSTRAPS = METHODS[:3]
+BOOTSTRAPS: tuple[Bootstrap, ...] = get_args(Bootstrap)
 
 #: Method of the intervals of all-against-all identification, whichever by subject is chosen.
 JACKKNIFE = "subject-jackknife"
 
 #: Whether a band of a curve holds at each point by itself, or at all points together.
-BANDS = ("pointwise", "simultaneous")
+Band = Literal["pointwise", "simultaneous"]
+BANDS: tuple[Band, ...] = get_args(Band)
 
 CONFIDENCE = 0.95
 REPLICATES = 2000

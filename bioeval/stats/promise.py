@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 import scipy
 
 from bioeval.stats.bootstrap import quantiles
 
-ASSURANCES = ("estimated", "guaranteed")
+AssuranceRule = Literal["estimated", "guaranteed"]
+ASSURANCES: tuple[AssuranceRule, ...] = get_args(AssuranceRule)
 
 
 @dataclass(frozen=True, eq=False)

@@ -148,7 +148,7 @@ def replicates(
     assert points is not None
     thresholds, exact = attempts.thresholds(tally, _wanted(tally))
     weights = subject_columns(attempts.no_person, options)
-    erring = ErringPairs(attempts.sides, attempts.people)
+    erring = ErringPairs(attempts.sides, attempts.no_person)
     far, frr, (values, people) = error_columns(attempts, thresholds, weights, erring)
     found = Replicates(
         thresholds, far, frr_columns(values, people, grid, weights),
@@ -442,7 +442,7 @@ def _analytic(
         kept = np.unique(np.linspace(0, len(thresholds) - 1, room).astype(int))
         thresholds = thresholds[kept]
     dense = _Dense(attempts.people, len(thresholds) + 1)
-    erring = ErringPairs(attempts.sides, attempts.people)
+    erring = ErringPairs(attempts.sides, attempts.no_person)
     values, people = attempts.sweep(thresholds, Sinks((dense, erring)))
     few = erring.few(attempts.disjoint_pairs, copies_of(tally))
     every = dense.counts.sum(axis=0, dtype=np.int64)

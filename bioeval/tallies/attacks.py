@@ -272,7 +272,7 @@ class AttackAttempts:
 
 
 def attack_attempts(
-    parts: AttackedScores, passed: np.ndarray | None, options: dict[str, str]
+    parts: AttackedScores, passed: np.ndarray | None, options: Mapping[str, str]
 ) -> AttackAttempts:
     """Return the attack attempts by species."""
     row, distance = _distances(parts.attacks, **options)

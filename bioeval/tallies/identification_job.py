@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 import scipy
@@ -26,7 +26,12 @@ from bioeval.tallies.parts import (
 if TYPE_CHECKING:
     from bioeval.tallies.left_out import LeftOut
 
-TIES = ("pessimistic", "optimistic", "stable", "expected")
+#: Orders of the tied that make each count a whole number.
+PlainTies = Literal["pessimistic", "optimistic", "stable"]
+PLAIN_TIES: tuple[PlainTies, ...] = get_args(PlainTies)
+
+Ties = Literal[PlainTies, "expected"]
+TIES: tuple[Ties, ...] = get_args(Ties)
 
 
 # Ranks up to this many may extend beyond the end of the gallery, so that the curves of several
@@ -102,7 +107,8 @@ def _log_binomial(n: np.ndarray, k: np.ndarray) -> np.ndarray:
     return log_gamma(n + 1.0) - log_gamma(k + 1.0) - log_gamma(n - k + 1.0)
 
 
-RANK_UNITS = ("template", "subject")
+RankUnit = Literal["template", "subject"]
+RANK_UNITS: tuple[RankUnit, ...] = get_args(RankUnit)
 
 
 class IdentificationJob:

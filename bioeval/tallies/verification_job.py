@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from copy import copy
-from typing import Any, Self
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
@@ -37,8 +37,10 @@ from bioeval.tallies.thresholds import (
     with_infinities,
 )
 
-TEMPLATES = ("single", "multi")
-UNENROLLED_CLAIMS = ("raise", "skip")
+Templates = Literal["single", "multi"]
+TEMPLATES: tuple[Templates, ...] = get_args(Templates)
+UnenrolledClaims = Literal["raise", "skip"]
+UNENROLLED_CLAIMS: tuple[UnenrolledClaims, ...] = get_args(UnenrolledClaims)
 
 
 class VerificationJob:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -203,7 +204,9 @@ def named_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OSError(error.errno, error.strerror, "standard output") from error
+        # Windows calls a pipe that nothing reads an invalid argument.
+        number = errno.EPIPE if error.errno == errno.EINVAL else error.errno
+        raise OSError(number, error.strerror, "standard output") from error
 
 
 def _in_notebook() -> bool:

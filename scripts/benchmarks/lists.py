@@ -142,7 +142,7 @@ def main() -> None:
         from bioeval.scores.formats import load
 
         importlib.import_module("pandas")
-        kind = "similarity" if path.suffix == ".txt" else None
+        kind: Any = "similarity" if path.suffix == ".txt" else None
 
         def read() -> object:
             return load(path, kind=kind)

@@ -161,7 +161,7 @@ def _on_pairs(make: Callable[..., Any], most: int, what: str) -> Callable[[Workb
     return work
 
 
-def streamed(x: np.ndarray, labels: np.ndarray, dtype: str) -> Scores:
+def streamed(x: np.ndarray, labels: np.ndarray, dtype: Any) -> Scores:
     """Return the scores of embeddings whose matrix is never made, by the cosine."""
     matrix = len(x) ** 2 * np.dtype(dtype).itemsize
     return Scores.from_embeddings(x, labels, metric="cosine", dtype=dtype, memory_limit=matrix - 1)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import json
 import os
 import random
-import resource
 import signal
 import sys
 from pathlib import Path
@@ -17,8 +18,10 @@ import pytest
 
 import bioeval as be
 from bioeval.cli import main
+from bioeval.cli.console import show_json
 from bioeval.cli.lazy_group import COMMANDS, root
 from bioeval.scores.formats import files, label_files
+from bioeval.views.show import put
 
 
 @pytest.fixture(autouse=True)
@@ -139,6 +142,8 @@ def test_a_pipe_is_refused_with_the_reason(args, scores, capsys):
 @pytest.fixture
 def small_files():
     """No file may become larger than 3 KiB; Python ignores the signal."""
+    import resource  # Windows has none
+
     before, limits = signal.getsignal(signal.SIGXFSZ), resource.getrlimit(resource.RLIMIT_FSIZE)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 10, limits[1]))
@@ -333,3 +338,28 @@ def test_text_of_a_card_controls_no_terminal(capsys, monkeypatch):
 
     print_table(Text("a\x1b[2Jb\x07", "bold"))
     assert "a\\x1b[2Jb" in terminal.getvalue() and "\x1b[2J" not in terminal.getvalue()
+
+
+@pytest.mark.parametrize("print_", [put, show_json])
+def test_characters_that_the_output_lacks_are_escaped(print_, monkeypatch):
+    """A pipe on Windows has the 250 characters of its code page."""
+    said = "Zoë 名前 😀"
+    raw = io.BytesIO()
+    pipe = io.TextIOWrapper(raw, encoding="cp1252")
+    monkeypatch.setattr(sys, "stdout", pipe)
+    assert main([], command=click.Command("say", callback=lambda: print_(said))) == 0
+    assert pipe.errors == "strict"
+    text = raw.getvalue().decode("cp1252")
+    assert (
+        json.loads(text) == said if print_ is show_json else text == r"Zoë \u540d\u524d \U0001f600"
+    )
+
+
+def test_a_pipe_that_windows_calls_an_invalid_argument_is_broken(monkeypatch, capsys):
+    class Pipe(io.StringIO):
+        def flush(self) -> None:
+            raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(sys, "stdout", Pipe())
+    assert main(["protocols"]) == 141
+    assert capsys.readouterr().err == ""

@@ -17,9 +17,9 @@ import numba
 import numpy as np
 import pytest
 import xarray as xr
+from twins import PLOTS
 
 import bioeval as be
-from bioeval.views.plots.registry import PLOTS
 
 ORDER = np.random.default_rng(4).permutation(48)
 

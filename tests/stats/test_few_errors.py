@@ -44,7 +44,9 @@ def test_limits_along_a_curve_are_those_of_plain_loops(case, method):
     attempts, hits = case
     options = IntervalOptions.parse(method, 0.9, 100)
     number = np.array(attempts)
-    means = SubjectMeans(number, subject_columns(len(number), options), options)
+    means = SubjectMeans(
+        number, subject_columns(np.zeros(len(number), dtype=bool), options), options
+    )
     placed, at = as_placed(hits), np.arange(-1.0, 8.0)
     low, high = means.limits_along(placed, at)
     rate = np.array([(placed.place <= t).sum() for t in at]) / max(number.sum(), 1)
@@ -138,8 +140,9 @@ def test_pairs_in_error_add_up_over_blocks_of_rows():
         PairCounts.of(np.repeat(a, 2), np.repeat(b, 2), layer[i], count[i])
         for i, (a, b) in enumerate(zip(left, right, strict=True))
     ]
+    nobody = np.zeros(people, dtype=bool)
     sides = np.arange(people - 1), np.arange(1, people)
-    whole, parts = ErringPairs(sides, people), ErringPairs(sides, people)
+    whole, parts = ErringPairs(sides, nobody), ErringPairs(sides, nobody)
     for i, some in enumerate(entries):
         whole.add(some)
         part = parts.fresh()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import io
 import json
 import math
 import zipfile
@@ -22,6 +21,7 @@ import bioeval as be
 from bioeval import protocol
 from bioeval.evaluation.tally import refine_tally
 from bioeval.scores import blocks
+from bioeval.scores.formats.archive import ArchiveWriter
 from bioeval.tallies import sweep as sweeping
 from bioeval.tallies.cells import cell_exponent
 from bioeval.tallies.counters import CellCounter, ThresholdCounter
@@ -628,11 +628,13 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch):
     tally_of().save(path)
     before = path.read_bytes()
 
-    def fails(file: io.BufferedWriter, **arrays: Any) -> None:
-        file.write(b"half of it")
-        raise OSError(28, "No space left on device")
+    def fails(out: ArchiveWriter, key: str, array: Any) -> None:
+        if key != "header":
+            raise OSError(28, "No space left on device")
+        written(out, key, array)
 
-    monkeypatch.setattr(np, "savez", fails)
+    written = ArchiveWriter.add
+    monkeypatch.setattr(ArchiveWriter, "add", fails)
     with pytest.raises(OSError, match="No space left"):
         tally_of(seed=2).save(path)
     with pytest.raises(OSError, match="No space left"):

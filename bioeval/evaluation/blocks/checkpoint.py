@@ -10,6 +10,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from bioeval.base.engine import RowWork
 from bioeval.base.errors import Argument, CheckpointError, DataError, counted
 from bioeval.base.json_text import parse_json
 from bioeval.base.version import __version__
-from bioeval.scores.formats.files import read_bounded, replacing
+from bioeval.scores.formats.files import lock_of, read_bounded, replacing, turn_at
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.tallies.counts import CellCounts
@@ -273,7 +274,7 @@ class Checkpoint:
             "scores": {name: digests_of(x) for name, x in scores.items()},
             "options": {name: _kept_option(name, x) for name, x in options.items()},
         }
-        self._lock: int | None = None
+        self._turn = ExitStack()
         try:
             self._open(json.loads(json.dumps(manifest)))
         except BaseException:
@@ -282,9 +283,7 @@ class Checkpoint:
 
     def close(self) -> None:
         """Let another process use the folder."""
-        if self._lock is not None:
-            os.close(self._lock)
-        self._lock = None
+        self._turn.close()
 
     def _open(self, manifest: dict[str, Any]) -> None:
         """Make the folder, or see that it belongs to the same evaluation."""
@@ -292,7 +291,13 @@ class Checkpoint:
         if self.folder.exists() and not self.folder.is_dir():
             raise CheckpointError(f"{self.folder}: is a file; give a new folder")
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = _locked(self.folder)
+        try:  # two runs would count everything twice, and remove each other's files under way
+            self._turn.enter_context(turn_at(path, wait=False))
+        except BlockingIOError:
+            raise CheckpointError(
+                f"{self.folder}: is in use by another run; wait for its end, or give another "
+                f"folder as {Argument('checkpoint')}"
+            ) from None
         if path.exists():
             known = _read_manifest(path)
             differing = _difference(known, manifest)
@@ -306,7 +311,7 @@ class Checkpoint:
             kept = counted(finished_blocks(self.folder), "finished blocks")
             _LOG.info("going on from %s in %s", kept, self.folder)
             return
-        if any(self.folder.iterdir()):
+        if any(x != lock_of(path) for x in self.folder.iterdir()):
             raise CheckpointError(
                 f"{self.folder}: is neither a checkpoint nor empty; give a new folder"
             )
@@ -399,30 +404,6 @@ class Pass:
 
     def _path(self, low: int, high: int) -> Path:
         return self.folder / f"{self.name}-{low:012d}-{high:012d}.part"
-
-
-def _locked(folder: Path) -> int | None:
-    """Lock a folder until the returned file is closed; None where the system has no such locks.
-
-    Two runs would count everything twice, and remove each other's files under way.
-    """
-    try:
-        import fcntl
-    except ImportError:
-        return None
-    found = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(found)
-        raise CheckpointError(
-            f"{folder}: is in use by another run; wait for its end, or give another folder as "
-            f"{Argument('checkpoint')}"
-        ) from None
-    except OSError:  # a file system without locks
-        os.close(found)
-        return None
-    return found
 
 
 def _covers(one: Scores, other: Scores) -> bool:

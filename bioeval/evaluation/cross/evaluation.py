@@ -25,6 +25,7 @@ from bioeval.base.errors import (
     bad_choice,
     counted,
 )
+from bioeval.base.kinds import Kind
 from bioeval.base.random import RandomState
 from bioeval.evaluation.assured import require_named_people
 from bioeval.evaluation.blocks.engine import distributable
@@ -42,7 +43,13 @@ from bioeval.evaluation.cross.folds import (
     require_attacks,
     verify,
 )
-from bioeval.evaluation.cross.options import Assurance, FoldOptions, parse_ranks
+from bioeval.evaluation.cross.options import (
+    Assurance,
+    FoldInterval,
+    FoldOptions,
+    FoldTask,
+    parse_ranks,
+)
 from bioeval.evaluation.cross.results import CROSS, Fold, fold_dataset, span
 from bioeval.evaluation.cross.splits import (
     PairSides,
@@ -52,46 +59,52 @@ from bioeval.evaluation.cross.splits import (
     plan_of_scores,
 )
 from bioeval.partition import ClaimSampler, Experiment, PredefinedFolds, PredefinedPairFolds
-from bioeval.partition.base import Splitter
+from bioeval.partition.base import Splitter, SplitterLike
 from bioeval.partition.shuffle_splits import TrainValidationTest
 from bioeval.protocol.card import PARTITIONS, Protocol, Threshold, Uncertainty
+from bioeval.results.identification import ImpostorProbes
+from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
+from bioeval.scores.embeddings import Metric
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.stats.folds import PooledRates
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions, check_confidence
+from bioeval.stats.promise import AssuranceRule
 from bioeval.tallies.by_subject import require_people
+from bioeval.tallies.identification_job import PlainTies, RankUnit
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
 from bioeval.tallies.threshold_rules import NO_RULE, parse_rule
 from bioeval.tallies.thresholds import require_values
+from bioeval.tallies.verification_job import Templates
 
 
 @leaves_out_attacks
 @distributable
 def cross_evaluate(
     data: Any,
-    splitter: Any,
+    splitter: SplitterLike,
     *,
     y: Any = None,
     meta: Any = None,
-    task: str = "verification",
+    task: FoldTask = "verification",
     threshold: Any = "eer",
-    templates: str = "single",
-    fusion: str = "min",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
     ranks: Sequence[int] = (1, 5, 10),
-    rank_unit: str = "template",
-    ties: str = "pessimistic",
-    impostors: str = "auto",
+    rank_unit: RankUnit = "template",
+    ties: PlainTies = "pessimistic",
+    impostors: ImpostorProbes = "auto",
     estimator: Any = None,
-    metric: Any = "cosine",
-    kind: str | None = None,
-    claims: Any = None,
+    metric: Metric = "cosine",
+    kind: Kind | None = None,
+    claims: ClaimSampler | None = None,
     attack: str | None = None,
     assure: float | None = None,
-    assurance: str = "estimated",
+    assurance: AssuranceRule = "estimated",
     far_targets: Sequence[float] | None = None,
     frr_targets: Sequence[float] = (),
-    interval: str = "nadeau-bengio",
+    interval: FoldInterval = "nadeau-bengio",
     confidence: float = 0.95,
     replicates: int = REPLICATES,
     random_state: RandomState = 0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from bioeval.base.errors import (
     subject,
 )
 from bioeval.base.random import RandomState
+from bioeval.base.variables import Bootstrap
 from bioeval.evaluation.assured import check_assurance
 from bioeval.partition import ClaimSampler, Experiment
 from bioeval.results.identification import IMPOSTORS, role_of
@@ -24,12 +25,15 @@ from bioeval.scores.arrays import parse_fusion
 from bioeval.scores.attacks import AttackedScores
 from bioeval.scores.matrix import Scores
 from bioeval.stats.options import BOOTSTRAPS, REPLICATES, IntervalOptions
-from bioeval.tallies.threshold_rules import Rule
+from bioeval.tallies.identification_job import PLAIN_TIES
+from bioeval.tallies.threshold_rules import Rule, ThresholdTask
 from bioeval.tallies.verification_job import TEMPLATES
 
-TASKS = ("verification", "open_set", "closed_set")
-TIES = ("pessimistic", "optimistic", "stable")
-INTERVALS = ("nadeau-bengio", "quantile", *BOOTSTRAPS)
+FoldTask = Literal[ThresholdTask, "closed_set"]
+TASKS: tuple[FoldTask, ...] = get_args(FoldTask)
+
+FoldInterval = Literal["nadeau-bengio", "quantile", Bootstrap]
+INTERVALS: tuple[FoldInterval, ...] = get_args(FoldInterval)
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ class FoldOptions:
             )
         object.__setattr__(self, "task", chosen_task(self.task, TASKS))
         require_choice("templates", self.templates, TEMPLATES)
-        require_choice("ties", self.ties, TIES)
+        require_choice("ties", self.ties, PLAIN_TIES)
         parse_fusion(self.fusion)
         require_choice("interval", self.interval, INTERVALS)
         if len(self.frr_targets) and self.task != "verification":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy
@@ -18,7 +18,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter
 from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, Name
 from bioeval.base.variables import OPEN_SET
-from bioeval.evaluation.cross.options import TIES, FoldOptions, parse_ranks, task_in_words
+from bioeval.evaluation.cross.options import FoldOptions, FoldTask, parse_ranks, task_in_words
 from bioeval.evaluation.cross.parts import FoldSide, PartAttempts, counted_parts
 from bioeval.evaluation.cross.results import FOLD_COUNTS, dims_of_point
 from bioeval.evaluation.cross.splits import (
@@ -26,23 +26,30 @@ from bioeval.evaluation.cross.splits import (
     SplitSides,
     require_square,
 )
-from bioeval.partition import EnrolledSplit, Experiment, ProbeGallerySplit
+from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
+from bioeval.partition.base import SplitterLike
 from bioeval.results.dataset import about_attrs, build, rate
-from bioeval.results.identification import detected_at, open_set_dataset
+from bioeval.results.identification import ImpostorProbes, detected_at, open_set_dataset
 from bioeval.results.verification import grid_of
-from bioeval.scores.arrays import parse_fusion
+from bioeval.scores.arrays import FusionRule, parse_fusion
 from bioeval.scores.blocks import BlockReader, Progress
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.options import check_confidence
 from bioeval.tallies.counts import VerificationTally
-from bioeval.tallies.identification_job import IdentificationJob, check_max_rank
+from bioeval.tallies.identification_job import (
+    PLAIN_TIES,
+    IdentificationJob,
+    RankUnit,
+    Ties,
+    check_max_rank,
+)
 from bioeval.tallies.index_sets import IndexSet
 from bioeval.tallies.points import FAR_TARGETS, check_far_targets, check_frr_targets
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.threshold_rules import parse_rule
 from bioeval.tallies.thresholds import check_thresholds, require_values, to_internal, to_user
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.verification_job import Templates, VerificationJob
 
 _RATES: dict[str, Name] = {scalar.name: scalar for scalar in RATES_OF["repeats"]}
 _RATES |= {"dir": scalars.DIR, "cms": scalars.CMS}
@@ -67,7 +74,8 @@ for _rate, _what in {**_RATES, **_POINTS}.items():
     }.items():
         REPEATED[f"{_rate}_{_key}"] = Name(f"{_what.long_name}; {_words}", "1", _what.iso)
 
-BANDS = ("quantile", "normal")
+RepeatBand = Literal["quantile", "normal"]
+BANDS: tuple[RepeatBand, ...] = get_args(RepeatBand)
 
 # Default number of ranks of closed-set curves; open set reports rank 1.
 CMC_RANKS = 50
@@ -82,20 +90,20 @@ _COUNTS = {
 @leaves_out_attacks
 def repeat(
     scores: Scores,
-    splitter: Any,
+    splitter: SplitterLike,
     *,
-    task: str = "verification",
+    task: FoldTask = "verification",
     thresholds: Any = None,
     max_rank: int | None = None,
-    templates: str = "single",
-    fusion: str = "min",
-    rank_unit: str = "template",
-    ties: str = "pessimistic",
-    impostors: str = "auto",
-    claims: Any = None,
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    rank_unit: RankUnit = "template",
+    ties: Ties = "pessimistic",
+    impostors: ImpostorProbes = "auto",
+    claims: ClaimSampler | None = None,
     far_targets: Sequence[float] = FAR_TARGETS,
     frr_targets: Sequence[float] = (),
-    band: str = "quantile",
+    band: RepeatBand = "quantile",
     confidence: float = 0.95,
     progress: Progress | None = None,
 ) -> xr.Dataset:
@@ -189,7 +197,7 @@ def repeat(
     found: dict[str, np.ndarray] = {}
     total = shape[0] * shape[1]
     left = ReducedGalleries(shape) if enrols and scores.exclude else None
-    tasks = [replace(part, ties=ties)] if isinstance(ties, str) and ties in TIES else []
+    tasks = [replace(part, ties=ties)] if isinstance(ties, str) and ties in PLAIN_TIES else []
     each = counted_parts(scores, parts, tasks)
     for done, (place, chosen, attempts) in enumerate(each, 1):
         view = scores.select(*chosen) if all(map(len, chosen)) else None

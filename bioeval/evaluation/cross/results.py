@@ -303,14 +303,20 @@ def assured_variables(
     return variables, rates, pooled
 
 
-def ends_by_subject(pooled: PooledRates) -> dict[str, tuple[float, float, float]]:
+Ends = tuple[float, float, float]
+
+
+def ends_by_subject(
+    pooled: PooledRates, known: Mapping[str, Ends] | None = None
+) -> dict[str, Ends]:
     """Return each rate of all parts together, with its confidence limits by subject.
 
+    Rates that are `known` with their limits, of a curve, take the place of the resampled ones.
     Where FAR or FRR is exactly 0 or 1 it is so in every resampling, which hides the uncertainty of
     a function of both, such as HTER: its interval then reaches at least to its values at the
     limits of FAR and FRR.
     """
-    found = pooled.rates()
+    found = pooled.rates() | dict(known or {})
     far, frr = (np.array(found[name]) for name in ("far", "frr"))
     if far[0] in (0, 1) or frr[0] in (0, 1):
         for scalar in RATES_OF["folds"]:

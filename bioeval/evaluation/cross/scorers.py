@@ -5,28 +5,36 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from bioeval.base.arguments import require_flag
 from bioeval.base.errors import Argument, DataError, counted, require_choice
+from bioeval.base.kinds import Kind
 from bioeval.base.memory import at_most, in_words
 from bioeval.evaluation.identification import closed_set
 from bioeval.evaluation.verification import verification
 from bioeval.scores.attacks import without_attacks
 from bioeval.scores.blocks import BlockReader, threads_for
-from bioeval.scores.embeddings import kind_of_metric, known_metric
+from bioeval.scores.embeddings import Metric, kind_of_metric, known_metric
 from bioeval.scores.matrix import Scores, require_scores
 from bioeval.tallies.counters import impostor_scores
 from bioeval.tallies.point_search import ImpostorSweep
 from bioeval.tallies.points import check_far_targets
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.thresholds import to_user
-from bioeval.tallies.verification_job import VerificationJob
+from bioeval.tallies.verification_job import TEMPLATES, Templates, VerificationJob
+
+Measure = Literal["eer", "frr_at_far", "auc", "recognition_rate"]
 
 # Measures, and whether smaller is better.
-MEASURES = {"eer": True, "frr_at_far": True, "auc": False, "recognition_rate": False}
+MEASURES: dict[Measure, bool] = {
+    "eer": True,
+    "frr_at_far": True,
+    "auc": False,
+    "recognition_rate": False,
+}
 
 # Comparisons whose scores are held for a function of all of them: 2 GiB of float64.
 MOST_HELD = 1 << 28
@@ -57,11 +65,11 @@ class Scorer:
     make_scorer('eer', metric='cosine')
     """
 
-    measure: str | OwnMeasure
-    metric: Any
-    templates: str
+    measure: Measure | OwnMeasure
+    metric: Metric
+    templates: Templates
     far_target: float
-    kind: str = "distance"
+    kind: Kind = "distance"
     larger_is_better: bool = True
 
     def __sklearn_clone__(self) -> Scorer:
@@ -193,11 +201,11 @@ def _require_subjects(y: np.ndarray, classes: Sequence[Any]) -> None:
 
 
 def make_scorer(
-    measure: str | OwnMeasure = "eer",
+    measure: Measure | OwnMeasure = "eer",
     *,
-    metric: Any = "cosine",
-    kind: str | None = None,
-    templates: str = "single",
+    metric: Metric = "cosine",
+    kind: Kind | None = None,
+    templates: Templates = "single",
     far_target: float = 0.001,
     larger_is_better: bool | None = None,
 ) -> Scorer:
@@ -262,7 +270,7 @@ def make_scorer(
                 f"{Argument('larger_is_better')} is for a function; whether a larger {measure} is "
                 "better is known"
             )
-    require_choice("templates", templates, ("single", "multi"))
+    require_choice("templates", templates, TEMPLATES)
     kind = kind_of_metric(known_metric(metric), kind)
     check_far_targets([far_target])
     larger = (

@@ -32,6 +32,7 @@ from bioeval.evaluation.cross.parts import Searched
 from bioeval.evaluation.cross.results import (
     BOUND,
     CROSS,
+    Ends,
     Fold,
     ends_by_subject,
     fold_dataset,
@@ -39,6 +40,7 @@ from bioeval.evaluation.cross.results import (
 )
 from bioeval.evaluation.cross.splits import SplitPlan, SplitSides, plan_of, plan_of_scores
 from bioeval.evaluation.pairs_of_people import SearchShares
+from bioeval.evaluation.verification import verification
 from bioeval.partition import PredefinedPairFolds, RepeatedSampleKFold, RepeatedSubjectKFold
 from bioeval.results.dataset import Variables, about_attrs, build
 from bioeval.results.identification import impostor_probes
@@ -58,6 +60,7 @@ from bioeval.results.support import (
     supported,
     warn_of_kind,
 )
+from bioeval.scores.arrays import FusionRule
 from bioeval.scores.blocks import BlockReader, Progress, require_subjects, threads_for
 from bioeval.scores.bona_fide import leaves_out_attacks
 from bioeval.scores.listed_templates import pattern_of_pairs
@@ -65,14 +68,16 @@ from bioeval.scores.matrix import Scores, are_pairs, require_scores
 from bioeval.stats.bootstrap import SubjectMeans, weight_columns
 from bioeval.stats.folds import PooledRates
 from bioeval.stats.options import REPLICATES, IntervalOptions, check_confidence
+from bioeval.stats.promise import AssuranceRule
 from bioeval.tallies.by_subject import knows_people
-from bioeval.tallies.identification_job import IdentificationJob, rank_weights
+from bioeval.tallies.identification_job import IdentificationJob, RankUnit, rank_weights
 from bioeval.tallies.judged import Judged, judge_listed
 from bioeval.tallies.points import per_cent
 from bioeval.tallies.sweep import run_jobs
 from bioeval.tallies.symmetry import is_symmetric
-from bioeval.tallies.threshold_rules import Rule, parse_rule
+from bioeval.tallies.threshold_rules import THRESHOLD_TASKS, Rule, ThresholdTask, parse_rule
 from bioeval.tallies.thresholds import require_values, to_user
+from bioeval.tallies.verification_job import Templates
 
 STUDY = {
     "threshold": Name("threshold chosen on all data", "score", "threshold T"),
@@ -129,7 +134,6 @@ for _rate, _iso in (("far", "FMR"), ("frr", "FNMR")):
             _iso,
         )
 
-TASKS = ("verification", "open_set")
 THRESHOLDS = ("threshold", "assured_threshold")
 RATES = ("far", "frr", "hter")
 
@@ -148,17 +152,17 @@ def study_threshold(
     scores: Scores,
     target: Any = ("far", 0.001),
     *,
-    task: str = "verification",
+    task: ThresholdTask = "verification",
     folds: int | None = None,
     repeats: int | None = None,
     random_state: RandomState = 0,
-    templates: str = "single",
-    fusion: str = "min",
-    rank_unit: str = "template",
+    templates: Templates = "single",
+    fusion: FusionRule = "min",
+    rank_unit: RankUnit = "template",
     confidence: float = 0.95,
     replicates: int = REPLICATES,
     assure: float | None = None,
-    assurance: str = "estimated",
+    assurance: AssuranceRule = "estimated",
     new_gallery: bool = False,
     progress: Progress | None = None,
     client: Client | None = None,
@@ -274,7 +278,7 @@ def study_threshold(
     _check_folds(scores, {"folds": (folds, 2), "repeats": (repeats, 1)})
     folds, repeats = folds or FOLDS, repeats or REPEATS
     require_scores(scores)
-    task = chosen_task(task, TASKS)
+    task = chosen_task(task, THRESHOLD_TASKS)
     if task == "open_set":
         scores = searches_of_people(scores)
     if assure is not None:
@@ -513,7 +517,28 @@ def _by_subject(
     pooled = PooledRates(scores.subjects.tolist(), interval)
     with threads_for(scores):
         pooled.add(attempts_by_subject(scores, templates, fusion), whole.chosen.threshold)
-    return ends_by_subject(pooled), pooled.remarks()
+    if not math.isfinite(whole.chosen.threshold):
+        return ends_by_subject(pooled), pooled.remarks()
+    checked: dict[str, Any] = {
+        "interval": interval.method,
+        "templates": templates,
+        "fusion": fusion,
+    }
+    there = verification(
+        scores,
+        **checked,
+        thresholds=[to_user(whole.chosen.threshold, scores.kind)],
+        auc=False,
+        confidence=interval.confidence,
+        replicates=interval.replicates,
+        random_state=interval.seed,
+    )
+    # One threshold of a curve, which shows how errors are correlated where few people err.
+    known: dict[str, Ends] = {
+        name: (there[name].item(), there[f"{name}_low"].item(), there[f"{name}_high"].item())
+        for name in ("far", "frr")
+    }
+    return ends_by_subject(pooled, known), pooled.remarks()
 
 
 def _require_units(scores: Scores, folds: int, task: str) -> None:

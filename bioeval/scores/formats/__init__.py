@@ -12,10 +12,15 @@ from typing import Any
 
 from bioeval.base.arguments import require_path
 from bioeval.base.errors import BioevalError, DataError
+from bioeval.base.kinds import Kind
+from bioeval.scores.chunks import MissingChunks
+from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats import registry
-from bioeval.scores.formats.format import ReadOptions
+from bioeval.scores.formats.format import MissingPairs, ReadAs, ReadOptions
 from bioeval.scores.formats.image_names import PATTERNS
+from bioeval.scores.labelled_matrix import NanPolicy
 from bioeval.scores.labels import IDS_OF_NO_PERSON
+from bioeval.scores.listed_templates import Kept
 from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
 
@@ -42,20 +47,20 @@ def load(
     mask_key: str | None = None,
     pairs_key: str | None = None,
     pairs: str | os.PathLike[str] | None = None,
-    missing_pairs: str | None = None,
-    missing_chunks: str | None = None,
+    missing_pairs: MissingPairs | None = None,
+    missing_chunks: MissingChunks | None = None,
     mask: str | os.PathLike[str] | None = None,
     trials: str | os.PathLike[str] | None = None,
     impostor: str | os.PathLike[str] | None = None,
     subject_from: str | None = None,
     session_from: str | None = None,
-    as_: str | None = None,
-    keep: str | Sequence[str] | None = None,
+    as_: ReadAs | None = None,
+    keep: Kept | Sequence[Kept] | None = None,
     unordered: bool = False,
     meta: Mapping[str, str] | None = None,
-    metric: str | None = None,
-    kind: str | None = None,
-    nan: str | None = None,
+    metric: Metric | None = None,
+    kind: Kind | None = None,
+    nan: NanPolicy | None = None,
     exclude: Sequence[str] = (),
     format_: str | None = None,
     average: Sequence[str] | None = None,

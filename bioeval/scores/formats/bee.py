@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.base.kinds import PlainKind
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.formats.files import existing_file, guarded, replacing_all
 from bioeval.scores.formats.format import Format, ReadOptions, say
@@ -23,7 +24,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.pairs import PairScores
 from bioeval.scores.top_k import TopKScores
 
-_KINDS = {b"S2": "similarity", b"D2": "distance"}
+_KINDS: dict[bytes, PlainKind] = {b"S2": "similarity", b"D2": "distance"}
 _CELLS = {b"MF": "f4", b"MB": "u1"}
 _MAGIC = {b"\x78\x56\x34\x12": "<", b"\x12\x34\x56\x78": ">"}
 _MASK = {255: GENUINE, 127: IMPOSTOR, 0: IGNORE}
@@ -43,7 +44,7 @@ def _head(path: Path) -> bytes:
         return file.read(_HEAD)
 
 
-def _open(path: Path, cells: bytes, what: str) -> tuple[np.ndarray, str, list[str]]:
+def _open(path: Path, cells: bytes, what: str) -> tuple[np.ndarray, PlainKind, list[str]]:
     """Memory-map the cells of a file; return them, and the kind and the lists that it names."""
     existing_file(path, what)
     head = _head(path)

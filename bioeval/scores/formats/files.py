@@ -16,9 +16,10 @@ import re
 import secrets
 import shutil
 import tempfile
+import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, suppress
 from gzip import GzipFile
 from pathlib import Path, PurePosixPath
@@ -73,6 +74,19 @@ MOST_TEXT = 1 << 28
 MOST_SETTINGS = 1 << 20
 
 _LONGEST = 200  # characters of a library's message
+
+# Numbers of errors by which Windows refuses to move or replace a file that is open or mapped.
+_IN_USE = (5, 32, 33, 1224)
+
+# Seconds for which a program, such as a virus scanner, may have a new file open there.
+_PATIENCE = 0.5
+
+# In a temporary folder that could not be removed, since its files were mapped to the end.
+_LEFT = "left-behind"
+
+
+class FileInUseError(DataError):
+    """A file that cannot be replaced while it is open or mapped: Windows alone refuses this."""
 
 
 def optional(module: str, path: Path, what: str, extra: str = "formats") -> Any:
@@ -264,7 +278,15 @@ def check_target(path: str | os.PathLike[str]) -> Path:
         raise DataError(f"{path}: {no_folder(path.parent)}")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise DataError(f"{path}: the folder {path.parent} may not be written to")
+    require_unused(path)
     return path
+
+
+def require_unused(path: Path) -> None:
+    """Raise :class:`FileInUseError` if a file or a folder is there that cannot be replaced."""
+    place = path.resolve()
+    with naming_writes(path), suppress(FileNotFoundError):
+        move(os.rename, place, place)  # does nothing, but where the system refuses it
 
 
 def part_of(path: Path) -> Path:
@@ -278,6 +300,13 @@ def naming_writes(path: Path, *parts: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if getattr(error, "winerror", None) in _IN_USE:
+            ends = (os.path.basename(x) for x in (error.filename, error.filename2) if x)
+            name = next((x for x in ends if not x.endswith(".part")), path.name)
+            raise FileInUseError(
+                f"{path.with_name(name)}: is in use, by scores that are read from it or by "
+                "another program; close it, or give another name"
+            ) from error
         if error.filename is not None and not str(error.filename).startswith((*map(str, parts),)):
             raise
         reason = os.strerror(error.errno) if error.errno else str(error)
@@ -322,7 +351,7 @@ def replacing_all(*paths: str | os.PathLike[str]) -> Iterator[list[Path]]:
             put_in_place(parts, places)
     finally:
         for part in parts:
-            part.unlink(missing_ok=True)
+            discard(part)
 
 
 def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
@@ -333,7 +362,7 @@ def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
     Writers take turns; what was there comes back where one fails, or is interrupted.
     """
     if len(parts) == 1 and parts[0].is_file():
-        os.replace(parts[0], places[0])
+        move(os.replace, parts[0], places[0])
         return
     aside: list[tuple[Path, Path]] = []
     with turn_at(places[0]):
@@ -341,19 +370,31 @@ def put_in_place(parts: Sequence[Path], places: Sequence[Path]) -> None:
             for place in places:
                 if place.exists():
                     aside.append((part_of(place), place))
-                    os.replace(place, aside[-1][0])
+                    move(os.replace, place, aside[-1][0])
             for part, place in reversed([*zip(parts, places, strict=True)]):
-                os.replace(part, place)
+                move(os.replace, part, place)
         except BaseException:
             for part, place in zip(parts, places, strict=True):
                 if not part.exists():
                     discard(place)
             for old, place in reversed(aside):
                 if old.exists():
-                    os.replace(old, place)
+                    move(os.replace, old, place)
             raise
     for old, _ in aside:
         discard(old)
+
+
+def move(how: Callable[[Path, Path], None], source: Path, place: Path) -> None:
+    """Move a file or a folder by a function of `os`; wait for programs that look at new files."""
+    end = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return how(source, place)
+        except PermissionError as error:
+            if getattr(error, "winerror", None) not in _IN_USE or time.monotonic() > end:
+                raise
+        time.sleep(0.02)
 
 
 def discard(path: Path) -> None:
@@ -361,28 +402,81 @@ def discard(path: Path) -> None:
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
-        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
 
 
 @contextmanager
-def turn_at(path: Path) -> Iterator[None]:
-    """Wait until no other process changes the files of `path`; without locks, do not wait."""
-    lock, file = path.with_name(f".{path.name}.lock"), None
-    with suppress(ImportError, OSError):
-        import fcntl
+def turn_at(path: Path, wait: bool = True) -> Iterator[None]:
+    """Wait until no other process changes the files of `path`; without locks, do not wait.
 
-        while True:
-            file = open(lock, "ab")  # noqa: SIM115 - closed below
-            fcntl.flock(file, fcntl.LOCK_EX)
-            if lock.exists() and os.path.samestat(os.fstat(file.fileno()), os.stat(lock)):
-                break
-            file.close()  # it was removed by the one before
+    Raises
+    ------
+    BlockingIOError
+        If another process changes them, and we do not `wait`.
+    """
+    lock = lock_of(path)
+    file = _locked(lock, wait)
     try:
         yield
     finally:
         if file is not None:
-            lock.unlink(missing_ok=True)
+            try:
+                lock.unlink(missing_ok=True)
+            except OSError:  # Windows removes no open file, also of one who waits for the lock
+                file.close()
+                discard(lock)
             file.close()
+
+
+def lock_of(path: Path) -> Path:
+    """Return the file that is locked while the files of `path` change."""
+    return path.with_name(f".{path.name}.lock")
+
+
+def _locked(lock: Path, wait: bool) -> IO[bytes] | None:
+    """Return a file, made if need be, that is locked until it is closed; None without locks."""
+    while True:
+        try:
+            file = open(lock, "ab")  # noqa: SIM115 - closed by the caller
+        except OSError:
+            return None
+        try:
+            _take_lock(file.fileno(), wait)
+            if os.name == "nt" or _is_file(file, lock):  # there, no open file is removed
+                return file
+        except BlockingIOError:
+            file.close()
+            raise
+        except (ImportError, OSError):  # a system, or a file system, without locks
+            file.close()
+            discard(lock)
+            return None
+        file.close()  # it was removed by the one before
+
+
+def _is_file(file: IO[bytes], path: Path) -> bool:
+    """Whether an open file is still the one at a path."""
+    return path.exists() and os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+
+
+def _take_lock(number: int, wait: bool) -> None:
+    """Lock an open file; raise :class:`BlockingIOError` if it is locked and we do not wait."""
+    try:
+        import fcntl
+    except ImportError:
+        windows = importlib.import_module("msvcrt")
+    else:
+        fcntl.flock(number, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        return
+    while True:
+        try:
+            windows.locking(number, windows.LK_NBLCK, 1)
+            return
+        except PermissionError as error:
+            if not wait:
+                raise BlockingIOError(error.errno, error.strerror) from error
+        time.sleep(0.02)  # its own waiting ends after ten seconds
 
 
 _ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+(::|://)")
@@ -423,8 +517,10 @@ def copied(address: str) -> Path:
     name = PurePosixPath(shown).name
     if not name:
         raise DataError(f"{shown}: names no file")
+    for mark in Path(tempfile.gettempdir()).glob(f"bioeval-*/{_LEFT}"):
+        _remove(mark.parent)
     folder = Path(tempfile.mkdtemp(prefix="bioeval-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(_remove, folder)
     try:
         with stage(f"copying {shown}"), _opened(address) as source:
             size = _size(source)
@@ -448,6 +544,14 @@ def copied(address: str) -> Path:
             error.close()
         raise DataError(f"{shown}: cannot be read ({reason.replace(address, shown)})") from error
     return folder / name
+
+
+def _remove(folder: Path) -> None:
+    """Remove a temporary folder; one with mapped files, on Windows, is marked for a later run."""
+    discard(folder)
+    if folder.exists():
+        with suppress(OSError):
+            (folder / _LEFT).touch()
 
 
 def _opened(address: str) -> AbstractContextManager[Any]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -18,23 +18,26 @@ from bioeval.base.arguments import (
     require_text,
 )
 from bioeval.base.errors import Argument, DataError, require_choice
-from bioeval.base.kinds import KINDS, METRICS, larger_is_closer
+from bioeval.base.kinds import KINDS, METRICS, Kind, larger_is_closer
 from bioeval.base.memory import require_bytes
-from bioeval.scores.chunks import MISSING_CHUNKS
+from bioeval.scores.chunks import MISSING_CHUNKS, MissingChunks
+from bioeval.scores.embeddings import Metric
 from bioeval.scores.formats.files import COMPRESSED, check_target
 from bioeval.scores.formats.image_names import NAMES_OF
-from bioeval.scores.labelled_matrix import NAN_POLICIES
-from bioeval.scores.listed_templates import ListRules
+from bioeval.scores.labelled_matrix import NAN_POLICIES, NanPolicy
+from bioeval.scores.listed_templates import Kept, ListRules
 from bioeval.scores.matrix import Scores
 
 #: What to do with pairs of a published list of which an image is not in the file.
-MISSING = ("raise", "skip")
+MissingPairs = Literal["raise", "skip"]
+MISSING: tuple[MissingPairs, ...] = get_args(MissingPairs)
 
 #: What is said of scores whose kind neither the file nor an option says.
 KIND_ASSUMED = "taken as distances: the file does not state the kind of its scores"
 
 #: What a list of pairs is read as.
-READ_AS = ("pairs", "matrix")
+ReadAs = Literal["pairs", "matrix"]
+READ_AS: tuple[ReadAs, ...] = get_args(ReadAs)
 
 _FILES = (
     *("gallery_embeddings", "labels", "probe_labels", "gallery_labels", "pairs"),
@@ -63,20 +66,20 @@ class ReadOptions:
     mask_key: str | None = None
     pairs_key: str | None = None
     pairs: Path | None = None
-    missing_pairs: str | None = None
-    missing_chunks: str | None = None
+    missing_pairs: MissingPairs | None = None
+    missing_chunks: MissingChunks | None = None
     mask: Path | None = None
     trials: Path | None = None
     impostor: Path | None = None
     subject_from: str | None = None
     session_from: str | None = None
-    as_: str | None = None
-    keep: tuple[str, ...] | None = None
+    as_: ReadAs | None = None
+    keep: tuple[Kept, ...] | None = None
     unordered: bool | None = None
     meta: Mapping[str, str] = field(default_factory=dict)
-    metric: str | None = None
-    kind: str | None = None
-    nan: str | None = None
+    metric: Metric | None = None
+    kind: Kind | None = None
+    nan: NanPolicy | None = None
     exclude: tuple[str, ...] = ()
     format_: str | None = None
     average: tuple[str, ...] | None = None
@@ -150,7 +153,7 @@ class ReadOptions:
                     f"{say(name)} has no meaning for {what}; it accepts {accepted or 'no options'}"
                 )
 
-    def kind_of(self, declared: str = "", where: str = "") -> tuple[str, tuple[str, ...]]:
+    def kind_of(self, declared: str = "", where: str = "") -> tuple[Kind, tuple[str, ...]]:
         """Return the kind of scores, and a note where it is not stated or refined.
 
         Raises
@@ -159,14 +162,14 @@ class ReadOptions:
             If the option contradicts what the file declares, which is its word `where`.
         """
         if declared and self.kind not in (None, "order", declared):
-            given = str(self.kind)
+            given = self.kind
             if declared != "order" and larger_is_closer(given) != larger_is_closer(declared):
                 raise DataError(
                     f"{where}: declares the kind {declared}; {say('kind', given)} contradicts "
                     "it; leave it out, or mend this word of the file if it is wrong"
                 )
             return given, (f"taken as {given}; the file declares {declared}",)
-        kind = self.kind or declared
+        kind = self.kind or cast(Kind, declared)
         return (kind, ()) if kind else ("distance", (KIND_ASSUMED,))
 
     def side_meta(self, side: str) -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError
+from bioeval.base.kinds import Kind
 from bioeval.base.memory import require_memory
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.columns import PIECE, CodedSides, GrowingColumn, release
@@ -298,9 +299,10 @@ def how_read(path: Path, layout: PairLayout, options: ReadOptions) -> dict[str, 
     return {"kind": _kind(path, layout, options), "nan": options.nan or "raise", "name": name}
 
 
-def _kind(path: Path, layout: PairLayout, options: ReadOptions) -> str:
+def _kind(path: Path, layout: PairLayout, options: ReadOptions) -> Kind:
     """Return the kind of the scores, from the file's declaration or the option."""
-    if layout.kind is None and options.kind is None:
+    kind = options.kind or layout.kind
+    if kind is None:
         raise DataError(
             f"{path}: does not state whether its scores are distances or similarities; give "
             f"{say('kind', 'distance')} or {say('kind', 'similarity')}, or name the column "
@@ -312,11 +314,11 @@ def _kind(path: Path, layout: PairLayout, options: ReadOptions) -> str:
             f"{path}: the column {name!r} declares the kind {layout.kind}; "
             f"{say('kind', options.kind)} contradicts it"
         )
-    return options.kind or layout.kind or ""
+    return kind
 
 
 def pairs_of_columns(
-    table: Columns, layout: PairLayout, options: ReadOptions, how: dict[str, str]
+    table: Columns, layout: PairLayout, options: ReadOptions, how: dict[str, Any]
 ) -> Scores:
     """Return the pairs of a table whose columns are known, or their matrix."""
     if options.pairs is not None:
@@ -353,7 +355,7 @@ def pairs_of_columns(
     return scores
 
 
-def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: str) -> PairScores:
+def _in_order(table: Columns, layout: PairLayout, options: ReadOptions, kind: Kind) -> PairScores:
     """Return scores in the order of a list of pairs in LFW's form."""
     for option in ("trials", "impostor", "subject_from", "labels", "as_"):
         if getattr(options, option) is not None:
@@ -585,7 +587,7 @@ def _same(a: TextColumn, b: TextColumn) -> np.ndarray:
 # ------------------------------------------------------------------------- a matrix
 
 
-def _matrix(pairs: _Pairs, values: np.ndarray, options: ReadOptions, how: dict[str, str]) -> Scores:
+def _matrix(pairs: _Pairs, values: np.ndarray, options: ReadOptions, how: dict[str, Any]) -> Scores:
     """Return the pairs as a matrix of the probes against the gallery."""
     table, layout = pairs.table, pairs.layout
     if layout.templates is None or len(layout.templates) != 2:

@@ -34,10 +34,11 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
+from bioeval.base.kinds import Kind
 from bioeval.scores.formats.archive import Arrays
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.label_files import MOST_COLUMNS, Labels, labels_of_names, read_side
-from bioeval.scores.labelled_matrix import NAN_POLICIES, as_ids
+from bioeval.scores.labelled_matrix import NAN_POLICIES, NanPolicy, as_ids
 from bioeval.scores.labels import IDS_OF_NO_PERSON
 from bioeval.scores.matrix import Scores
 
@@ -378,7 +379,7 @@ class NamedArrays:
             )
         return ids.astype(np.int64)
 
-    def word(self, name: str, default: str, accepted: tuple[str, ...]) -> str:
+    def word(self, name: str, default: str, accepted: tuple[str, ...]) -> Any:
         """Return an option, or the word in the file, or the default."""
         given = getattr(self.options, name)
         if given is not None:
@@ -391,7 +392,7 @@ class NamedArrays:
         require_choice(f"{self.file.path}: {name}", word, accepted)
         return word
 
-    def kind(self, key: str, accepted: tuple[str, ...]) -> str:
+    def kind(self, key: str, accepted: tuple[str, ...]) -> Kind:
         """Return the kind of the scores of an array; `notes` tells where it is not stated."""
         said = "" if "kind" not in self.file else self.file.text("kind")
         if said:
@@ -402,7 +403,7 @@ class NamedArrays:
         return kind
 
     @property
-    def nan(self) -> str:
+    def nan(self) -> NanPolicy:
         """The policy for failed comparisons."""
         return self.word("nan", "raise", NAN_POLICIES)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from bioeval.base.errors import DataError, require_choice
 from bioeval.base.json_text import parse_json
-from bioeval.base.kinds import KINDS
+from bioeval.base.kinds import KINDS, Kind
 from bioeval.scores.embeddings import (
     EmbeddingSource,
     as_embeddings,
@@ -312,7 +312,7 @@ def _read_in_order(path: Path, values: np.ndarray, options: ReadOptions) -> Scor
     return scores
 
 
-def _require_kind(path: Path, options: ReadOptions) -> str:
+def _require_kind(path: Path, options: ReadOptions) -> Kind:
     if options.kind is None:
         raise DataError(
             f"{path}: does not state whether its scores are distances or similarities; give "
@@ -468,7 +468,7 @@ def _write(scores: Scores, path: Path) -> None:
         if scores.mask is not None:
             with open(parts[-1], "wb") as file:
                 write_npy(file, (m, n), np.dtype(np.uint8), scores.read_mask)
-        described.write_text(json.dumps(about) + "\n", encoding="utf-8")
+        described.write_bytes(json.dumps(about).encode() + b"\n")
         with open(part, "wb") as file:
             write_npy(file, (m, n), scores.dtype, scores.read_rows)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bioeval.base.errors import DataError, nearest_name
+from bioeval.base.kinds import Kind
 from bioeval.scores.formats.format import ReadOptions, say
 from bioeval.scores.formats.spellings import (
     COLUMN_NAMES,
@@ -59,7 +60,7 @@ class PairLayout:
     subjects: tuple[int, int] | None = None
     templates: tuple[int, ...] | None = None
     probe: int = 1
-    kind: str | None = None
+    kind: Kind | None = None
     header: bool = False
     claims: bool = False
 

@@ -323,7 +323,7 @@ def _one_reading(shape: Shape, table: Columns, layout: PairLayout) -> None:
 
 
 def _two_files(
-    shape: Shape, layout: PairLayout, options: ReadOptions, how: dict[str, str]
+    shape: Shape, layout: PairLayout, options: ReadOptions, how: dict[str, Any]
 ) -> PairScores:
     """Read genuine scores and, from a second file, impostor scores or trials in order."""
     if layout.genuine is not None:

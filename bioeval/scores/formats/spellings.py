@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bioeval.base.kinds import Kind
 from bioeval.scores.attacks import is_bona_fide
 
 #: The spellings of genuine and impostor, in lower case and with ``-`` for ``_``.
@@ -26,7 +27,7 @@ IMPOSTORS = (
 )
 
 #: Names of a column of scores, and the kind that the name declares.
-SCORE_NAMES = {
+SCORE_NAMES: dict[str, Kind | None] = {
     "score": None,
     "scores": None,
     "distance": "distance",

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from bioeval.base.errors import DataError, counted
+from bioeval.base.kinds import Kind
 from bioeval.scores.columns import PIECE, release
 from bioeval.scores.formats.files import content, decoded_lines, existing_file
 from bioeval.scores.formats.format import ReadOptions, say
@@ -431,7 +432,7 @@ def lists_lfw_pairs(path: Path) -> bool:
     return counts and len(numbers) == 2 and all(map(_is_digits, numbers))
 
 
-def scores_in_order(path: Path, values: np.ndarray, kind: str, options: ReadOptions) -> PairScores:
+def scores_in_order(path: Path, values: np.ndarray, kind: Kind, options: ReadOptions) -> PairScores:
     """Return scores in the order of a list of pairs in LFW's form."""
     listed = read_lfw_pairs(options.pairs or path)
     if values.shape != (len(listed.images),):

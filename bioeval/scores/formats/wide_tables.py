@@ -183,7 +183,7 @@ def _recognise(found: Found) -> bool:
         raise DataError(f"{found.path}: {matrix_advice(found.path)}")
     if options.labels or found.suffix == ".csv":
         return True
-    return any(not cell.isdecimal() for row in shape_of(found.path).cells for cell in row)
+    return any({*".eE"} & {*cell} for row in shape_of(found.path).cells for cell in row)
 
 
 def _is_bare(options: ReadOptions) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from bioeval.base.arguments import require_integer, require_number, require_probability
 from bioeval.base.errors import DataError, require_choice
+from bioeval.base.kinds import PlainKind
 
 
 @dataclass(frozen=True)
@@ -79,13 +80,13 @@ class GaussianScores:
 
     d_prime: float = 2.0
     genuine_sd: float = 1.0
-    kind: str = "distance"
+    kind: PlainKind = "distance"
 
     def __post_init__(self) -> None:
         """Refuse values that are not a model."""
         require_number("d_prime", self.d_prime, low=0.0)
         require_number("genuine_sd", self.genuine_sd, above=0.0)
-        require_choice("kind", self.kind, ("distance", "similarity"))
+        require_choice("kind", self.kind, get_args(PlainKind))
 
     @property
     def _sign(self) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.scores.matrix import Scores
 
-LAYOUTS = ("all-against-all", "probe-against-gallery")
+PopulationLayout = Literal["all-against-all", "probe-against-gallery"]
+LAYOUTS: tuple[PopulationLayout, ...] = get_args(PopulationLayout)
 
 # An int, a range (low, high), or a count for each person.
 Counts = int | tuple[int, int] | Sequence[int] | np.ndarray

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from bioeval.base.arguments import number_in, require_integer, require_number
 from bioeval.base.errors import Argument, DataError, require_choice
+from bioeval.base.kinds import PlainKind
 from bioeval.base.memory import require_memory
 from bioeval.base.random import RandomState, Stream, seed_sequence
 from bioeval.scores.attacks import species_of
@@ -25,6 +26,7 @@ from bioeval.scores.simulation.population import (
     Counts,
     Design,
     Population,
+    PopulationLayout,
     draw_design,
     draw_embeddings,
 )
@@ -133,18 +135,19 @@ class AttackRows:
         )  # fmt: skip
 
 
-MODELS = ("gaussian-embeddings", "gaussian-scores")
+Model = Literal["gaussian-embeddings", "gaussian-scores"]
+MODELS: tuple[Model, ...] = get_args(Model)
 
 
 def simulate(
     subjects: int = 100,
     templates: Counts = 10,
     *,
-    model: str = "gaussian-embeddings",
-    layout: str = "all-against-all",
+    model: Model = "gaussian-embeddings",
+    layout: PopulationLayout = "all-against-all",
     probes: Counts | None = None,
     unenrolled: int | float = 0,
-    kind: str = "distance",
+    kind: PlainKind = "distance",
     dimensions: int | None = None,
     between: float | None = None,
     within: Any = None,
@@ -274,7 +277,7 @@ def simulate(
     (50, 20)
     """
     require_choice("model", model, MODELS)
-    require_choice("kind", kind, ("distance", "similarity"))
+    require_choice("kind", kind, get_args(PlainKind))
     of_embeddings = {
         "dimensions": dimensions,
         "between": between,
@@ -341,7 +344,7 @@ def simulate_embeddings(
     subjects: int = 100,
     templates: Counts = 10,
     *,
-    layout: str = "all-against-all",
+    layout: PopulationLayout = "all-against-all",
     probes: Counts | None = None,
     unenrolled: int | float = 0,
     dimensions: int = 16,

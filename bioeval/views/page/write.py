@@ -86,7 +86,7 @@ def report(
     shown = Images(require_text("images", images), folder if images else None)
     text = page_text(results, title, PageSources.of(read, command), shown)
     with replacing(path) as part:
-        part.write_text(text, encoding="utf-8")
+        part.write_text(text, encoding="utf-8", newline="\n")
     if shown.missing:
         warnings.warn(shown.remark(), BioevalWarning, stacklevel=2)
     return Path(path)

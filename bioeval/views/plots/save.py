@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import matplotlib
 from matplotlib.figure import Figure
@@ -21,7 +21,8 @@ from bioeval.scores.formats.files import replacing
 from bioeval.views.plots.registry import PLOTS
 from bioeval.views.plots.systems import PlotFile, plot_files
 
-FORMATS = ("png", "pdf", "svg")
+ImageFormat = Literal["png", "pdf", "svg"]
+FORMATS: tuple[ImageFormat, ...] = get_args(ImageFormat)
 
 # Left out, so that the same figure gives the same file.
 _UNDATED: dict[str, dict[str, Any]] = {

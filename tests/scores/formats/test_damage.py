@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import resource
 import struct
 import tokenize
 import tracemalloc
@@ -214,6 +213,7 @@ DAMAGED += ("tokenerror.npy", "tokenerror.npz")
 
 @pytest.mark.parametrize("name", DAMAGED)
 def test_a_collection_of_damaged_files(shared, name):
+    resource = pytest.importorskip("resource")  # Windows has none
     path = shared / "damaged" / name
     options = {"labels": shared / "damaged" / "l.csv"} if name.endswith(".npy") else {}
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

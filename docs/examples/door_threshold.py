@@ -1,0 +1,25 @@
+"""A threshold for a door: which number to install, what it promises, and whether people suffice.
+
+Run it in an empty folder; it writes door.html there.
+"""
+
+import bioeval as be
+
+scores = be.datasets.faces("deep")  # in your work: be.load("scores.npz")
+
+# Are the data sound? Look before you count.
+be.show(be.check_data(scores))
+
+# A threshold for FAR 1 %, and what new people will meet at it.
+study = be.study_threshold(scores, ("far", 0.01), assure=0.95)
+be.show(study)
+
+# How many people would the next test need, for FAR 0.1 % and a FRR within 1 percentage point?
+be.show(be.sample_size(scores, far=0.001, frr_width=0.01))
+
+# What happens on a day with 2,000 people at the door, one in a hundred of them an impostor?
+there = study.threshold.item()
+rates = be.verification(scores, thresholds=[there], interval="subject-bootstrap")
+be.show(be.workload(rates, threshold=there, people_per_day=2000, impostor_share=0.01))
+
+be.report(study, "door.html")

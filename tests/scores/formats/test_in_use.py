@@ -1,0 +1,299 @@
+"""A system like Windows: it neither moves, replaces nor removes a file that is open or mapped."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import gc
+import io
+import os
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import bioeval as be
+from bioeval.cli import main, outputs
+from bioeval.evaluation.blocks.checkpoint import Checkpoint, write_file
+from bioeval.scores import columns
+from bioeval.scores.formats import archive, files
+from bioeval.scores.stored import SpooledRows
+
+fcntl = pytest.importorskip("fcntl")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+SCORES = be.Scores(np.random.default_rng(5).random((8, 8)), np.arange(8) // 2)
+ACCESS_DENIED, SHARING_VIOLATION, ALREADY_EXISTS = 5, 32, 183
+
+
+def files_in_use() -> set[str]:
+    """The files, but no folders, that this process has open or mapped."""
+    found = {line[73:] for line in Path("/proc/self/maps").read_text().splitlines()}
+    for number in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            found.add(os.readlink(f"/proc/self/fd/{number}"))
+    return {x for x in found if x.startswith("/") and not os.path.isdir(x)}
+
+
+def place_of(path, folder) -> str:
+    folder = "" if folder is None else os.readlink(f"/proc/self/fd/{folder}")
+    return os.path.abspath(os.path.join(folder, os.fspath(path)))
+
+
+def refuse(number: int, *paths) -> None:
+    kind = FileExistsError if number == ALREADY_EXISTS else PermissionError
+    error = kind(errno.EACCES, "refused", str(paths[0]), None, *map(str, paths[1:]))
+    error.winerror = number  # type: ignore[attr-defined]
+    raise error
+
+
+class Locks:
+    """The module of locks on Windows, which never waits here."""
+
+    LK_NBLCK = 2
+
+    def __init__(self) -> None:
+        self.refused = threading.Event()
+
+    def locking(self, number: int, mode: int, length: int) -> None:
+        assert (mode, length) == (self.LK_NBLCK, 1)
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.refused.set()
+            raise PermissionError(errno.EACCES, "locked") from None
+
+
+@pytest.fixture(autouse=True)
+def windows(monkeypatch, tmp_path):
+    """Refuse what Windows refuses, and have its temporary files."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(files, "_PATIENCE", 0)
+
+    def moving(real, replaces: bool):
+        def move(old, new, *, src_dir_fd=None, dst_dir_fd=None):
+            source, target = place_of(old, src_dir_fd), place_of(new, dst_dir_fd)
+            used = files_in_use()
+            if any(x == source or x.startswith(f"{source}/") for x in used):
+                refuse(SHARING_VIOLATION, old, new)
+            if source != target and os.path.lexists(target):
+                if not replaces:
+                    refuse(ALREADY_EXISTS, old, new)
+                if os.path.isdir(target) or target in used:
+                    refuse(ACCESS_DENIED, old, new)
+            real(old, new, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+
+        return move
+
+    def removing(real):
+        def remove(path, *, dir_fd=None):
+            if place_of(path, dir_fd) in files_in_use():
+                refuse(SHARING_VIOLATION, path)
+            real(path, dir_fd=dir_fd)
+
+        return remove
+
+    monkeypatch.setattr(os, "replace", moving(os.replace, replaces=True))
+    monkeypatch.setattr(os, "rename", moving(os.rename, replaces=False))
+    monkeypatch.setattr(os, "unlink", removing(os.unlink))
+    monkeypatch.setattr(os, "remove", removing(os.remove))
+    monkeypatch.setattr(tempfile, "TemporaryFile", tempfile.NamedTemporaryFile)
+
+
+@pytest.fixture
+def locks(monkeypatch) -> Locks:
+    """Have the locks of Windows, and no others."""
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", found := Locks())
+    return found
+
+
+def contents() -> dict[str, bytes]:
+    return {str(x): x.read_bytes() for x in Path().rglob("*") if x.is_file()}
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npz", "x.mtx", "x.h5", "x.mat"])
+def test_a_file_that_scores_are_read_from_is_not_replaced(name, monkeypatch):
+    monkeypatch.setattr(archive, "MAPPED_BYTES", 1)
+    be.save(SCORES, name)
+    options = {"mask": "x.mask"} if name == "x.mtx" else {}
+    found, before = be.load(name, **options), contents()
+    held = str(Path(name).absolute()) in files_in_use()
+    assert held or name == "x.mat"
+    if held:
+        said = rf"^{name}: is in use, by scores that are read from it or by another .* another name"
+        with pytest.raises(be.DataError, match=said):
+            be.save(found, name)
+        assert contents() == before
+    be.save(found, "other.npz")
+    del found
+    gc.collect()
+    be.save(SCORES, name)
+    assert set(contents()) == {*before, "other.npz"}
+
+
+def test_a_file_that_belongs_to_another_is_named():
+    be.save(SCORES, "x.npy")
+    before = contents()
+    with open("x.labels.csv") as file, pytest.raises(be.DataError, match=r"^x.labels.csv: is in u"):
+        be.save(SCORES, "x.npy")
+    assert file.closed and contents() == before
+
+
+def test_a_file_that_is_opened_meanwhile_is_named(monkeypatch):
+    be.save(SCORES, "x.npz")
+    before = contents()
+    with contextlib.ExitStack() as stack:
+        monkeypatch.setattr(os, "fsync", lambda number: stack.enter_context(open("x.npz")))
+        with pytest.raises(be.DataError, match=r"^x.npz: is in use"):
+            be.save(SCORES, "x.npz")
+    assert contents() == before
+
+
+def test_a_program_that_looks_at_a_new_file_is_awaited(monkeypatch):
+    """As virus scanners do."""
+    monkeypatch.setattr(files, "_PATIENCE", 60)
+    be.save(SCORES, "x.npz")
+    looking = open("x.npz")  # noqa: SIM115 - closed while the file is moved
+    monkeypatch.setattr(files.time, "sleep", lambda seconds: looking.close())
+    be.save(SCORES, "x.npz")
+    assert looking.closed and set(contents()) == {"x.npz"}
+
+
+@pytest.mark.parametrize("name", ["x.zarr", "x.npz"])
+def test_a_store_and_a_file_in_memory_are_replaced_by_their_own_scores(name):
+    be.save(SCORES, name)
+    assert main(["convert", name, name, "--force"]) == 0
+    np.testing.assert_array_equal(be.load(name).read_rows(0, 8), SCORES.values)
+    assert {x.split("/")[0] for x in contents()} == {name}
+
+
+def test_the_command_says_it_in_one_line(capsys):
+    be.save(SCORES, "x.npy")
+    assert main(["convert", "x.npy", "x.npy", "--force"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(
+        "bioeval: error: x.npy: is in use, by scores that are read from it or by"
+    )
+
+
+@pytest.mark.parametrize("name", ["npy", "npz", "mtx", "h5", "mat", "zarr", "csv", "parquet"])
+def test_what_fails_while_it_is_written_leaves_nothing(name, monkeypatch):
+    if name in ("zarr", "parquet"):
+        pytest.importorskip({"parquet": "pyarrow"}.get(name, name))
+    given = be.Scores.from_pairs([1.0, 2.0], [1, 0]) if name in ("csv", "parquet") else SCORES
+
+    def fail(self, *args):
+        raise KeyboardInterrupt
+
+    for kind in (be.Scores, type(given)):
+        monkeypatch.setattr(kind, "read_rows", fail)
+        monkeypatch.setattr(kind, "values", property(fail))
+    with pytest.raises(KeyboardInterrupt):
+        be.save(given, f"x.{name}")
+    assert contents() == {}
+
+
+def test_results_in_use_are_refused_before_any_work():
+    Path("out").mkdir()
+    with open("out/table.txt", "wb") as file:
+        with pytest.raises(be.DataError, match="^out/table.txt would be replaced; give --force"):
+            outputs.check_folder("out", False)
+        with pytest.raises(be.DataError, match="^out/table.txt: is in use, by scores that"):
+            outputs.check_folder("out", True)
+    assert file.closed and outputs.check_folder("out", True) == Path("out")
+
+
+def test_results_are_kept_where_a_file_was_opened_meanwhile():
+    def fill(folder: Path) -> None:
+        folder.joinpath("a.csv").write_text("a")
+
+    out = Path("out")
+    assert outputs.write_folder(out, {"n": 1}, fill, True) == ["a.csv", "summary.json"]
+    outputs.write_folder(out, {"n": 1.5}, fill, True)
+    before = contents()
+    assert b"1.5" in before["out/summary.json"]
+    with open("out/a.csv"), pytest.raises(be.DataError) as found:
+        outputs.write_folder(out, {"n": 2}, fill, True)
+    assert str(found.value).startswith("out/a.csv: is in use, by scores that")
+    assert str(found.value).endswith("give another name. The results are in out/results-2")
+    there = contents()
+    assert before.items() < there.items()
+    assert set(there) - set(before) == {"out/results-2/a.csv", "out/results-2/summary.json"}
+    assert b'"n": 2' in there["out/results-2/summary.json"]
+
+
+def test_a_checkpoint_is_locked_and_goes_on(locks):
+    kept = {"call": "c", "scores": {"scores": SCORES}, "protocol": "", "options": {}}
+    first = Checkpoint("kept", **kept)
+    with pytest.raises(be.CheckpointError, match="kept: is in use by another run; wait for its"):
+        Checkpoint("kept", **kept)
+    first.close()
+    assert os.listdir("kept") == ["checkpoint.json"]
+    Path("kept/.checkpoint.json.lock").touch()  # of a process that was killed
+    again = Checkpoint("kept", **kept)
+    for data in (b"a", b"b"):
+        write_file(Path("kept/x.part"), data)
+    again.close()
+    assert contents().keys() == {"kept/checkpoint.json", "kept/x.part"}
+
+
+def test_without_any_lock_a_checkpoint_works(locks, monkeypatch):
+    monkeypatch.setitem(sys.modules, "msvcrt", None)
+    kept = {"call": "c", "scores": {"scores": SCORES}, "protocol": "", "options": {}}
+    for _ in range(2):
+        Checkpoint("kept", **kept).close()
+    assert os.listdir("kept") == ["checkpoint.json"]
+
+
+def test_writers_wait_for_their_turn(locks):
+    order = []
+
+    def other() -> None:
+        with files.turn_at(Path("x.npy")):
+            order.append("other")
+
+    thread = threading.Thread(target=other)
+    with files.turn_at(Path("x.npy")):
+        thread.start()
+        assert locks.refused.wait(5)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "other"] and os.listdir() == []
+
+
+def test_a_mapped_copy_is_removed_by_a_later_run(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    np.save("data.npy", np.zeros((4, 4)))
+    raw = Path("data.npy").read_bytes()
+    monkeypatch.setattr(files, "_opened", lambda address: io.BytesIO(raw))
+    at_exit: list = []
+    monkeypatch.setattr(files, "atexit", SimpleNamespace(register=lambda *x: at_exit.append(x)))
+    copy = files.copied("https://host/x.npy")
+    mapped = np.load(copy, mmap_mode="r")
+    ((remove, folder),) = at_exit
+    remove(folder)
+    assert copy.exists() and mapped[0, 0] == 0
+    files.copied("https://host/x.npy")
+    assert copy.exists()  # it is still mapped
+    del mapped
+    files.copied("https://host/x.npy")
+    assert not folder.exists() and len(list(tmp_path.glob("bioeval-*"))) == 2
+
+
+def test_temporary_maps_outlive_their_files(monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(columns, "MOST_BYTES", 64)
+    column, values = columns.GrowingColumn(np.float64), np.arange(100.0)
+    for low in range(0, 100, 10):
+        column.append(values[low : low + 10])
+    found = column.array()
+    rows = SpooledRows("x", (10, 10), values.dtype, iter([values.tobytes()]))
+    rows.verification.verify()
+    np.testing.assert_array_equal(found, values)
+    np.testing.assert_array_equal(rows[:].ravel(), values)
+    assert os.listdir() == []

@@ -1,0 +1,119 @@
+"""A type checker finds the mistakes in scripts of users, and none where there is none."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import get_args, get_type_hints
+
+import pytest
+from optional import optional_import
+
+import bioeval as be
+from bioeval.protocol.card import SECTIONS
+from bioeval.protocol.fields import fields_of
+
+CORRECT = """
+import numpy as np
+from sklearn.model_selection import GroupKFold
+
+import bioeval as be
+
+scores: be.Scores = be.load("scores.npz", kind="distance", nan="reject")
+single = be.verification(scores, interval="subject-bootstrap", fusion="kth:2", gallery=2)
+tree = be.evaluate(be.simulate(20, 4, random_state=1), "course-all-vs-all")
+closed, opened = be.closed_set(scores, ties="expected"), be.open_set(scores)
+study = be.study_threshold(scores, "eer", task="open_set")
+copy = be.Scores(np.zeros((2, 2)), ["a", "b"], kind=scores.kind, nan=scores.nan)
+difference = be.compare(scores, copy)
+tally: be.Tally = be.tally(scores)
+for splitter in (be.partition.SubjectKFold(5), be.partition.Experiment(0.5)):
+    be.cross_evaluate(scores, splitter, threshold="eer", interval="quantile")
+    be.repeat(scores, splitter, band="normal")
+    be.partition.fold_codes(splitter, scores)
+be.cross_evaluate(scores, GroupKFold(5), task="closed_set", rank_unit="subject")
+be.summaries(scores, [(range(5), range(5, 10))])
+be.summaries(scores, be.partition.ProbeGallerySplit(1))
+be.reid(scores, cmc="allshots", removed="none")
+be.Scores.from_embeddings(np.eye(2), ["a", "b"], metric=lambda a, b: a @ b.T, kind="llr")
+be.plot.det(single)
+be.plot.RocDisplay.from_results(single)
+be.plot.save_all(tree, scores, "plots", ("png", "pdf"))
+be.stats.delong([1.0], [2.0], kind=scores.kind)
+be.save(scores, "copy.npz")
+try:
+    be.tracking("truth.txt", "result.txt")
+except be.BioevalError as error:
+    print(error, float(single.eer), be.__version__)
+"""
+
+# Each line that ends in a comment has a mistake; the comment is in the message.
+WITH_MISTAKES = {
+    "course.py": """
+import bioeval as be
+
+scores = be.Scores([[0.0, 1.0], [1.0, 0.0]], ["ann", "bob"], kind="distances")  # "kind"
+single = be.verification(scores, templates="both")  # "templates"
+be.plot.rocc(single)  # no attribute "rocc"
+print(be.closed_set(scores, ties="pesimistic"))  # "ties"
+""",
+    "deployment.py": """
+import bioeval as be
+
+scores = be.load("scores.npz", nan="drop")  # "nan"
+folds = be.cross_evaluate(scores, 5)  # "SplitterLike"
+study = be.study_threshold(scores, "eer", task="identification")  # "task"
+""",
+    "report.py": """
+import bioeval as be
+
+scores = be.simulate(20, 4)
+opened = be.open_set(scores, rank_unit="person")  # "rank_unit"
+multi = be.verification(scores, templates="multi", fusion="average")  # "fusion"
+tree = be.evaluate(scores, interval="bootstrap")  # "interval"
+be.report({"a": tree}, "page.html")
+""",
+}
+
+
+@pytest.mark.slow
+def test_scripts_under_the_strict_type_checker(tmp_path):
+    """Ten mistakes in three scripts; none in another."""
+    optional_import("mypy")
+    modules = {"be": be, "be.plot": be.plot, "be.stats": be.stats, "be.partition": be.partition}
+    names = [f"{module}.{name}" for module, found in modules.items() for name in found.__all__]
+    scripts = {"correct.py": "\n".join([CORRECT, *names]), **WITH_MISTAKES}
+    for name, text in scripts.items():
+        (tmp_path / name).write_text(text)
+    options = ["--strict", "--follow-imports=silent", "--config-file=", "--python-version=3.12"]
+    options += ["--no-error-summary", "--disable-error-code=import-untyped", "--cache-dir=cache"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, *scripts],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert not done.stderr
+    found = dict(re.findall(r"^(\w+\.py:\d+): error: (.*)$", done.stdout, re.MULTILINE))
+    expected = {
+        f"{name}:{number}": line.partition("  # ")[2]
+        for name, text in scripts.items()
+        for number, line in enumerate(text.splitlines(), 1)
+        if "  # " in line
+    }
+    assert len(expected) == 10
+    assert found.keys() == expected.keys(), done.stdout
+    assert all(expected[place] in message for place, message in found.items()), done.stdout
+
+
+@pytest.mark.parametrize("task", ["verification", "open_set", "closed_set", "reid", "gom"])
+def test_types_have_the_words_of_the_cards(task):
+    hints = get_type_hints(getattr(be, task))
+    fields = {k: f for k, f in fields_of(SECTIONS[task]).items() if f.choices and k in hints}
+    for name, field in fields.items():
+        words = {x for hint in (hints[name], *get_args(hints[name])) for x in get_args(hint)}
+        texts = {"kth:K" if x[:4] == "kth:" else x for x in words if isinstance(x, str)}
+        assert texts == {*field.words()}, name
+    assert fields
