@@ -38,18 +38,31 @@ def bits(value: float) -> int:
     return struct.unpack("<Q", struct.pack("<d", float(value) + 0.0))[0]
 
 
-def of_attempts(key: str, attempts: list[tuple[int, float]], what: str = "scores") -> int:
-    """The digest of (template, distance) of all attempts; its last bit: 20 distinct ones or not."""
-    total, distinct = 0, set()
-    for template, distance in attempts:
-        total += mixed(template, bits(distance))
-        distinct.add(bits(distance))
-    found = keyed(key, what, struct.pack("<Q", total % 2**64))
-    return found & ~3 | (len(distinct) >= DISTINCT)
+def of_attempts(
+    key: str,
+    attempts: list[tuple[int, float]],
+    gallery: list[int] | None = None,
+    sample: int = 64,
+) -> int:
+    """The digest of (template, distance) of all attempts; its last bit: 20 distinct ones or not.
+
+    Of a gallery of more templates than the sample has, the attempts with the sample count where
+    there are 20 distinct ones; its last bit but two says so.
+    """
+    gallery = gallery or []
+    sampled = len(gallery) > sample and sorted(gallery)[sample - 1] < max(gallery)
+    if sampled:
+        chosen = [x for x in attempts if x[0] <= sorted(gallery)[sample - 1]]
+        if len({bits(x) for _, x in chosen}) >= DISTINCT:
+            attempts = chosen
+    total = sum(mixed(template, bits(distance)) for template, distance in attempts)
+    varied = len({bits(x) for _, x in attempts}) >= DISTINCT
+    found = keyed(key, "scores", struct.pack("<Q", total % 2**64))
+    return found & ~7 | sampled * 4 | varied
 
 
 def of_embedding(key: str, embedding: np.ndarray, varied: bool) -> int:
     """The digest of the features of a probe; the last bit but one says that it is one."""
     total = sum(mixed(keyed(key, "feature", k), bits(x)) for k, x in enumerate(embedding) if x == x)
     found = keyed(key, "embedding", struct.pack("<Q", total % 2**64))
-    return found & ~3 | 2 | varied
+    return found & ~7 | 2 | varied

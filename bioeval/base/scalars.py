@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -47,10 +48,14 @@ class Name:
     units: str = "1"
     iso: str = ""
 
-    def attrs(self) -> dict[str, str]:
-        """Return the attributes of a variable of this name."""
+    @cached_property
+    def _given(self) -> dict[str, str]:
         given = {"long_name": self.long_name, "units": self.units, "iso_term": self.iso}
         return {k: v for k, v in given.items() if v}
+
+    def attrs(self) -> dict[str, str]:
+        """Return the attributes of a variable of this name."""
+        return self._given.copy()
 
     @property
     def symbol(self) -> str:

@@ -176,7 +176,8 @@ def tally(
         counted = CountedProbes.of(scores, secret, rows=True)
         counted = replace(counted, gallery=union_digest(mates))
     if digests is not None:
-        counted = counted.with_scores(scores, secret, digests.found(secret), digests.varied)
+        sums, varied = digests.found(secret), digests.varied
+        counted = counted.with_scores(scores, secret, sums, varied, sampled=digests.sampled)
     # Several tasks may share a tally, and several tallies their provenance.
     abouts = {id(task.tally.about): task.tally.about for task in parts.values()}
     of_site = {number: about_of_site(about, secret, site) for number, about in abouts.items()}

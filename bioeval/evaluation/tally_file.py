@@ -46,8 +46,9 @@ from bioeval.tallies.threshold_search import Attempts
 # tally was made fit to be shared (`shared`, and in words `discloses`); layout 5 the false accepts
 # at the operating points (`rows`), by which these are among the thresholds of the result, digests
 # of the scores, and of label and metadata, of each probe (`scores`, `people` of `counted`), and how
-# many searches have fewer templates than were to be drawn (`fewer_mates`).
-SCHEMA = 5
+# many searches have fewer templates than were to be drawn (`fewer_mates`); layout 6 a bit of each
+# digest of scores, which says whether they are scores against a sample of the gallery.
+SCHEMA = 6
 
 # What a tally has beside the counts of its tasks, and the first layout that has it.
 _BESIDE = {"counted": 2, "part": 4, "shared": 4}
@@ -130,6 +131,8 @@ def read_tally(path: str | os.PathLike[str]) -> dict[str, Any]:
         wrong = wrong or _wrong_totals(header.get("totals", {}), arrays)
     if wrong:
         raise DataError(f"{path}: the tally is damaged: {wrong}")
+    if version < 6 and beside["counted"] is not None:
+        beside["counted"] = beside["counted"].without_samples()
     parts = {node: TaskCounts(tally, dict(options)) for node, (tally, options) in found.items()}
     return {**known, "parts": parts, **beside}
 

@@ -270,13 +270,16 @@ class FewByNumpy:
         functools.update_wrapper(self, kernel)
         self.kernel, self.twin, self.numbers, self.calls = kernel, twin, numbers, 0
         self._compiled = getattr(kernel, "loop", kernel)
+        self._at_hand = False  # once compiled, it remains so
 
     def __call__(self, *args: Any) -> Any:
         """Count by whichever is faster; the results are the same to the last bit."""
-        at_hand = getattr(self._compiled, "signatures", True)  # none where numba is switched off
-        if not at_hand and self.calls < CALLS and self.numbers(*args) <= FEW:
-            self.calls += 1
-            return self.twin(*args)
+        if not self._at_hand:
+            # None where numba is switched off.
+            self._at_hand = bool(getattr(self._compiled, "signatures", True))
+            if not self._at_hand and self.calls < CALLS and self.numbers(*args) <= FEW:
+                self.calls += 1
+                return self.twin(*args)
         return self.kernel(*args)
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import xarray as xr
+from xarray.core.indexing import PandasIndexingAdapter
 from xarray.indexes import PandasIndex
 
 from bioeval.base.scalars import QUERY_MEANS, Name
@@ -61,6 +62,8 @@ class Scalars(NamedTuple):
 
     def at(self, chosen: np.ndarray) -> Scalars:
         """Return the values of some partitions, the first axis of every value."""
+        if chosen.all():
+            return self
         variables = {k: (dims, values[chosen]) for k, (dims, values) in self.variables.items()}
         return Scalars(variables, self.labels)
 
@@ -127,15 +130,13 @@ def build(
     coordinates, too.
     """
     found = {k: x if isinstance(x, tuple) else ((), x) for k, x in in_order(variables).items()}
-    data = {k: _variable(dims, x, names[k]) for k, (dims, x) in found.items()}
-    described = {**COORDINATES, **names}
-    coords = {k: _variable((k,), x, described[k]) for k, x in coordinates.items()}
+    make = _direct_variable if _direct_is_the_same() else _public_variable
+    data = {k: make(dims, np.asarray(x), names[k].attrs()) for k, (dims, x) in found.items()}
+    coords = {
+        k: make((k,), np.asarray(x), (names[k] if k in names else COORDINATES[k]).attrs())
+        for k, x in coordinates.items()
+    }
     return dataset_of(data, coords, dict(attrs))
-
-
-def _variable(dims: tuple[str, ...], values: Any, name: Name) -> xr.Variable:
-    """Return a variable of plain numbers, without xarray's check for dask arrays."""
-    return xr.Variable(dims, np.asarray(values), name.attrs(), fastpath=True)
 
 
 def about_attrs(
@@ -225,15 +226,39 @@ def _public_tree(datasets: Datasets) -> xr.DataTree:
     return tree
 
 
+def _public_variable(
+    dims: tuple[str, ...], values: np.ndarray, attrs: dict[str, str]
+) -> xr.Variable:
+    """Return a variable of plain numbers, without xarray's check for dask arrays."""
+    return xr.Variable(dims, values, attrs, fastpath=True)
+
+
+def _direct_variable(
+    dims: tuple[str, ...], values: np.ndarray, attrs: dict[str, str]
+) -> xr.Variable:
+    """Return a variable that keeps the attributes given."""
+    if len(dims) != values.ndim or len(dims) > 1 and len(set(dims)) < len(dims):
+        return _public_variable(dims, values, attrs)  # which says what differs
+    made: Any = object.__new__(xr.Variable)
+    made._dims, made._data, made._attrs, made._encoding = dims, values, attrs or None, None
+    return made
+
+
 def _direct_dataset(data: _Finished, coords: _Finished, attrs: dict[str, Any]) -> xr.Dataset:
     indexes: dict[Any, Any] = {}
     variables = dict(data)
     for name, variable in coords.items():
         values = variable.values
-        index = indexes[name] = PandasIndex(_labels(values), name, coord_dtype=values.dtype)
-        variables |= index.create_variables({name: variable})
+        labels = _labels(values, name)
+        index = indexes[name] = PandasIndex(labels, name, coord_dtype=values.dtype)
+        made: Any = object.__new__(xr.IndexVariable)
+        made._dims, made._data = (name,), PandasIndexingAdapter(index.index, index.coord_dtype)
+        made._attrs, made._encoding = variable._attrs, None
+        variables[name] = made
     sizes: dict[Any, int] = {}
     for name, variable in variables.items():
+        if not variable.dims:
+            continue
         other = variable.dims == (name,) and name not in coords  # xarray takes it for a coordinate
         for dim, size in zip(variable.dims, variable.shape, strict=True):
             if other or sizes.setdefault(dim, size) != size:
@@ -241,29 +266,34 @@ def _direct_dataset(data: _Finished, coords: _Finished, attrs: dict[str, Any]) -
     return xr.Dataset._construct_direct(variables, {*coords}, sizes, attrs or None, indexes)
 
 
-def _labels(values: np.ndarray) -> Any:
+def _labels(values: np.ndarray, name: str) -> Any:
     """Return labels as PandasIndex makes them: it imports dask to see whether they are of dask."""
     if values.dtype.char not in "?bhilqBHILQfdU":
         return values
     try:
-        return pd.Index(values)
+        return pd.Index(values, name=name)
     except UnicodeEncodeError:  # then of objects
         return values
 
 
 def _direct_tree(datasets: Datasets) -> xr.DataTree:
-    empty = xr.Dataset()
-    root = xr.DataTree(empty)
+    root = _direct_node(None, None)
     for path, dataset in datasets.items():
         node = root
         for name in path.split("/"):
             child = node._children.get(name)
             if child is None:
-                child = node._children[name] = xr.DataTree(empty)
-                child._name, child._parent = name, node
+                child = node._children[name] = _direct_node(name, node)
             node = child
         node._set_node_data(dataset)
     return root
+
+
+def _direct_node(name: str | None, parent: xr.DataTree | None) -> xr.DataTree:
+    node: Any = object.__new__(xr.DataTree)
+    node._name, node._parent, node._children = name, parent, {}
+    node._set_node_data(xr.Dataset._construct_direct({}, set(), {}, None, {}))
+    return node
 
 
 @functools.cache
@@ -271,10 +301,11 @@ def _direct_is_the_same() -> bool:
     """Whether private names of this xarray give what its public constructors give, tried once."""
     name = {"long_name": "x", "units": "1"}
     coords = {"t": xr.Variable("t", pd.Index([0.5, np.inf]), name)}
-    of = functools.partial(xr.Variable, attrs=name, fastpath=True)  # does not look for dask
-    data = {"number": of((), np.array(3)), "curve": of(("t", "free"), np.ones((2, 3)))}
+    arrays = {"number": ((), np.array(3)), "curve": (("t", "free"), np.ones((2, 3)))}
     try:
+        data = {k: _public_variable(*x, name) for k, x in arrays.items()}
         usual = _public_tree({"a/b": xr.Dataset(data, coords, name)})
+        data = {k: _direct_variable(*x, {**name}) for k, x in arrays.items()}
         direct = _direct_tree({"a/b": _direct_dataset(data, coords, name)})
         return _parts(usual) == _parts(direct)
     except _DIFFERENT:

@@ -213,6 +213,9 @@ class OpenSetPoints:
 ImpostorProbes = Literal["auto", "unenrolled", "leave-subject-out", "both"]
 IMPOSTORS: tuple[ImpostorProbes, ...] = get_args(ImpostorProbes)
 
+# Points at FAR targets are found for all ranks together up to this many.
+FEW_RANKS = 100
+
 # DIR(t, k) is reported at every attainable rank up to this many thresholds x ranks.
 DIR_LIMIT = 2_000_000
 
@@ -330,6 +333,8 @@ class OpenSetCounts:
         probes never enrolled with any template within it.
     ranks : int array, shape (r,), optional
         By default 1 ... r.
+    repeats : int array, optional
+        How many thresholds each row of `detected` and `identified` stands for; by default one.
     """
 
     attempts: OpenSetAttempts
@@ -341,6 +346,7 @@ class OpenSetCounts:
     own_within: np.ndarray
     non_targets_within: np.ndarray
     ranks: np.ndarray | None = None
+    repeats: np.ndarray | None = None
 
     @property
     def rank_numbers(self) -> np.ndarray:
@@ -352,14 +358,18 @@ class OpenSetCounts:
         both, over = ("threshold", "rank"), ("threshold",)
         genuine, impostor = self.attempts.genuine, self.attempts.impostor
         targets = self.attempts.targets
+        dir_, detected, first = (
+            x if self.repeats is None else np.repeat(x, self.repeats, axis=0)
+            for x in (rate(self.identified, genuine), self.detected, self.identified[:, 0])
+        )
         curves: Variables = {
-            "dir": (both, rate(self.identified, genuine)),
-            "di": (both, self.detected),
+            "dir": (both, dir_),
+            "di": (both, detected),
             **along(
                 over,
                 far=rate(self.accepted, impostor),
                 grr=rate(impostor - self.accepted, impostor),
-                frr=rate(genuine - self.identified[:, 0], genuine),
+                frr=rate(genuine - first, genuine),
                 fa=self.accepted,
                 gr=impostor - self.accepted,
                 ttr=rate(self.targets_within, targets),
@@ -426,9 +436,8 @@ def open_set_dataset(
     found = _Searches(tally, ties, impostors)
     points, targets = found.points, check_far_targets(far_targets)
     grid = found.grid(check_thresholds(thresholds), targets, rows)
-    longest = int((tally.mates + tally.others).max(initial=0))
-    count, note = max_ranks(longest, len(grid), max_rank, DIR_LIMIT)
-    detected = detected_at(points, grid, count, whole=ties != "expected")
+    count, note = max_ranks(found.longest, len(grid), max_rank, DIR_LIMIT)
+    detected, repeats = _detected_at(points, grid, count, whole=ties != "expected")
     nearest = np.fmin(tally.nearest_mate, tally.nearest_other)
     counts = OpenSetCounts(
         attempts=found.attempts(),
@@ -439,6 +448,7 @@ def open_set_dataset(
         targets_within=_within(nearest[tally.enrolled], grid),
         own_within=_within(tally.nearest_mate[tally.enrolled], grid),
         non_targets_within=_within(nearest[~tally.enrolled], grid),
+        repeats=repeats,
     )
     options = {
         "rank_unit": tally.rank_unit,
@@ -486,6 +496,20 @@ class _Searches:
         probes, ranks, weights = rank_weights(tally, self.mated, ties)
         other = np.sort(tally.other[impostor_probes(tally, self.role)])
         self.points = OpenSetPoints(tally.mate[probes], ranks, weights, len(self.mated), other)
+        self._at_far: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+
+    @cached_property
+    def longest(self) -> int:
+        """The length of the longest candidate list."""
+        return int((self.tally.mates + self.tally.others).max(initial=0))
+
+    def at_far(self, targets: np.ndarray, ranks: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return :meth:`OpenSetPoints.at_far`, found once for all ranks of short lists."""
+        known = self._at_far.get(targets.tobytes())
+        if known is None or known[0].shape[1] < ranks:
+            most = max(ranks, self.longest if self.longest <= FEW_RANKS else 1)
+            known = self._at_far[targets.tobytes()] = self.points.at_far(targets, most)
+        return known[0][:, :ranks], known[1][:, :ranks]
 
     @cached_property
     def equal_error(self) -> EqualError:
@@ -513,19 +537,19 @@ class _Searches:
         grid = open_set_thresholds(tally.mate[self.mated], self.points.other, given, kind)
         if given is not None and rows is None:
             return grid
-        more = np.empty(0) if rows is None else rows
-        return np.unique(np.concatenate([grid, self.rows(targets), more]))
+        more = () if rows is None else (rows,)
+        return np.unique(np.concatenate([grid, self.rows(targets), *more]))
 
     def rows(self, far_targets: np.ndarray) -> np.ndarray:
         """Return the finite thresholds of the EER and of the FAR targets at rank 1."""
-        at_far = self.points.at_far(far_targets, 1)[1]
+        at_far = self.at_far(far_targets, 1)[1]
         every = np.append(at_far, self.equal_error.eer_threshold)
         return every[np.isfinite(every)]
 
     def point_variables(self, far_targets: np.ndarray, ranks: int) -> Variables:
         """Return the EER, and DIR at each FAR target up to a rank."""
         kind, per_target = self.tally.about.kind, ("far_target", "rank")
-        dir_at_far, threshold_at_far = self.points.at_far(far_targets, ranks)
+        dir_at_far, threshold_at_far = self.at_far(far_targets, ranks)
         return {
             **equal_error_variables(self.equal_error, kind),
             "dir_at_far": (per_target, dir_at_far),
@@ -535,13 +559,25 @@ class _Searches:
 
 def detected_at(points: OpenSetPoints, grid: np.ndarray, ranks: int, *, whole: bool) -> np.ndarray:
     """Return the genuine attempts accepted at each threshold and exactly at each rank."""
+    rows, repeats = _detected_at(points, grid, ranks, whole=whole)
+    return np.repeat(rows, repeats, axis=0)
+
+
+def _detected_at(
+    points: OpenSetPoints, grid: np.ndarray, ranks: int, *, whole: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the different rows of :func:`detected_at`, and how many thresholds each is of."""
     # A probe is detected from the first threshold that is not below its mate's distance.
     first = np.searchsorted(grid, points.mate)
     kept = (first < len(grid)) & (points.ranks <= ranks)
-    flat = first[kept] * ranks + points.ranks[kept] - 1
+    steps = np.zeros(len(grid) + 1, dtype=bool)
+    steps[[0, -1]] = steps[first[kept]] = True
+    row = np.cumsum(steps) - 1
+    flat = row[first[kept]] * ranks + points.ranks[kept] - 1
     weights = None if whole else points.weights[kept]  # whole ones are all 1
-    found = np.bincount(flat, weights, minlength=len(grid) * ranks).reshape(len(grid), ranks)
-    return np.cumsum(found, axis=0, out=found)
+    number = int(row[-1])
+    found = np.bincount(flat, weights, minlength=number * ranks).reshape(number, ranks)
+    return np.cumsum(found, axis=0, out=found), np.diff(np.flatnonzero(steps))
 
 
 def impostor_gallery(subjects: int, role: str) -> int | str:

@@ -6,7 +6,7 @@ import math
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,14 +34,16 @@ MOST_ATTEMPTS = 2**63 - 1
 
 def equal_error_variables(error: EqualError, kind: str) -> dict[str, tuple[tuple, float]]:
     """Return the EER, its threshold and bracket as variables without dimensions."""
-    return point_variables({x: getattr(error, x.name) for x in EQUAL_ERROR}, kind)
+    return point_variables(((x, getattr(error, x.name)) for x in EQUAL_ERROR), kind)
 
 
-def point_variables(values: Mapping[Scalar, float], kind: str) -> dict[str, tuple[tuple, float]]:
+def point_variables(
+    values: Iterable[tuple[Scalar, float]], kind: str
+) -> dict[str, tuple[tuple, float]]:
     """Return scalars of the operating points as variables, thresholds in the user's units."""
     return {
         scalar.name: ((), to_user(value, kind) if scalar.units == "score" else value)
-        for scalar, value in values.items()
+        for scalar, value in values
     }
 
 

@@ -230,12 +230,12 @@ def point_scalars(points: VerificationPoints, kind: str, independent: Any) -> Va
     variables: Variables = {
         **equal_error_variables(points.equal_error, kind),
         **point_variables(
-            {
-                x: points.optima.get(x.name, np.nan)
+            (
+                (x, points.optima.get(x.name, np.nan))
                 if x.name in _OPTIMA
-                else getattr(points, x.name)
+                else (x, getattr(points, x.name))
                 for x in VERIFICATION_POINTS
-            },
+            ),
             kind,
         ),
         "frr_at_far": (over, points.frr_at_far),

@@ -131,13 +131,14 @@ class FailureCodeWatch:
         least = min(LEAST_COMPARISONS, len(self.sampled))
         columns = np.flatnonzero((low == high) & (seen >= least))
         rows = np.flatnonzero(~np.isnan(self.value) & (self.count >= LEAST_COMPARISONS))
-        known[np.isin(self.sampled, rows)] = False
-        known[:, columns] = False
+        if len(rows) or len(columns):
+            known[np.isin(self.sampled, rows)] = False
+            known[:, columns] = False
+            ordered = np.sort(self.sample[known])
+            rows = rows[_rare(self.value[rows], self.count[rows], ordered, len(self.value))]
+            columns = columns[_rare(low[columns], seen[columns], ordered, len(low))]
+            columns = columns[self._constant(columns, low[columns])]
         others = self.sample[known]
-        ordered = np.sort(others) if len(rows) or len(columns) else others
-        rows = rows[_rare(self.value[rows], self.count[rows], ordered, len(self.value))]
-        columns = columns[_rare(low[columns], seen[columns], ordered, len(low))]
-        columns = columns[self._constant(columns, low[columns])]
         ends = end_values(others, self._impostors()[known], self.scores.kind)
         hits = [np.argwhere(self.sample == end.value) for end in ends]
         for places in hits:

@@ -70,16 +70,16 @@ def _notes(scores: Scores) -> list[str]:
         notes.append(times.note())
     probe, gallery = scores.codes.probe, scores.codes.gallery
     if scores.layout == "probe-against-gallery":
-        if not np.isin(probe, gallery).any():
+        if not present(gallery, len(scores.codes.values))[probe].any():
             notes.append(
                 f"{_NO_MATE}; check that both sides use the same labels "
                 f"(probe labels are {scores.probe_labels.dtype}, gallery labels "
                 f"{scores.gallery_labels.dtype})"
             )
         elif (
-            not np.isin(scores.probe_ids, scores.gallery_ids).any()
-            and np.array_equal(probe, gallery)
+            np.array_equal(probe, gallery)
             and len(np.unique(gallery)) < len(gallery)
+            and not np.isin(scores.probe_ids, scores.gallery_ids).any()
         ):
             # With one template a subject, leaving it out leaves no probe a mate.
             notes.append(

@@ -32,9 +32,12 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 #: Fewer distinct scores than this say little of whose they are.
 DISTINCT = 20
 
-# The last bits of a digest of scores: whether they have as many distinct ones, and whether it is of
-# the embedding that they were computed from.
-_VARIED, _EMBEDDED = np.uint64(1), np.uint64(2)
+#: Gallery templates against which the scores of a probe have a digest, of a larger gallery.
+SAMPLE = 64
+
+# The last bits of a digest of scores: whether they have as many distinct ones, whether it is of the
+# embedding that they were computed from, and whether a sample of the gallery was taken.
+_VARIED, _EMBEDDED, _SAMPLED = np.uint64(1), np.uint64(2), np.uint64(4)
 
 # Probes that a message names.
 _SHOWN = 5
@@ -46,6 +49,10 @@ _WITHOUT = (
 )
 _OF_OTHERS = (
     _UNCHECKED + "one tally holds digests of embeddings, the other of the scores of a matrix"
+)
+_OF_SAMPLES = (
+    _UNCHECKED + "one tally is of an older layout, with digests of all scores of a probe; "
+    "the other holds digests of the scores against a sample of the gallery"
 )
 
 Text = str | bytes
@@ -180,19 +187,31 @@ class CountedProbes:
         return alike and np.array_equal(self.probes, other.probes)
 
     def with_scores(
-        self, scores: Scores, key: DigestKey, sums: np.ndarray, varied: np.ndarray
+        self,
+        scores: Scores,
+        key: DigestKey,
+        sums: np.ndarray,
+        varied: np.ndarray,
+        *,
+        sampled: bool = False,
     ) -> CountedProbes:
         """Return the same probes, identified by their scores as well.
 
         `sums` are digests of the scores of each probe, or of its embedding, and `varied` says
-        whether it has enough distinct scores to be known by them.
+        whether it has enough distinct scores to be known by them; `sampled` says whether they are
+        scores against a sample of the gallery.
         """
         codes, embedded = scores.codes, scores.embedded
         people = _described(codes.probe, codes.values, scores.probe_meta, key, scores.labelled)
         found = key.of_numbers("embedding" if embedded else "scores", sums)
-        found &= ~(_VARIED | _EMBEDDED)
-        found |= varied.astype(np.uint64) * _VARIED + np.uint64(embedded) * _EMBEDDED
+        found &= ~(_VARIED | _EMBEDDED | _SAMPLED)
+        found |= varied.astype(np.uint64) * _VARIED
+        found |= np.uint64(embedded) * _EMBEDDED + np.uint64(sampled) * _SAMPLED
         return replace(self, people=people, scores=found)
+
+    def without_samples(self) -> CountedProbes:
+        """Return the probes of an older layout: its digests are of all scores of a probe."""
+        return self if self.scores is None else replace(self, scores=self.scores & ~_SAMPLED)
 
     def repeated(self) -> list[str]:
         """Return a remark on probes that repeat the label, metadata and scores of another."""
@@ -260,8 +279,11 @@ class CountedProbes:
         notes = []
         if sum(map(len, known)) < len(self.probes) + len(other.probes):
             notes.append(_WITHOUT)
-        elif not np.isin(known[0] & _EMBEDDED, known[1] & _EMBEDDED).any():
-            notes.append(_OF_OTHERS)
+        else:
+            for bit, note in ((_EMBEDDED, _OF_OTHERS), (_SAMPLED, _OF_SAMPLES)):
+                if not np.isin(known[0] & bit, known[1] & bit).any():
+                    notes.append(note)
+                    break
         mine, theirs, _ = _alike(self, other)
         if len(mine):
             notes.append(
@@ -315,6 +337,16 @@ def mixing_keys(digests: np.ndarray) -> np.ndarray:
     """Return the factors by which values are mixed into digests, as :func:`_mixed` does."""
     with np.errstate(over="ignore"):
         return digests * _ODD
+
+
+def sample_of(templates: np.ndarray) -> np.ndarray:
+    """Return which gallery templates are in the sample: those with the smallest keyed digests.
+
+    Of equal digests all are or none is, so that the sample is the same in any order of the gallery.
+    """
+    if len(templates) <= SAMPLE:
+        return np.ones(len(templates), dtype=bool)
+    return templates <= np.partition(templates, SAMPLE - 1)[SAMPLE - 1]
 
 
 def gallery_keys(scores: Scores, key: DigestKey) -> np.ndarray:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from bioeval.kernels import count as count_kernel, index_sets as kernel
+from bioeval.kernels.order import increasing_order
 from bioeval.scores.arrays import writable_alias
 from bioeval.scores.blocks import as_distances
 from bioeval.scores.matrix import Scores
@@ -463,11 +464,14 @@ class _Points:
         # Rows of one width and scale are summed in one call.
         for (_, scale), alike in itertools.groupby(some, forms.__getitem__):
             parts = list(alike)
-            lines, start, stop = map(np.concatenate, zip(*(rows[k] for k in parts), strict=True))
+            lines, start, stop = (
+                x[0] if len(x) == 1 else np.concatenate(x)
+                for x in zip(*(rows[k] for k in parts), strict=True)
+            )
             count = np.empty(len(lines), dtype=np.int64)
             origin, mean, squares = (np.empty(len(lines)) for _ in range(3))
             sums = count, origin, mean, squares
-            count_kernel.row_moments(self.values[lines], start, stop, scale, LANES, *sums)
+            count_kernel.row_moments(self.values.take(lines), start, stop, scale, LANES, *sums)
             first = 0
             for k in parts:
                 own = slice(first, first + len(rows[k][0]))
@@ -480,10 +484,13 @@ class _Points:
     def _finite(self, ends: np.ndarray) -> np.ndarray:
         """Return the places of a list whose scores are finite."""
         places = self.lists.places[ends[0] : ends[1]]
-        first, last = int(self.values[0] == -np.inf), len(self.values) - 1
-        last -= int(self.values[last - 1] == np.inf)
-        low, high = places.searchsorted((first, last))
+        low, high = places.searchsorted(self._finite_places)
         return places[low:high]
+
+    @cached_property
+    def _finite_places(self) -> tuple[int, int]:
+        first, last = int(self.values[0] == -np.inf), len(self.values) - 1
+        return first, last - int(self.values[last - 1] == np.inf)
 
     def _ends(self, k: int) -> tuple[float, float]:
         """Return the outer edges of the cells in which a tally counts the impostor scores."""
@@ -491,23 +498,6 @@ class _Points:
         if not len(finite):
             return CellGrid(0, 0, 0).finite_ends
         return CellGrid.covering(*self.values[finite[[0, -1]]].tolist()).finite_ends
-
-
-def increasing_order(distances: np.ndarray) -> np.ndarray:
-    """Return the places of distances in increasing order, NaN last.
-
-    Of float32, bits that are ordered as the distances are sorted together with the places, in one
-    word: several times as fast as an indirect sort.
-    """
-    if distances.dtype != np.float32 or len(distances) >= 1 << 32:
-        return np.argsort(distances)
-    bits = distances.view(np.uint32)
-    keys = np.where(np.signbit(distances), ~bits, bits | np.uint32(1 << 31))
-    keys[np.isnan(distances)] = np.iinfo(np.uint32).max
-    words = keys.astype(np.uint64) << np.uint64(32)
-    words |= np.arange(len(words), dtype=np.uint64)
-    words.sort()
-    return (words & np.uint64((1 << 32) - 1)).astype(np.int64)
 
 
 def _lists(places: np.ndarray, selections: Sequence[tuple[Any, ...]]) -> kernel.AttemptLists:

@@ -471,8 +471,7 @@ def add_optima(points: VerificationPoints, corners: ErrorCurve, *, with_rows: bo
     least, places = min_costs(corners.fa, corners.fr, ends, attempts, points.costs)
     points.min_cost, points.min_cost_threshold = least[0], corners.threshold[places[0]]
     if with_rows:
-        best = np.isin(corners.threshold, points.min_cost_threshold)
-        points.add_rows(corners.threshold[best], corners.fa[best])
+        points.add_rows(points.min_cost_threshold, corners.fa[places[0]])
 
 
 def wants_rows(tally: VerificationTally, wanted: PointsWanted) -> bool:

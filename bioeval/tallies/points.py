@@ -7,6 +7,7 @@ definitions are in ``docs/definitions.md``, "Operating points".
 
 from __future__ import annotations
 
+import functools
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -130,6 +131,8 @@ def crossed(fa: Any, fr: Any, genuine: int, impostor: int) -> bool:
 
 
 def _number(x: float) -> float | int:
+    if type(x) is int:
+        return x
     return int(x) if isinstance(x, (int, np.integer)) else float(x)
 
 
@@ -256,8 +259,9 @@ class VerificationPoints:
 EXACT_COSTS = 1000
 
 
+@functools.lru_cache(256)
 def costs_of_attempts(
-    costs: Sequence[float], genuine: int, impostor: int
+    costs: tuple[float, ...], genuine: int, impostor: int
 ) -> tuple[Fraction, Fraction]:
     """Return the costs of one false accept and of one false reject.
 
@@ -299,7 +303,7 @@ def min_costs(
     genuine, impostor = np.array(attempts).T
     best = np.empty((len(size), len(costs)), dtype=np.int64)
     least = np.empty(best.shape)
-    for i, (p, miss, accept) in enumerate(costs):
+    for i, (p, miss, accept) in enumerate(costs.tolist()):
         known = {x: costs_of_attempts((p, miss, accept), *x) for x in set(attempts)}
         weights = [known[x] for x in attempts]
         each = np.array([[float(x) for x in pair] for pair in weights])
@@ -366,8 +370,9 @@ def moments_of_rows(
     `mean` is a difference from the origin of the row, and `squares` the sum of squared deviations;
     all are scaled.
     """
-    there = count > 0
-    count, origin, mean, squares = (x[there] for x in (count, origin, mean, squares))
+    if not count.all():
+        there = count > 0
+        count, origin, mean, squares = (x[there] for x in (count, origin, mean, squares))
     if not len(count):
         return Moments()
     total = int(count.sum())

@@ -11,7 +11,7 @@ from bioeval.base.kinds import larger_is_closer
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.kernels.data_scan import digest_rows
 from bioeval.scores.blocks import Block, BlockReader
-from bioeval.scores.template_digests import DISTINCT, DigestKey, mixing_keys
+from bioeval.scores.template_digests import DISTINCT, DigestKey, mixing_keys, sample_of
 from bioeval.tallies.parts import ConcatenatedRows
 
 # Values of embeddings that are converted together.
@@ -21,13 +21,16 @@ _NONE = np.empty(0, dtype=np.uint32)
 
 
 class RowDigestJob:
-    """Adds up a digest of every attempt of a probe: its score and the other template.
+    """Adds up a digest of each attempt of a probe with a sample: its score and the other template.
 
-    The sum is the same in any order of the gallery. The last digits of scores that were computed
-    from embeddings depend on the block; a probe is then known by its embedding.
+    The sum is the same in any order of the gallery. A probe with fewer than 20 distinct scores
+    against the sample has the digest of all its attempts. The last digits of scores that were
+    computed from embeddings depend on the block; a probe is then known by its embedding.
 
     Attributes
     ----------
+    sampled : bool
+        Whether the gallery is larger than the sample.
     sums : uint64 array, shape (m,)
     varied : bool array, shape (m,)
         Whether a probe has at least 20 distinct scores.
@@ -39,6 +42,8 @@ class RowDigestJob:
         self.scores, self.reader = reader.scores, reader
         #: The key of each column: a digest of its template.
         self.keys = mixing_keys(templates)
+        self._sample = sample_of(templates)
+        self.sampled = not (self.scores.embedded or self._sample.all())
         self._reset()
 
     def _reset(self) -> None:
@@ -61,9 +66,9 @@ class RowDigestJob:
 
     def add(self, block: Block) -> None:
         """Add the attempts of a block, NaN for none."""
-        keys = self.keys[self.reader.gallery.columns[0]]
+        order = self.reader.gallery.columns[0]
         raw = RawRows(block.values, np.arange(len(block.values)))
-        self._add(block.low, raw, _NONE, block.self_position, keys)
+        self._add(block.low, raw, _NONE, block.self_position, order)
 
     def look(self, low: int, raw: RawRows, columns: np.ndarray, block: Block | None) -> None:
         """Add the probes from `low` on, from a block or from raw rows and `columns`."""
@@ -74,7 +79,7 @@ class RowDigestJob:
         in_order = np.array_equal(columns, np.arange(len(columns)))
         places = _NONE if in_order else columns.astype(np.uint32)
         sign = -1.0 if larger_is_closer(self.scores.kind) else 1.0
-        self._add(low, raw, places, own, self.keys, sign)
+        self._add(low, raw, places, own, slice(None), sign)
 
     def _add(
         self,
@@ -82,13 +87,27 @@ class RowDigestJob:
         raw: RawRows,
         columns: np.ndarray,
         own: np.ndarray,
-        keys: np.ndarray,
+        order: np.ndarray | slice,
         sign: float = 1.0,
     ) -> None:
         some = slice(low, low + len(raw.rows))
-        sums, varied = self.sums[some], self.varied[some]
+        sums, varied, keys = self.sums[some], self.varied[some], self.keys[order]
         summed = not self.scores.embedded
-        digest_rows(raw, columns, own, sign, keys, summed, DISTINCT, sums, varied)
+        if not self.sampled:
+            digest_rows(raw, columns, own, sign, keys, summed, DISTINCT, sums, varied)
+            return
+        sample = self._sample[order]
+        chosen = np.flatnonzero(sample)
+        within = np.where((own >= 0) & sample[own], np.searchsorted(chosen, own), -1)
+        few = chosen.astype(np.uint32) if len(columns) == 0 else columns[chosen]
+        digest_rows(raw, few, within, sign, keys[chosen], summed, DISTINCT, sums, varied)
+        rest = np.flatnonzero(~varied)
+        if len(rest):
+            masks = raw.mask_rows[rest] if len(raw.mask) else raw.mask_rows
+            others = RawRows(raw.values, raw.rows[rest], raw.mask, masks)
+            whole, enough = np.empty(len(rest), dtype=np.uint64), np.empty(len(rest), dtype=bool)
+            digest_rows(others, columns, own[rest], sign, keys, summed, DISTINCT, whole, enough)
+            sums[rest], varied[rest] = whole, enough
 
     def result(self) -> Self:
         """Return the digests."""

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from bioeval.base.scalars import OPTIMA
+from bioeval.kernels.order import increasing_order
+from bioeval.scores.blocks import SMALL_CELLS
 from bioeval.tallies.counts import CellCounts
 from bioeval.tallies.points import (
     EqualError,
@@ -220,15 +222,15 @@ class Attempts:
 
     def crossing_bin(self) -> int:
         """Return the first bin at whose upper edge FAR >= FRR."""
-        bins = range(len(self.counts) - 1)
-        return bisect_left(
-            bins, True, key=lambda b: self._crossed(self.below[b + 1], self.edges[b])
-        )
+        bins, has_crossed = range(len(self.counts) - 1), self._crossing()
+        return bisect_left(bins, True, key=lambda b: has_crossed(self.below[b + 1], self.edges[b]))
 
-    def _crossed(self, accepted: Any, threshold: Any) -> bool:
-        """Whether FAR >= FRR at a threshold whose false accepts are known."""
-        attempts = self.genuine_attempts, self.impostor_attempts
-        return crossed(accepted, self.false_rejects(threshold), *attempts)
+    def _crossing(self) -> Callable[[Any, Any], bool]:
+        """Return whether FAR >= FRR at a threshold, a function of its false accepts and of it."""
+        attempts, place = (self.genuine_attempts, self.impostor_attempts), self.genuine.searchsorted
+        return lambda accepted, threshold: crossed(
+            int(accepted), attempts[0] - int(place(threshold, side="right")), *attempts
+        )
 
     def bin_past(self, target: float) -> int:
         """Return the bin of the first false accept above a FAR target, or the last bin."""
@@ -285,14 +287,14 @@ class Attempts:
         """Return the equal error rate; the scores of its bins must be known."""
         b = self.crossing_bin()
         start, stop = int(self.first_value(b)), int(self.first_value(b + 1))
-        before = self.below[b] - self.accepted[start]
+        before, has_crossed = self.below[b] - self.accepted[start], self._crossing()
         # The first impostor score where the rates have crossed: they may have before it, at a
         # genuine score past the impostor score before.
         i = bisect_left(
             range(stop),
             True,
             start,
-            key=lambda i: self._crossed(before + self.accepted[i + 1], self.values[i]),
+            key=lambda i: has_crossed(before + self.accepted[i + 1], self.values[i]),
         )
         near = self.values[max(0, i - 1) : i + (i < stop)]
         first = self.genuine.searchsorted(near[0], side="right") if i else 0
@@ -361,7 +363,8 @@ class Attempts:
 
 def _increasing(scores: np.ndarray) -> np.ndarray:
     """Return scores in increasing order, without NaN, as float64."""
-    ordered = np.sort(scores).astype(np.float64)
+    few = len(scores) <= SMALL_CELLS
+    ordered = (scores[increasing_order(scores)] if few else np.sort(scores)).astype(np.float64)
     return ordered[: ordered.searchsorted(np.nan)]  # NaN is last
 
 

@@ -13,6 +13,7 @@ import pytest
 import bioeval as be
 from bioeval.__main__ import main
 from bioeval.evaluation.gallery_parts import best_mates
+from bioeval.scores import template_digests
 from bioeval.tallies import row_digests
 
 SAVED = Path(__file__).parent / "saved"
@@ -165,7 +166,7 @@ def test_other_probes_do_not_collide(levels):
 # -- the definition
 
 
-def expected(scores: be.Scores, key: str, used=None) -> list[int]:
+def expected(scores: be.Scores, key: str, used=None, sample=64) -> list[int]:
     """The digest of each probe of a matrix in memory by the definition."""
     sign = -1.0 if scores.kind != "distance" else 1.0
     meta = scores.gallery_meta
@@ -183,7 +184,7 @@ def expected(scores: be.Scores, key: str, used=None) -> list[int]:
             if x != x and scores.nan == "exclude":
                 continue
             attempts.append((keys[j], np.inf if x != x else sign * x))
-        found.append(naive.of_attempts(key, attempts))
+        found.append(naive.of_attempts(key, attempts, keys, sample))
     return found
 
 
@@ -221,12 +222,15 @@ def cases():
 CASES = {name: (scores, used) for name, scores, used in cases()}
 
 
+@pytest.mark.parametrize("sample", [64, 22])
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.cases(1)
-def test_digests_are_those_of_the_definition(name):
+@pytest.mark.cases(2)
+def test_digests_are_those_of_the_definition(name, sample, monkeypatch):
+    """Of a sample of 22 templates, some probes have 20 distinct scores and others not."""
     scores, used = CASES[name]
+    monkeypatch.setattr(template_digests, "SAMPLE", sample)
     found = be.tally(scores, site="A", key="secret").counted
-    assert found.scores.tolist() == expected(scores, "secret", used)
+    assert found.scores.tolist() == expected(scores, "secret", used, sample)
     for i in (0, 7):
         meta = {k: v.tolist()[i] for k, v in scores.probe_meta.items()}
         assert found.people[i] == naive.described("secret", scores.probe_labels.tolist()[i], **meta)
@@ -239,10 +243,12 @@ def test_digests_are_those_of_the_definition(name):
         for x in CASES
     ],
 )
-@pytest.mark.cases(1)
-def test_digests_do_not_depend_on_the_way_of_counting(name, monkeypatch, tmp_path):
+@pytest.mark.parametrize("sample", [64, 22])
+@pytest.mark.cases(2)
+def test_digests_do_not_depend_on_the_way_of_counting(name, sample, monkeypatch, tmp_path):
     """One sweep of a large matrix, blocks of it, a checkpoint, a memory-mapped file."""
     scores, _ = CASES[name]
+    monkeypatch.setattr(template_digests, "SAMPLE", sample)
     known = digests(scores)
     for where in ("blocks", "tallies.sweep"):
         module = f"bioeval.{'scores.' if where == 'blocks' else ''}{where}"
@@ -288,6 +294,65 @@ def test_other_protocols_and_drawn_galleries_know_their_probes():
         a.merge(b)
     single = be.protocol.load("frte-1n")
     np.testing.assert_array_equal(digests(scores, protocol=single), known)
+
+
+# -- a sample of a larger gallery
+
+
+def large(people=1000, seed=5) -> be.Scores:
+    """One probe of each of 1,000 people, against 300 templates."""
+    rng = np.random.default_rng(seed)
+    return be.Scores(rng.random((people, 300)).astype("float32"), np.arange(people), np.arange(300))
+
+
+def test_one_shared_person_among_a_thousand_is_found_by_a_sample():
+    scores = large()
+    rows = np.random.default_rng(0).permutation(1000)
+    alone = be.tally(of_rows(scores, rows[:500]), site="A")
+    other = be.tally(of_rows(scores, rows[500:]), site="B")
+    both = alone.merge(other)
+    assert NOT_CHECKED not in said(both) and "same scores" not in said(both)
+    shared = be.tally(of_rows(scores, rows[499:]), site="B")
+    with pytest.raises(be.MergeError, match=r"1 of the 500 probes \(number 499\) is among the 501"):
+        alone.merge(shared)
+    with pytest.raises(be.MergeError, match="1 of the 500 probes"):
+        alone.merge(be.tally(of_rows(scores, rows[499:500]), site="C"))
+
+
+def test_another_key_takes_another_sample(monkeypatch):
+    """A score of a template outside the sample does not count, and one in it does."""
+    monkeypatch.setattr(template_digests, "SAMPLE", 25)
+    scores = of_rows(population(), range(72))
+    changed = scores.values.copy()
+    changed[:, 0] += 1
+    other = of_rows(scores, range(72), values=changed)
+    keys = [f"key {x}" for x in range(8)]
+    same = [bool((digests(scores, key=x) == digests(other, key=x)).all()) for x in keys]
+    smallest = [
+        naive.described(x, scores.gallery_labels.tolist()[0])
+        <= sorted(naive.described(x, y) for y in scores.gallery_labels.tolist())[24]
+        for x in keys
+    ]
+    assert same == [not x for x in smallest] and 0 < sum(same) < 8
+
+
+def test_rows_of_few_distinct_scores_are_known_by_all_of_them():
+    """As in a list of the nearest, where nearly all scores of a probe are alike."""
+    values = np.full((4, 500), 9.0)
+    values[:, :25] = np.random.default_rng(0).random((4, 25))
+    values[3] = values[2]
+    scores = be.Scores(values, [0, 1, 2, 2], np.arange(500))
+    found = be.tally(scores)
+    assert "1 of the 4 probes repeats an earlier one" in said(found)
+    assert found.counted.scores.tolist() == [
+        naive.of_attempts(
+            "bioeval",
+            list(zip(keys, x, strict=True)),
+            keys,
+        )
+        for keys in [[naive.described("bioeval", y) for y in range(500)]]
+        for x in values.tolist()
+    ]
 
 
 # -- embeddings
@@ -351,6 +416,32 @@ def test_tallies_of_older_layouts_merge_with_a_note(path, tmp_path):
         np.testing.assert_array_equal(again.counted.scores, both.counted.scores)
     # What is known is still compared.
     assert "4 probes" in said(both.merge(be.tally(scores, **(options | {"site": "third"}))))
+
+
+def nearest(rows=slice(None)) -> be.Scores:
+    """The scores of ``tally-layout-5.npz``, 12 x 40."""
+    values = np.round(np.random.default_rng(7).random((12, 40)) * 64) / 64
+    people = np.arange(40) % 10
+    return be.Scores(values[rows], people[:12][rows], people)
+
+
+@pytest.mark.parametrize("sample", [64, 25])
+def test_tallies_before_samples_merge(sample, monkeypatch):
+    """Their digests are of all scores, as those of a small gallery are."""
+    monkeypatch.setattr(template_digests, "SAMPLE", sample)
+    old = be.Tally.load(SAVED / "tally-layout-5.npz")
+    new = be.tally(nearest(), thresholds=[0.25, 0.5, 0.75], site="far", key="shared")
+    for one, other in ((old, new), (new, old)):
+        if sample == 64:
+            assert old.counted.scores.tolist() == new.counted.scores.tolist()
+            with pytest.raises(be.MergeError, match="12 of the 12 probes"):
+                one.merge(other)
+            continue
+        both = one.merge(other)
+        assert NOT_CHECKED in said(both) and "a sample of the gallery" in said(both)
+        # What is known is still compared.
+        with pytest.raises(be.MergeError, match="12 of the 24 probes"):
+            both.merge(be.tally(nearest(), thresholds=[0.25, 0.5, 0.75], site="x", key="shared"))
 
 
 def test_files_keep_the_digests_and_shares_do_not(tmp_path):
