@@ -256,6 +256,8 @@ class ErringPairs:
         self._both = left & right
         self._attempts = np.zeros(people, dtype=np.int64)  # of each person
         self._number = self._same = 0
+        # The pairs of a person whose attempts may go on in another block: (key, number).
+        self._first, self._open = -1, np.empty((0, 2), dtype=np.int64)
         self._ends = _FirstPairs(), _FirstPairs()  # accepted, and rejected, pairs
 
     def fresh(self) -> Self:
@@ -275,13 +277,27 @@ class ErringPairs:
         number = np.add.reduceat(count, first)
         one, other = left[first], right[first]
         self._number += int(number.sum())
-        twice = 1 + (self._both[one] & self._both[other])
-        self._same += int((twice * number**2).sum())
+        self._first = int(one[0]) if self._first < 0 else self._first
+        self._open = np.concatenate(
+            [self._open, np.column_stack([one * self._people + other, number])]
+        )
+        of = self._open[:, 0] // self._people
+        ended = (of != self._first) & (of != one[-1])
+        self._same += self._squares(self._open[ended])
+        self._open = self._open[~ended]
         for person in (one, other):
             np.add.at(self._attempts, person, number)
         key = np.minimum(left, right) * self._people + np.maximum(left, right)
         for end, sign in zip(self._ends, (1, -1), strict=True):
             end.add(key, sign * layer, count)
+
+    def _squares(self, pairs: np.ndarray) -> int:
+        """Return the sum of the squared attempts of pairs, in both orders where there are both."""
+        key, place = np.unique(pairs[:, 0], return_inverse=True)
+        number = np.zeros(len(key), dtype=np.int64)
+        np.add.at(number, place.reshape(-1), pairs[:, 1])
+        twice = 1 + (self._both[key // self._people] & self._both[key % self._people])
+        return int((twice * number**2).sum())
 
     def counts(self) -> dict[str, Any]:
         """Return what was counted; see :mod:`bioeval.tallies.parts`."""
@@ -289,6 +305,7 @@ class ErringPairs:
             "attempts": self._attempts,
             "number": self._number,
             "same": self._same,
+            "open": ConcatenatedRows((self._open,)),
             "accepted": ConcatenatedRows((self._ends[0].entries,)),
             "rejected": ConcatenatedRows((self._ends[1].entries,)),
         }
@@ -298,6 +315,7 @@ class ErringPairs:
         self._attempts += found["attempts"]
         self._number += found["number"]
         self._same += found["same"]
+        self._open = np.concatenate([self._open, found["open"].array()])
         for end, name in zip(self._ends, ("accepted", "rejected"), strict=True):
             end.add(*found[name].array().T)
 
@@ -306,7 +324,7 @@ class ErringPairs:
 
         Each attempt was counted as often as it has `copies`.
         """
-        same = self._same / copies**2
+        same = (self._same + self._squares(self._open)) / copies**2
         of_each = self._attempts / copies
         sharing = max(float((of_each**2).sum()) - 2 * same, 0.0)
         attempts = Together(self._number / copies, same, sharing)

@@ -186,3 +186,14 @@ def test_an_operating_point_is_widened_to_its_curve():
     zero, some, most = (naive_few_errors.clopper_pearson(x, 100, 0.95) for x in (0.0, 0.05, 0.08))
     np.testing.assert_allclose(high, [zero[1], some[1], max(most[1], 0.15), np.nan])
     np.testing.assert_allclose(low, [0.0, min(0.01, some[0]), 0.075, np.nan])
+
+
+def test_the_rows_of_a_person_may_be_in_several_blocks(monkeypatch):
+    """As on a machine with other blocks, or where workers count."""
+    scores = be.simulate(12, 4, random_state=1).select(np.random.default_rng(3).permutation(48))
+    options = {"interval": "subject-bootstrap", "replicates": 100}
+    whole = be.verification(scores, **options)
+    monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 300)
+    monkeypatch.setattr("bioeval.tallies.subject_sums.CHUNK_CELLS", 0)
+    monkeypatch.setattr("bioeval.tallies.subject_sums.CHUNK_ROWS", 5)
+    assert be.verification(scores, **options).identical(whole)
