@@ -221,6 +221,7 @@ bioeval help examples COMMAND prints all its examples.
     help=HELP,
     cls=LazyGroup,
     invoke_without_command=True,
+    subcommand_metavar="[COMMAND] [ARGS]...",  # which versions of click write in two ways
     context_settings={
         "help_option_names": ["-h", "--help"],
         "max_content_width": 100,
