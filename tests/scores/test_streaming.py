@@ -179,44 +179,24 @@ def tiled(metric, dtype, gallery=False, n=150):
 @pytest.mark.parametrize("gallery", [False, True], ids=["square", "gallery"])
 @pytest.mark.cases(2)
 def test_a_distance_is_the_same_in_any_rows(metric, dtype, gallery, monkeypatch):
-    """To the last bit, whatever is read, in which order, and with any room for tiles."""
+    """To the last bit, whatever is read, and in which order."""
     monkeypatch.setattr(embeddings, "TILE", 32)
     source = tiled(metric, dtype, gallery)
     whole = source.whole()
     assert gallery or np.array_equal(whole, whole.T, equal_nan=True)
     m = len(whole)
-    for room in (0, 5000, 1 << 20):
-        for step in (1, 7, 32, 64, 100, m):
-            with source.keeping(room):
-                for low in (*range(0, m, step), 0, *range(m - 1, 0, -50)):
-                    rows = source[low : low + step]
-                    assert np.array_equal(rows, whole[low : low + step], equal_nan=True)
-                kept = sum(tile.nbytes for tile in source._kept.values())
-                assert kept <= room
-                copied = pickle.loads(pickle.dumps(source))
-                assert np.array_equal(copied[20:70], whole[20:70], equal_nan=True)
-            assert not source._kept
+    for step in (1, 7, 32, 64, 100, m):
+        for low in (*range(0, m, step), 0, *range(m - 1, 0, -50)):
+            rows = source[low : low + step]
+            assert np.array_equal(rows, whole[low : low + step], equal_nan=True)
+    copied = pickle.loads(pickle.dumps(source))
+    assert np.array_equal(copied[20:70], whole[20:70], equal_nan=True)
     some = np.arange(30, 77)
     assert np.array_equal(source[some], whole[some], equal_nan=True)
     cells = np.array([3, 40, 41, 60, 149]), np.array([40, 3, 41, 5, 100])
     assert source.of_cells(*cells) is None  # too many tiles for few cells
     monkeypatch.setattr(embeddings, "MOST_OF_TILES", 1)
     assert np.array_equal(source.of_cells(*cells), whole[cells], equal_nan=True)
-
-
-def test_tiles_are_kept_for_the_rows_below(monkeypatch):
-    monkeypatch.setattr(embeddings, "TILE", 32)
-    source, computed = tiled("l2", "float64"), []
-    distances = EmbeddingSource._distances
-    monkeypatch.setattr(
-        EmbeddingSource, "_distances", lambda *args: computed.append(1) or distances(*args)
-    )
-    for room, tiles in ((1 << 20, 15), (0, 25)):
-        computed.clear()
-        with source.keeping(room):
-            for low in range(0, 150, 32):
-                source[low : low + 32]
-        assert len(computed) == tiles
 
 
 @pytest.mark.slow
