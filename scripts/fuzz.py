@@ -100,11 +100,14 @@ def _room(size: int | None) -> Iterator[None]:
     """Let no file become larger than some bytes, as on a full disk."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    writes_none = sys.dont_write_bytecode
     try:
         if size is not None:
+            sys.dont_write_bytecode = True  # it would be cut short, and kept
             resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
         yield
     finally:
+        sys.dont_write_bytecode = writes_none
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, before)
 
@@ -158,7 +161,7 @@ def run_apart(found: Input) -> Outcome:
         lay_out(found, Path(name))
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "bioeval", *found.args],
+                [sys.executable, *["-B"] * (found.room is not None), "-m", "bioeval", *found.args],
                 cwd=name, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE, timeout=60 * SECONDS, check=False,
                 preexec_fn=limit,

@@ -140,10 +140,12 @@ def test_a_pipe_is_refused_with_the_reason(args, scores, capsys):
 
 
 @pytest.fixture
-def small_files():
+def small_files(monkeypatch):
     """No file may become larger than 3 KiB; Python ignores the signal."""
     import resource  # Windows has none
 
+    # Bytecode of a module that is first imported here would be cut short, and kept.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     before, limits = signal.getsignal(signal.SIGXFSZ), resource.getrlimit(resource.RLIMIT_FSIZE)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3 << 10, limits[1]))
