@@ -449,7 +449,7 @@ def kind_of_metric(metric: Metric, kind: Kind | None) -> Kind:
             )
         require_choice("kind", kind, VALUED)
         return kind
-    if kind not in (None, "distance"):
+    if kind is not None and not (isinstance(kind, str) and kind == "distance"):
         raise DataError(
             f"{Argument('kind')} is {kind!r}, but the metric {metric!r} gives distances; leave "
             "the kind out, or give a function as metric"
