@@ -373,6 +373,15 @@ def test_a_command_looks_for_unreachable_objects_less_often():
     assert found == [(10_000, 9, 8), (0, 9, 8)]
 
 
+def test_the_end_of_a_file_is_no_interruption(capsys):
+    @click.command("inner")
+    def command() -> None:
+        raise EOFError("marshal data too short")
+
+    assert main([], command=command) == 1
+    assert "a file ended too early (marshal data too short)" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_what_is_printed_comes_before_what_is_noted(scores, monkeypatch):
     """Where both go into one file, each through a buffer of its own."""
