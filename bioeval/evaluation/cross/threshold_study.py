@@ -229,7 +229,7 @@ def study_threshold(
         number of these still missing). With a FRR target, ``subjects_for_3``, ``subjects_for_30``.
 
         Of open set, ``impostor_pairs`` are the searches by people who are not enrolled, in number
-        ``unenrolled_people``, whom the rules count, and there are no pairs.
+        ``unenrolled_people``: the rules count these, and there are no pairs.
 
         With `assure`: ``assured_threshold``, NaN where none can be promised, with the attribute
         ``assured_reason``; ``assured_far``, the mean over pairs of people on these data (of
