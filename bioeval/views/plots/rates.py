@@ -428,7 +428,7 @@ class DetDisplay(CurvesDisplay):
         """
         if "far_targets" in dataset.attrs:  # of folds: every point of the curves is one
             both = zip(dataset["far"].values, dataset["fold_frr"].values.max(axis=0), strict=True)
-            yield from ((float(x), float(y)) for x, y in both if not np.isnan(y))
+            yield from (pair for pair in both if not np.isnan(pair).any())
             return
         made = scalar(dataset, "impostor_pairs")
         made = (attempts(dataset, "impostor") or np.inf) if made != made else made
