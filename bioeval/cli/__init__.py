@@ -174,8 +174,8 @@ def _run(args: Sequence[str] | None, command: click.Command | None) -> int:
         flush()
         return code if isinstance(code, int) else DONE
     except click.Abort as error:  # click makes one of the end of a file, too
-        if isinstance(error.__cause__, EOFError):
-            return _say(f"a file ended too early ({error.__cause__})", FAILED)
+        if isinstance(error.__context__, EOFError):
+            return _say(f"a file ended too early ({error.__context__})", FAILED)
         raise KeyboardInterrupt from None
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "bioeval"
