@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bioeval.cli import main
-from bioeval.scores.formats.presentation_lists import read_presentations
+from bioeval.studies.attacks.presentation_lists import read_presentations
 
 HAND = """score,attack,subject,instrument
 0.9,,a,

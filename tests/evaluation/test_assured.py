@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import bioeval as be
-from bioeval.evaluation.pairs_of_people import PairShares
-from bioeval.stats import promise
 from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
+from bioeval.studies.compare.pairs_of_people import PairShares
+from bioeval.studies.thresholds import promise
 
 SINGLE = {"templates": "single", "fusion": "min"}
 STUDY = {"folds": 3, "repeats": 1, "replicates": 200}

@@ -20,9 +20,9 @@ from twins import one_thread  # noqa: F401
 import bioeval as be
 from bioeval.base.errors import BioevalWarning, DataError, ProtocolError
 from bioeval.cli import main
-from bioeval.evaluation import calibrator
-from bioeval.evaluation.calibration import LOG_ODDS
 from bioeval.scores import blocks
+from bioeval.studies.calibration import calibrator
+from bioeval.studies.calibration.calibration import LOG_ODDS
 
 PRIORS, COSTS = (0.5, 0.1, 0.01), (2.0, 1.0)
 

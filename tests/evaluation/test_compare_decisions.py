@@ -8,14 +8,14 @@ import scipy
 
 import bioeval as be
 from bioeval.base.random import seed_sequence
-from bioeval.evaluation.compare import holm
 from bioeval.scores.blocks import BlockReader
 from bioeval.stats.bootstrap import subject_weights
+from bioeval.studies.compare.compare import holm
+from bioeval.studies.compare.counts import PairedAttempts
+from bioeval.studies.compare.tables import ComparisonTable
 from bioeval.tallies.by_subject import SubjectAttempts
-from bioeval.tallies.paired import PairedAttempts
 from bioeval.tallies.verification_job import VerificationJob
 from bioeval.views.tables import plain as as_text
-from bioeval.views.tables.comparison import ComparisonTable
 
 
 def by_subject(scores):
@@ -244,7 +244,7 @@ def test_many_attempts_are_compared_on_a_grid(monkeypatch):
     crowd = be.simulate_embeddings(30, 4, random_state=1, within=0.8)
     systems = crowd.scores("l2"), crowd.scores("linf")
     exact = be.compare(*systems, replicates=300)
-    for module in ("tallies.paired", "evaluation.compared_measures"):
+    for module in ("studies.compare.counts", "studies.compare.measures"):
         monkeypatch.setattr(f"bioeval.{module}.EXACT_ATTEMPTS", 10_000)
     found = be.compare(*systems, replicates=300)
     np.testing.assert_array_equal(found.value_a, exact.value_a)
@@ -258,7 +258,7 @@ def test_many_attempts_are_compared_on_a_grid(monkeypatch):
 @pytest.mark.parametrize("subjects", [1, 2, 8])
 def test_few_subjects_of_many_templates(monkeypatch, subjects):
     """Their attempts are too many to list even of one subject: some templates of each are."""
-    for module in ("tallies.paired", "evaluation.compared_measures"):
+    for module in ("studies.compare.counts", "studies.compare.measures"):
         monkeypatch.setattr(f"bioeval.{module}.EXACT_ATTEMPTS", 300)
     a, b = (be.simulate(subjects, 20, within=w, random_state=3) for w in (0.5, 1.0))
     found = be.compare(a, b, replicates=100)

@@ -13,8 +13,8 @@ from hypothesis import assume, given, settings, strategies as st
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.evaluation.conventions import MEASURES, verdict
-from bioeval.protocol.readings import Published
+from bioeval.studies.conventions.conventions import MEASURES, verdict
+from bioeval.studies.conventions.readings import Published
 
 ASKED = (
     "eer", "auc", "d_prime", "frr_at_far=0.05", "dir_at_far=0.1", "recognition_rate", "cms=3",

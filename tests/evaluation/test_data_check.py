@@ -14,8 +14,8 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.__main__ import main
-from bioeval.kernels import data_scan
-from bioeval.tallies.data_scan import scan
+from bioeval.studies.check import kernel as data_scan
+from bioeval.studies.check.counts import scan
 
 WHO = np.repeat(np.arange(40), 4)
 TARGETS = (0.1,)

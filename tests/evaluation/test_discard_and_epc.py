@@ -14,7 +14,7 @@ from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.evaluation.error_discard import pauc
+from bioeval.studies.quality.error_discard import pauc
 
 FRACTIONS = (0.0, 0.1, 0.25, 0.29, 0.5, 1.0)
 ALPHAS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.95, 1.0)

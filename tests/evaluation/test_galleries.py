@@ -11,7 +11,7 @@ import pytest
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.results.galleries import mean_over_galleries
+from bioeval.studies.galleries.results import mean_over_galleries
 
 
 def two_galleries(seed: int = 0, sizes: tuple[int, int] = (12, 15)) -> be.Scores:

@@ -12,8 +12,8 @@ from hypothesis import given, settings, strategies as st
 from strategies import examples_of
 
 import bioeval as be
-from bioeval.evaluation.gallery_parts import BestMates, best_mates
 from bioeval.protocol import load
+from bioeval.studies.sites.gallery_parts import BestMates, best_mates
 
 TIES = ("pessimistic", "optimistic", "stable", "expected")
 LAYOUTS = ("all-against-all", "probe-against-gallery")

@@ -13,10 +13,10 @@ from hypothesis import given, strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.kernels import random_galleries as kernel
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.simulation.closed_forms import GaussianScores
-from bioeval.tallies.gallery_sizes import BetaBinomial, SizeJob, none_drawn
+from bioeval.studies.galleries import kernel
+from bioeval.studies.galleries.sizes import BetaBinomial, SizeJob, none_drawn
 
 NANS = ("raise", "reject", "exclude")
 

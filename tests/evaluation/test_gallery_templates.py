@@ -15,7 +15,7 @@ from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import BioevalError, DataError, ProtocolError
-from bioeval.tallies import random_claims as choices
+from bioeval.studies.galleries import random_claims as choices
 
 SMALL = ((2,), (1, 1), (2, 1), (2, 2), (3, 1, 2), (2, 2, 2), (4, 1, 2), (3, 3))
 FUSIONS = ("min", "mean", "max", "median")

@@ -14,7 +14,7 @@ import bioeval as be
 from bioeval import plot
 from bioeval.cli import main
 from bioeval.protocol import parse
-from bioeval.results.reid import gom_from_curves
+from bioeval.studies.reid.results import gom_from_curves
 
 CARD = "gom-market1501"
 

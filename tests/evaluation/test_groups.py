@@ -16,10 +16,10 @@ from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.evaluation import groups as module
-from bioeval.evaluation.group_rates import inequity
 from bioeval.stats.bootstrap import subject_weights
 from bioeval.stats.options import IntervalOptions
+from bioeval.studies.groups import groups as module
+from bioeval.studies.groups.group_rates import inequity
 
 TARGETS = (0.5, 0.25, 0.0)
 

@@ -14,8 +14,8 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval.__main__ import main
-from bioeval.evaluation import label_checks
 from bioeval.scores import blocks
+from bioeval.studies.check import label_checks
 
 
 def people(rng: np.random.Generator, labels: np.ndarray, within: float = 0.4) -> np.ndarray:

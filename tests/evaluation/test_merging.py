@@ -11,7 +11,7 @@ import pytest
 from naive_overlap import keyed, mixed
 
 import bioeval as be
-from bioeval.evaluation.tally import refine_tally
+from bioeval.studies.sites.tally import refine_tally
 
 SAVED = Path(__file__).parent / "saved"
 LAYOUTS = ("all-against-all", "probe-against-gallery")

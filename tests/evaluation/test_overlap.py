@@ -12,9 +12,8 @@ import pytest
 
 import bioeval as be
 from bioeval.__main__ import main
-from bioeval.evaluation.gallery_parts import best_mates
-from bioeval.scores import template_digests
-from bioeval.tallies import row_digests
+from bioeval.studies.sites import row_digests, template_digests
+from bioeval.studies.sites.gallery_parts import best_mates
 
 SAVED = Path(__file__).parent / "saved"
 OLD = [SAVED / f"tally-layout-{x}.npz" for x in (2, 3, 4)]

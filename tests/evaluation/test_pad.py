@@ -12,7 +12,7 @@ from strategies import examples_of
 
 import bioeval as be
 from bioeval.stats.options import IntervalOptions
-from bioeval.stats.presentations import _drawn
+from bioeval.studies.attacks.intervals import _drawn
 
 HAND = (
     [0.9, 0.8, 0.6, 0.3, 0.7, 0.2, 0.1, 0.4, 0.35],

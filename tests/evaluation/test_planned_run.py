@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 import bioeval as be
 from bioeval.cli.lazy_group import root
-from bioeval.evaluation import planned_run
 from bioeval.scores.blocks import BlockReader
+from bioeval.studies.planning import planned_run
 
 
 @pytest.fixture

@@ -15,11 +15,11 @@ from hypothesis import given, strategies as st
 from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.kernels import random_galleries as kernel
 from bioeval.protocol import load
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies.drawn_galleries import Drawn
-from bioeval.tallies.random_galleries import (
+from bioeval.studies.galleries import kernel
+from bioeval.studies.galleries.drawn import Drawn
+from bioeval.studies.galleries.random_galleries import (
     FixedSums,
     GalleryJob,
     GalleryTally,
@@ -568,7 +568,7 @@ def test_tiles_change_nothing(monkeypatch):
     scores = be.simulate(9, (1, 4), within=1.0, random_state=2)
     options = {"gallery": "single", "thresholds": 30}
     whole = be.open_set(scores, **options)
-    monkeypatch.setattr("bioeval.tallies.random_galleries.TILE_CHANCES", 100)
+    monkeypatch.setattr("bioeval.studies.galleries.random_galleries.TILE_CHANCES", 100)
     monkeypatch.setattr("bioeval.scores.blocks.BLOCK_VALUES", 50)
     assert be.open_set(scores, **options).equals(whole)
 

@@ -20,8 +20,8 @@ from twins import floats, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.protocol.reid import conventions
-from bioeval.tallies.reid_jobs import unscaled
+from bioeval.studies.reid.convention import conventions
+from bioeval.studies.reid.jobs import unscaled
 
 RULES = ("same-id-same-camera", "same-camera", "none")
 COUNTS = ("first-match", "allshots", "single-gallery-shot", "identity-dedup")

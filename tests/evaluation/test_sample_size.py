@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
 from bioeval.cli import main
-from bioeval.evaluation import sample_size as planning
+from bioeval.studies.planning import sample_size as planning
 
 STUDY = Path(__file__).parents[2] / "scripts" / "planning_study.py"
 

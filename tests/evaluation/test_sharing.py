@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 import bioeval as be
 from bioeval.cli import main
 from bioeval.cli.run_outputs import task_document
-from bioeval.results.folded import folded_queries
+from bioeval.studies.sites.results import folded_queries
 from bioeval.views.tables.sections import section
 
 GRID = np.linspace(1, 6, 21)

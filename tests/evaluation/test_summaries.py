@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 
 import bioeval as be
 from bioeval import protocol as cards
-from bioeval.evaluation import counted_together, summaries as module
+from bioeval.studies.summaries import counted_together, summaries as module
 
 DTYPES = ("float16", "float32", "float64", "uint8")
 

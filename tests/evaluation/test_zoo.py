@@ -18,9 +18,9 @@ from scipy import stats
 import bioeval as be
 from bioeval.base.random import Stream, seed_sequence
 from bioeval.cli import main
-from bioeval.evaluation.zoo import halves_test
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies.subject_sums import Halves, count_by_subject
+from bioeval.studies.zoo.counts import Halves, count_by_subject
+from bioeval.studies.zoo.zoo import halves_test
 
 NAMES = ("genuine_mean", "impostor_mean", "impostor_mean_as_probe", "impostor_mean_as_claimed")
 

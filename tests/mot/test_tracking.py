@@ -21,8 +21,8 @@ from scipy.optimize import linear_sum_assignment
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.mot.evaluate import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
-from bioeval.mot.matching import find_overlaps, match, most_in_common, serials
+from bioeval.studies.tracking.matching import find_overlaps, match, most_in_common, serials
+from bioeval.studies.tracking.tracking import TRACKING, TRACKING_SPELLS, TRACKING_TARGETS
 
 COUNTS = [name for name in TRACKING if not name.endswith("_by_threshold")]
 

@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from twins import one_thread  # noqa: F401
 
 import bioeval as be
-from bioeval.results.explanation import GENUINE
+from bioeval.studies.explain.results import GENUINE
+from bioeval.studies.explain.tables import LONGEST, ExplanationTable, lists_of
 from bioeval.views.tables import plain
-from bioeval.views.tables.explanation import LONGEST, ExplanationTable, lists_of
 
 WHO = np.repeat(np.arange(20), 4)
 

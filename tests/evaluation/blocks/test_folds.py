@@ -14,10 +14,9 @@ import bioeval as be
 from bioeval.base.engine import computed_by
 from bioeval.evaluation.blocks.checkpoint import Checkpoint
 from bioeval.evaluation.blocks.engine import BlockEngine
-from bioeval.evaluation.cross import parts
 from bioeval.scores.blocks import BlockReader
-from bioeval.tallies import by_fold as passes, by_fold as sweep
-from bioeval.tallies.by_fold import DivisionIntoFolds, FoldPass, FoldRowReader
+from bioeval.studies.folds import counts as passes, counts as sweep, parts
+from bioeval.studies.folds.counts import DivisionIntoFolds, FoldPass, FoldRowReader
 from tests.optional import optional_import
 from tests.shuffled import Shuffled
 
@@ -30,7 +29,7 @@ TEMPLATES = sum(SIZES)
 def blocks_are_single_rows(monkeypatch):
     """Rows are read one at a time, so that blocks may have any size; and groups are not listed."""
     monkeypatch.setattr(BlockReader, "rows_per_block", lambda self: 1)
-    monkeypatch.setattr("bioeval.evaluation.groups.LISTED", 0)
+    monkeypatch.setattr("bioeval.studies.groups.groups.LISTED", 0)
 
 
 @functools.cache

@@ -11,8 +11,8 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError
-from bioeval.evaluation.cross import parts as module
-from bioeval.tallies import index_sets
+from bioeval.studies.folds import parts as module
+from bioeval.studies.summaries import counts as index_sets
 
 SPLITTERS = {
     "galleries": be.partition.ProbeGallerySplit(1, n_repeats=5, random_state=0),

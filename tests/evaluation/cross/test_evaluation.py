@@ -14,9 +14,9 @@ from twins import crossed, one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.tallies import by_fold as partition, by_fold as passes, by_fold as sweep
+from bioeval.studies.folds import counts as partition, counts as passes, counts as sweep
+from bioeval.studies.folds.tables import FoldTable
 from bioeval.views.tables import plain as as_text
-from bioeval.views.tables.folds import FoldTable
 
 
 @given(data=st.data())

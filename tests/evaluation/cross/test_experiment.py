@@ -11,8 +11,8 @@ from twins import crossed
 
 import bioeval as be
 from bioeval.base.errors import DataError, ProtocolError
-from bioeval.evaluation.cross import parts as parts_module
 from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
+from bioeval.studies.folds import parts as parts_module
 
 # ------------------------------------------------------------------- the slides, transcribed
 

@@ -18,7 +18,7 @@ from sklearn.model_selection import cross_val_score
 from strategies import examples_of, matrices
 
 import bioeval as be
-from bioeval.evaluation.cross import scorers
+from bioeval.studies.folds import scorers
 
 
 def kept(genuine: np.ndarray, impostor: np.ndarray) -> float:

@@ -14,10 +14,10 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.cli import main
-from bioeval.evaluation.explanation import step_by_step
 from bioeval.protocol import for_layout
 from bioeval.protocol.card import Claims
-from bioeval.results.explanation import Count
+from bioeval.studies.explain.explain import step_by_step
+from bioeval.studies.explain.results import Count
 
 NAMES = ["a1", "a2", "b1", "b2", "c1"]
 WHO = ["ann", "ann", "bob", "bob", "cat"]

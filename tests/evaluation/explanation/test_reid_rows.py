@@ -12,7 +12,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.protocol import load
-from bioeval.results.explanation import Count
+from bioeval.studies.explain.results import Count
 
 RULES = ("same-id-same-camera", "same-camera", "none")
 CMC = ("first-match", "allshots", "single-gallery-shot", "identity-dedup")

@@ -12,7 +12,7 @@ from twins import one_thread  # noqa: F401
 
 import bioeval as be
 from bioeval.protocol import for_layout
-from bioeval.results.explanation import Count
+from bioeval.studies.explain.results import Count
 
 SMALL = {"dtypes": ("float32", "float64", "int8"), "orders": ("C", "strided")}
 

@@ -13,7 +13,7 @@ from browser import Visit, chromium
 from optional import optional_import
 
 import bioeval as be
-from bioeval.views.page import words
+from bioeval.studies.page import words
 
 pytestmark = pytest.mark.slow
 

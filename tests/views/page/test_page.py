@@ -19,10 +19,10 @@ from report_text import EVIL, Answer, Elements, written
 import bioeval as be
 from bioeval.base.errors import DataError
 from bioeval.cli import main
-from bioeval.views.page import words
-from bioeval.views.page.contents import digest
-from bioeval.views.page.figures import GRID, Drawing, figures_of, path, steps_after, thinned
-from bioeval.views.page.parts import ArrayStore, LiveState, parts_of
+from bioeval.studies.page import words
+from bioeval.studies.page.contents import digest
+from bioeval.studies.page.figures import GRID, Drawing, figures_of, path, steps_after, thinned
+from bioeval.studies.page.parts import ArrayStore, LiveState, parts_of
 
 
 def payload(text: str) -> dict:

@@ -11,10 +11,10 @@ import xarray as xr
 from report_text import Answer, Elements
 
 import bioeval as be
-from bioeval.views.page import words
-from bioeval.views.page.parts import PageItem
-from bioeval.views.page.sentences import _on_new_people, _score
-from bioeval.views.page.words import Text
+from bioeval.studies.page import words
+from bioeval.studies.page.parts import PageItem
+from bioeval.studies.page.sentences import _on_new_people, _score
+from bioeval.studies.page.words import Text
 
 TARGET = 0.01
 

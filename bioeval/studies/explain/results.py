@@ -1,0 +1,446 @@
+"""One row of scores, comparison by comparison: the counter that each adds to, and the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+#: Counters as the lecture writes them, by name.
+SYMBOLS = {
+    "genuine_attempts": "TG",
+    "ga": "GA",
+    "di": "DI(t, {rank})",
+    "fr": "FR",
+    "impostor_attempts": "TI",
+    "fa": "FA",
+    "gr": "GR",
+    "fa_unenrolled": "FA (not enrolled)",
+    "gr_unenrolled": "GR (not enrolled)",
+    "attempts": "TA",
+    "cms_count": "CMS({rank})",
+    "queries": "queries",
+    "cmc_count": "CMC({rank})",
+    "average_precision": "AP",
+    "rank_k_average_precision": "AP of the cut list",
+    "inp": "INP",
+    "skipped": "skipped",
+}
+
+_ORDER = list(SYMBOLS)
+
+#: Of more ranks of one counter, texts give the sum.
+MOST_RANKS = 4
+
+
+class Count(NamedTuple):
+    """Contribution of one entry to one counter; `rank` is None where the counter has none."""
+
+    name: str
+    rank: int | None = None
+    amount: float = 1
+
+
+def counter_text(count: Count, *, amount: bool = True) -> str:
+    """Return a counter as the lecture writes it, such as ``GA`` or ``DI(t, 3)``, with its amount.
+
+    Examples
+    --------
+    >>> counter_text(Count("ga")), counter_text(Count("di", 3, 0.5))
+    ('GA', '1/2 DI(t, 3)')
+    """
+    name = SYMBOLS.get(count.name, count.name).format(rank=count.rank)
+    if not amount or count.amount == 1:
+        return name
+    return f"{amount_text(count.amount)} {name}"
+
+
+def amount_text(amount: float) -> str:
+    """Return a number as text, as a fraction where its terms are small.
+
+    Examples
+    --------
+    >>> amount_text(2.0), amount_text(1 / 3), amount_text(0.6180339887)
+    ('2', '1/3', '0.618')
+    """
+    if amount != amount:
+        return "NaN"
+    near = Fraction(amount).limit_denominator(100)
+    return str(near) if abs(near - amount) < 1e-9 else f"{amount:.3g}"
+
+
+def counts_text(counts: Iterable[Count], joined: str = " + ") -> str:
+    """Return counters with their amounts; many ranks of one counter are summed.
+
+    Examples
+    --------
+    >>> counts_text([Count("di", 3), Count("fr")])
+    'DI(t, 3) + FR'
+    >>> counts_text(Count("cmc_count", rank, 0.2) for rank in range(1, 6))
+    'CMC(1 to 5)'
+    """
+    given = list(counts)
+    found = []
+    for name in dict.fromkeys(count.name for count in given):
+        same = [count for count in given if count.name == name]
+        if len(same) > MOST_RANKS:
+            ranks = sorted(count.rank or 0 for count in same)
+            amount = sum(count.amount for count in same)
+            amount = round(amount) if abs(amount - round(amount)) < 1e-9 else amount
+            text = SYMBOLS[name].format(rank=f"{ranks[0]} to {ranks[-1]}")
+            found.append(text if amount == 1 else f"{amount_text(amount)} {text}")
+        else:
+            found += [counter_text(count) for count in same]
+    return joined.join(found)
+
+
+def total(counts: Iterable[Count]) -> dict[Count, float]:
+    """Return the sum of counts by counter, a :class:`Count` of amount 0, in their order."""
+    found: dict[Count, float] = {}
+    for count in counts:
+        key = count._replace(amount=0)
+        found[key] = found.get(key, 0) + count.amount
+    return dict(sorted(found.items(), key=lambda x: (_ORDER.index(x[0].name), x[0].rank or 0)))
+
+
+class Quotient(NamedTuple):
+    """A rate as the quotient of two sums: its name in results, with its rank, and its formula."""
+
+    name: str
+    rank: int | None
+    formula: str
+    part: float
+    over: float
+
+    @property
+    def value(self) -> float:
+        """The rate; NaN without attempts."""
+        return self.part / self.over if self.over else float("nan")
+
+
+def quotients(task: str, counts: Mapping[Count, float]) -> Iterator[Quotient]:
+    """Yield the rates of a task from the sums of its counters, up to the last rank reached."""
+
+    def of(name: str) -> float:
+        return counts.get(Count(name, None, 0), 0)
+
+    def up_to(name: str, counter: str, formula: str, over: float) -> Iterator[Quotient]:
+        at = {k.rank: v for k, v in counts.items() if k.name == counter and k.rank is not None}
+        so_far = 0.0
+        for rank in range(1, max(at, default=1) + 1):
+            so_far += at.get(rank, 0)
+            yield Quotient(name, rank, formula, so_far, over)
+
+    if task.startswith("verification"):
+        genuine, impostor = of("ga") + of("fr"), of("fa") + of("gr")
+        yield Quotient("gar", None, "GA / TG", of("ga"), genuine)
+        yield Quotient("frr", None, "FR / TG", of("fr"), genuine)
+        yield Quotient("far", None, "FA / TI", of("fa"), impostor)
+        yield Quotient("grr", None, "GR / TI", of("gr"), impostor)
+    elif task == "open_set":
+        genuine, impostor = of("genuine_attempts"), of("impostor_attempts")
+        yield from up_to("dir", "di", "sum of DI(t, k) up to it / TG", genuine)
+        yield Quotient("frr", None, "FR / TG = 1 - DIR(t, 1)", of("fr"), genuine)
+        yield Quotient("far", None, "FA / TI", of("fa"), impostor)
+        yield Quotient("grr", None, "GR / TI", of("gr"), impostor)
+    elif task == "closed_set":
+        yield from up_to("cms", "cms_count", "found up to this rank / TA", of("attempts"))
+    else:
+        queries = of("queries")
+        yield from up_to("cmc", "cmc_count", "found up to this rank / queries", queries)
+        yield Quotient("mean_ap", None, "sum of AP / queries", of("average_precision"), queries)
+        yield Quotient("mean_inp", None, "sum of INP / queries", of("inp"), queries)
+
+
+#: Roles of an entry of a list.
+GENUINE, IMPOSTOR, LEFT_OUT = "genuine", "impostor", "left out"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One entry of the ordered list of a probe: a gallery template, or a subject.
+
+    Attributes
+    ----------
+    place : int or None
+        Place in the list, from 1; None if it is not in it.
+    column : int
+        The gallery template, from 0; of a subject the template that decides its score, or else its
+        nearest.
+    template, subject : str
+        Name of the template, and of its subject (empty if a mask decides what is genuine).
+    score : float or None
+        In the units of the scores; None where it is never read.
+    role : str
+        ``"genuine"``, ``"impostor"`` or ``"left out"``, which is not an attempt.
+    reason : str
+        Why it is left out, why it adds nothing, or what it adds.
+    accepted : bool or None
+        Whether the score is accepted at the threshold; None without a threshold.
+    if_accepted, if_rejected : tuple of Count
+        What it adds to the counters.
+    tied : bool
+        Whether an entry of another role has the same score.
+    """
+
+    place: int | None
+    column: int
+    template: str
+    subject: str
+    score: float | None
+    role: str
+    reason: str = ""
+    accepted: bool | None = None
+    if_accepted: tuple[Count, ...] = ()
+    if_rejected: tuple[Count, ...] = ()
+    tied: bool = False
+
+    @property
+    def counts(self) -> tuple[Count, ...]:
+        """Counters it adds to at the threshold; none where they depend on one not given."""
+        if self.if_accepted == self.if_rejected:
+            return self.if_accepted
+        if self.accepted is None:
+            return ()
+        return self.if_accepted if self.accepted else self.if_rejected
+
+    @property
+    def conditional(self) -> bool:
+        """Whether its counters depend on a threshold, and none is given."""
+        return self.accepted is None and self.if_accepted != self.if_rejected
+
+    def document(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        given = ("place", "column", "template", "subject", "score", "role", "reason", "accepted")
+        found = {name: getattr(self, name) for name in given}
+        found["tied"] = self.tied
+        if self.conditional:
+            found["if_accepted"] = _documents(self.if_accepted)
+            found["if_rejected"] = _documents(self.if_rejected)
+        else:
+            found["counts"] = _documents(self.counts)
+        return found
+
+
+def _documents(counts: Iterable[Count]) -> list[dict[str, Any]]:
+    return [{k: v for k, v in count._asdict().items() if v is not None} for count in counts]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskExplanation:
+    """The list of one probe under one task, in one role.
+
+    Attributes
+    ----------
+    task : str
+        As the nodes of :func:`bioeval.evaluate`: ``"verification/single"``, ``"open_set"`` ...
+    role : str
+        Of the open set: ``"genuine"`` or ``"impostor"``; of re-identification which list it is,
+        where it has two; else empty.
+    unit : str
+        What an entry is: ``"template"`` or ``"subject"``.
+    rule : str
+        What counts, in one sentence.
+    entries : tuple of Entry
+        In order of the list, then those that are left out.
+    also : tuple of Count
+        What the row adds beside its entries.
+    notes : tuple of str
+        What happens in this row, in sentences.
+    """
+
+    task: str
+    unit: str
+    rule: str
+    entries: tuple[Entry, ...]
+    role: str = ""
+    also: tuple[Count, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> dict[Count, float]:
+        """The sum of the row's contributions, by counter (of amount 0)."""
+        return total([*(c for entry in self.entries for c in entry.counts), *self.also])
+
+    @property
+    def conditional(self) -> bool:
+        """Whether the counters of an entry depend on a threshold that is not given."""
+        return any(entry.conditional for entry in self.entries)
+
+    @property
+    def title(self) -> str:
+        """The task in words."""
+        name = TITLES.get(self.task, self.task)
+        if not self.role:
+            return name
+        roles = {GENUINE: "as a genuine probe", IMPOSTOR: "as an impostor probe"}
+        return f"{name}, {roles.get(self.role, self.role)}"
+
+    def document(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "task": self.task,
+            **({"role": self.role} if self.role else {}),
+            "unit": self.unit,
+            "rule": self.rule,
+            "counts": _documents(k._replace(amount=v) for k, v in self.counts.items()),
+            "notes": list(self.notes),
+            "list": [entry.document() for entry in self.entries],
+        }
+
+
+TITLES = {
+    "verification/single": "Verification, single-template",
+    "verification/multi": "Verification, multi-template",
+    "open_set": "Open-set identification",
+    "closed_set": "Closed-set identification",
+    "reid": "Re-identification",
+}
+
+
+def in_words(entry: Entry) -> str:
+    """Return the counters that an entry adds to, and on which condition."""
+    if not entry.conditional:
+        return counts_text(entry.counts, ", ")
+    yes, no = (counts_text(x, ", ") for x in (entry.if_accepted, entry.if_rejected))
+    return f"{yes} if accepted, else {no}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowExplanation:
+    """One row of scores under every task of a protocol.
+
+    Attributes
+    ----------
+    probe : int
+        The row, from 0.
+    name, subject : str
+        Of the probe; empty where there is none.
+    probes : int
+        Number of rows.
+    layout, kind, protocol, system : str
+    threshold : float or None
+        In the units of the scores; None if none is given and none can be chosen. NaN rejects all.
+    threshold_is : str
+        Where it comes from, in words.
+    tasks : tuple of TaskWalk
+    notes : tuple of str
+        What is not explained, and why.
+    """
+
+    probe: int
+    name: str
+    subject: str
+    probes: int
+    layout: str
+    kind: str
+    protocol: str
+    system: str
+    threshold: float | None
+    threshold_is: str
+    tasks: tuple[TaskExplanation, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The probe in words."""
+        names = [self.name] if self.name else []
+        names += [f"subject {self.subject}"] if self.subject else []
+        return f"Probe {self.probe}" + f" ({', '.join(names)})" * bool(names)
+
+    def as_table(self, _reword: Callable[[str], str]) -> Any:
+        """Return the table for rich to print."""
+        from bioeval.studies.explain.tables import ExplanationTable
+
+        return ExplanationTable(self)
+
+    def document(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        given = ("probe", "name", "subject", "probes", "layout", "kind", "protocol", "system",
+                 "threshold", "threshold_is")  # fmt: skip
+        found = {name: getattr(self, name) for name in given}
+        return found | {
+            "notes": list(self.notes),
+            "tasks": [task.document() for task in self.tasks],
+        }
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return all entries of all tasks as columns, for a table."""
+        return columns_of([self])
+
+
+def columns_of(walks: Iterable[RowExplanation]) -> dict[str, list[Any]]:
+    """Return all entries of some rows as columns, for a table."""
+    of_entry = ("place", "column", "template", "subject", "score", "role", "accepted")
+    rows = [
+        {
+            "probe": explained.probe,
+            "task": task.task,
+            "as": task.role,
+            **{name: getattr(entry, name) for name in of_entry},
+            "counts": in_words(entry),
+            "reason": entry.reason,
+        }
+        for explained in walks
+        for task in explained.tasks
+        for entry in task.entries
+    ]
+    return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepByStep:
+    """Every row of a small matrix, one after the other, with the running totals of each counter.
+
+    Attributes
+    ----------
+    walks : tuple of RowWalk
+    totals : tuple of dict
+        After each row: by task, the sum by counter so far.
+    """
+
+    walks: tuple[RowExplanation, ...]
+    totals: tuple[Mapping[str, Mapping[Count, float]], ...] = field(default=())
+
+    @property
+    def rates(self) -> dict[str, dict[str, float | dict[int, float]]]:
+        """The rates of each task at the end, by their names in :func:`bioeval.evaluate`.
+
+        Rates over ranks are mappings by rank, as far as a rank was reached. NaN without attempts.
+        """
+        found: dict[str, dict[str, float | dict[int, float]]] = {}
+        for task, counts in self.totals[-1].items():
+            rates: dict[str, Any] = found.setdefault(task, {})
+            for rate in quotients(task, counts):
+                if rate.rank is None:
+                    rates[rate.name] = rate.value
+                else:
+                    rates.setdefault(rate.name, {})[rate.rank] = rate.value
+        return found
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return all entries of all rows as columns, for a table."""
+        return columns_of(self.walks)
+
+    def as_table(self, _reword: Callable[[str], str]) -> Any:
+        """Return the table for rich to print."""
+        from bioeval.studies.explain.tables import StepsTable
+
+        return StepsTable(self)
+
+    def document(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "steps": [
+                explained.document()
+                | {
+                    "totals": {
+                        task: _documents(k._replace(amount=v) for k, v in counts.items())
+                        for task, counts in sums.items()
+                    }
+                }
+                for explained, sums in zip(self.walks, self.totals, strict=True)
+            ],
+            "rates": self.rates,
+        }
