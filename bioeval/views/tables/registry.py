@@ -14,9 +14,8 @@ import xarray as xr
 from rich.console import Group
 
 from bioeval.base.errors import DataError, printable
-from bioeval.base.study import View
+from bioeval.base.study import View, doors
 from bioeval.results.blocks import Table as BlockTable
-from bioeval.studies import doors
 from bioeval.views.tables import ResultTable
 from bioeval.views.tables.blocks import StudyReport
 from bioeval.views.tables.layout import NOT_DEFINED
