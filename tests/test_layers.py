@@ -120,7 +120,7 @@ def test_imports_go_downward():
 
 
 def test_the_core_knows_no_study():
-    """Imports for the type checker and late ones count: what studies offer stands at their doors."""
+    """Late imports count, and those for the type checker; what studies offer is at their doors."""
     knots = []
     for path in modules():
         if unit_of(path) == "studies":
