@@ -102,6 +102,20 @@ class Study:
     plots: tuple[Plot, ...] = ()
     views: tuple[View, ...] = ()
     formats: tuple[str, ...] = ()  # modules with a ``FORMAT``
+    #: Modules that make results of counts, by the `form` of a tally: each has ``dataset``,
+    #: ``scalars`` and ``with_intervals`` (:mod:`bioeval.evaluation.task_counts`).
+    counts: Mapping[str, str] = field(default_factory=dict)
+    #: Modules that plan a task of a card, by its section: each has ``plan``, ``compared`` and
+    #: ``CALLS`` (:class:`bioeval.evaluation.plan.Plan`).
+    tasks: Mapping[str, str] = field(default_factory=dict)
+    #: Modules whose ``evaluate`` runs all tasks of a card, by the section that asks for it, or by
+    #: the layout of the scores; a module of a layout also has ``open_set``.
+    runners: Mapping[str, str] = field(default_factory=dict)
+    #: Modules whose ``column_warnings`` states doubts about scores whose card was chosen by their
+    #: layout, by a column of their metadata.
+    columns: Mapping[str, str] = field(default_factory=dict)
+    #: Modules whose ``scalars_together`` finds the scalars of small scores in fewer steps, or None.
+    shortcuts: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()  # the other studies that it uses
 
     def within(self, package: str) -> Study:
@@ -110,6 +124,10 @@ class Study:
         def full(offer: Any) -> Any:
             return replace(offer, home=f"{package}.{offer.home}")
 
+        hooks: dict[str, Any] = {
+            hook: {name: f"{package}.{home}" for name, home in getattr(self, hook).items()}
+            for hook in HOOKS
+        }
         return replace(
             self,
             calls={f"{package}.{home}": names for home, names in self.calls.items()},
@@ -117,7 +135,21 @@ class Study:
             plots=tuple(map(full, self.plots)),
             views=tuple(map(full, self.views)),
             formats=tuple(f"{package}.{home}" for home in self.formats),
+            shortcuts=tuple(f"{package}.{home}" for home in self.shortcuts),
+            **hooks,
         )
+
+
+#: What :func:`offered` finds by name.
+HOOKS = ("counts", "tasks", "runners", "columns")
+
+
+@functools.cache
+def offered(hook: str, name: str) -> Any:
+    """Return the module that a study offers under a name at one of the :data:`HOOKS`, or None."""
+    homes = (getattr(study, hook).get(name) for study in doors().values())
+    home = next(filter(None, homes), None)
+    return home and importlib.import_module(home)
 
 
 @functools.cache
