@@ -394,9 +394,9 @@ def _searches_only(card: Protocol) -> bool:
     return _OWN_TASKS.isdisjoint(card.tasks)
 
 
-def of_study(hook: str, section: str, card: Protocol) -> Any:
+def of_study(what: str, section: str, card: Protocol) -> Any:
     """Return the module that a study offers for a section of a card; see :func:`offered`."""
-    found = offered(hook, section)
+    found = offered(what, section)
     if found is None:
         raise ProtocolError(
             f"protocol {card.name} has a section [{section}], and no study of this installation "

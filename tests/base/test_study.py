@@ -1,5 +1,7 @@
 """What studies offer at their doors is there, and is found by its name."""
 
+import importlib
+
 import pytest
 
 from bioeval.base import study
@@ -7,7 +9,7 @@ from bioeval.base.errors import ProtocolError
 from bioeval.evaluation.plan import of_study
 from bioeval.protocol import load
 
-#: What the core calls in the modules of each hook.
+#: What the core calls in the modules of each kind.
 CALLED = {
     "counts": ("dataset", "scalars", "with_intervals"),
     "tasks": ("plan", "compared", "CALLS"),
@@ -15,24 +17,24 @@ CALLED = {
     "columns": ("column_warnings",),
 }
 OFFERS = [
-    (hook, name)
-    for hook in study.HOOKS
+    (what, name)
+    for what in study.BY_NAME
     for one in study.doors().values()
-    for name in getattr(one, hook)
+    for name in getattr(one, what)
 ]
 
 
-def test_every_hook_is_called():
-    assert set(CALLED) == set(study.HOOKS) == {hook for hook, _ in OFFERS}
+def test_all_that_is_offered_by_name_is_called():
+    assert set(CALLED) == set(study.BY_NAME) == {what for what, _ in OFFERS}
 
 
-@pytest.mark.parametrize(("hook", "name"), OFFERS)
-def test_a_module_at_a_door_has_what_the_core_calls(hook, name):
-    home = study.offered(hook, name)
-    assert all(hasattr(home, what) for what in CALLED[hook])
-    if hook == "tasks":
+@pytest.mark.parametrize(("what", "name"), OFFERS)
+def test_a_module_at_a_door_has_what_the_core_calls(what, name):
+    home = study.offered(what, name)
+    assert all(hasattr(home, x) for x in CALLED[what])
+    if what == "tasks":
         assert callable(home.CALLS[name])
-    if (hook, name) == ("runners", "top-k"):
+    if (what, name) == ("runners", "top-k"):
         assert callable(home.open_set)
 
 
@@ -41,8 +43,6 @@ def test_two_studies_offer_nothing_under_one_name():
 
 
 def test_shortcuts_have_what_a_summary_calls():
-    import importlib
-
     homes = [home for one in study.doors().values() for home in one.shortcuts]
     assert homes
     assert all(callable(importlib.import_module(home).scalars_together) for home in homes)
