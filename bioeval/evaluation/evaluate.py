@@ -211,7 +211,7 @@ def _summary_of_system(
         known = {"subjects": ((), 0), **found[node].variables}
         genuine, subjects, eer = (known[x][1] for x in ("genuine_attempts", "subjects", "eer"))
         people, fused = min(genuine, subjects or genuine), node.endswith("multi")
-        warn_of_kind(kind_doubt(eer, scores.kind, people, fused=fused, origin=scores.origin))
+        warn_of_kind(kind_doubt(eer, scores.kind, people, fused=fused, origin=scores._origin))
     return {node: scalars.plain(ranks) for node, scalars in found.items()}
 
 
@@ -299,7 +299,7 @@ def _count(
     if options.interval is not None and options.interval.needs_all_pairs and card.verification:
         refuse_engine()  # before anything is counted
     if card.verification is not None:  # its operating points take a second sweep
-        scores = scores.held()
+        scores = scores._held()
     plan = Plan(scores, card, options, automatic=automatic)
     if options.interval is not None and options.interval.by_subject:
         require_people(scores, options.interval.method)
@@ -341,17 +341,17 @@ def _evaluate_lists(
 ) -> xr.DataTree:
     """Evaluate top-K lists by a convention, by GOM or by open-set identification alone."""
     if isinstance(protocol, str) and protocol == "auto":
-        scores.require_matrix()
+        scores._require_matrix()
     card = load(protocol)
     tasks = set(card.tasks)
     if not (tasks <= {"reid", "gom"} or tasks == {"open_set"}) or card.has_folds or card.exclude:
-        scores.require_matrix()
+        scores._require_matrix()
     refuse_unused(card, options)
     found: dict[str, xr.Dataset] = {}
     if card.reid is not None:
         found["reid"] = _reid_of_lists(scores, card, options)
     elif options.interval is not None:
-        scores.require_matrix()
+        scores._require_matrix()
     if card.gom is not None:
         from bioeval.evaluation.reid import lists_gom
 
@@ -363,7 +363,7 @@ def _evaluate_lists(
         from bioeval.evaluation.task_plan import with_last_rank
 
         if card.open_set.gallery != "all":
-            scores.require_matrix()
+            scores._require_matrix()
         place = f"{card.name}: [open_set]"
         task = with_last_rank(card.open_set, options.max_rank, scores.gallery_size, place)
         targets = card.report.far_targets if options.far_targets is None else options.far_targets
@@ -388,5 +388,5 @@ def _reid_of_lists(scores: TopKScores, card: Protocol, options: EvaluationOption
     )
     if options.interval is not None:
         limits = replace(options.interval, band="pointwise")
-        found = query_mean_intervals(found, measures, scores.probe_people, TOP_K, limits)
+        found = query_mean_intervals(found, measures, scores._probe_people, TOP_K, limits)
     return found

@@ -81,9 +81,9 @@ def _robust_grid(scores: Scores) -> CellGrid | None:
         rows = np.linspace(0, m - 1, min(m, np.clip(SAMPLE_VALUES // n, *SAMPLE_ROWS)))
         read = [attempted(scores, i, i + 1)[0] for i in rows.astype(np.int64).tolist()]
         sample = np.array(read)
-        if scores.labelled:
+        if scores._labelled:
             sample = sample[
-                scores.codes.probe[rows.astype(np.int64)][:, None] != scores.codes.gallery
+                scores._codes.probe[rows.astype(np.int64)][:, None] != scores._codes.gallery
             ]
     sample = sample[np.isfinite(sample)]
     q1, q3 = np.quantile(sample, [0.25, 0.75]).tolist() if len(sample) else (0.0, 0.0)
@@ -135,7 +135,7 @@ def ranked_lists(
     """Return the list of each query, nearest first, and its measures at the thresholds."""
     require_scores(scores)
     require_subjects(scores, "a ranked list")
-    scores.require_matrix()
+    scores._require_matrix()
     scores = without_attacks(scores)
     m, n = scores.shape
     if m > QUERIES:
@@ -147,11 +147,11 @@ def ranked_lists(
     found = gom(scores, thresholds=thresholds, **given)
     whole = gom(scores, thresholds=[np.inf], **given)
     seen = apply_convention(scores, convention)
-    values = as_distances(seen.read_rows(0, m), scores.kind).astype(np.float64)
-    kept = seen.read_mask(0, m) > 0
+    values = as_distances(seen._read_rows(0, m), scores.kind).astype(np.float64)
+    kept = seen._read_mask(0, m) > 0
     order = np.argsort(np.where(kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]
     listed = np.take_along_axis(kept, order, axis=1)
-    own = scores.codes.probe[:, None] == scores.codes.gallery[order]
+    own = scores._codes.probe[:, None] == scores._codes.gallery[order]
     score = to_user(np.take_along_axis(values, order, axis=1), scores.kind)
     both = ("probe", "rank")
     variables = {

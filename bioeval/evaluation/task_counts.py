@@ -114,7 +114,7 @@ class TaskCounts:
 
             attempts = SubjectAttempts(job) if options.by_subject else None
             return verification_intervals(dataset, tally, attempts, options)
-        subjects = reader.scores.probe_people if options.by_subject else None
+        subjects = reader.scores._probe_people if options.by_subject else None
         options_of_means = replace(options, band="pointwise")  # they have no simultaneous bands
         if tally.form in ("reid", "gom"):
             from bioeval.results.reid import (
@@ -138,10 +138,10 @@ class TaskCounts:
 
         add = closed_set_intervals if "cms" in dataset else open_set_intervals  # none are folded
         left_out = None
-        codes, square = reader.scores.codes, reader.scores.layout == "all-against-all"
+        codes, square = reader.scores._codes, reader.scores.layout == "all-against-all"
         people = np.unique(codes.probe)
         same = square and np.array_equal(people, np.unique(codes.gallery))
-        if options.by_subject and same and not reader.scores.no_person.any():
+        if options.by_subject and same and not reader.scores._no_person.any():
             ties = str(dataset.attrs["ties"])
             if ties not in job.left_out:  # open and closed set may share the job
                 job.left_out[ties] = LeftOut.of(tally, reader, ties)

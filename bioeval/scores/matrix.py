@@ -205,10 +205,10 @@ class Scores(LabelledMatrix):
             exclude=exclude,
             distractor_ids=distractor_ids,
         )
-        made._embedded, made.origin = left, describe_metric(source.metric, left)
+        made._embeddings, made._origin = left, describe_metric(source.metric, left)
         if names:
-            made.origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
-        made.memory_limit = memory_limit
+            made._origin += f", means by {' and '.join(names)} of {rows} embeddings of probes"
+        made._memory_limit = memory_limit
         return made
 
     def _repr_html_(self) -> str:
@@ -280,7 +280,7 @@ class Scores(LabelledMatrix):
             scores, genuine, kind=kind, nan=nan, subjects=subjects, folds=folds, name=name,
             templates=templates,
         )  # fmt: skip
-        return found.attempts(rules, lambda rows: places("pair", rows))
+        return found._attempts(rules, lambda rows: places("pair", rows))
 
     def at_pairs(
         self, probe_index: Any, gallery_index: Any, genuine: Any = None, folds: Any = None
@@ -318,29 +318,29 @@ class Scores(LabelledMatrix):
 
         refuse(self.probe_ids[i] == self.gallery_ids[j], "compare a template with itself")
         if genuine is None:
-            if not self.labelled:
+            if not self._labelled:
                 raise DataError("genuine is missing: these scores have no labels to derive it from")
-            genuine = self.codes.probe[i] == self.codes.gallery[j]
-        elif self.labelled and require_array("genuine", genuine).shape == i.shape:
+            genuine = self._codes.probe[i] == self._codes.gallery[j]
+        elif self._labelled and require_array("genuine", genuine).shape == i.shape:
             require_classes(
-                np.asarray(genuine) == 1, self.codes.probe[i], self.codes.gallery[j],
+                np.asarray(genuine) == 1, self._codes.probe[i], self._codes.gallery[j],
                 lambda rows: places("pair", rows),
             )  # fmt: skip
-        rows, columns = self.base_rows(i), self.base_columns(j)
+        rows, columns = self._base_rows(i), self._base_columns(j)
         if self._mask is not None:
             refuse(self._mask[rows, columns] == IGNORE, "are cells that the mask ignores")
-        refuse(self.excluded(i, j), f"are left out by exclude={', '.join(self.exclude)}")
-        self.verify()
+        refuse(self._excluded(i, j), f"are left out by exclude={', '.join(self.exclude)}")
+        self._verify()
         values = self._cells(i, j)
         who = None
-        if self.labelled:
+        if self._labelled:
             who = np.empty((len(i), 2), dtype=object)
             who[:, 0], who[:, 1] = self.probe_labels[i], self.gallery_labels[j]
         pairs = PairScores(
             values, genuine, kind=self.kind, nan=self.nan, subjects=who, folds=folds, name=self.name
         )
-        pairs.origin, pairs.reading = self.origin, self.reading
-        pairs.distractor_ids, pairs.junk_ids = self.distractor_ids, self.junk_ids
+        pairs._origin, pairs._reading = self._origin, self._reading
+        pairs.distractor_ids, pairs._junk_ids = self.distractor_ids, self._junk_ids
         pairs.pair_ids = np.column_stack([self.probe_ids[i], self.gallery_ids[j]])
         return pairs
 

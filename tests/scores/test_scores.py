@@ -625,7 +625,7 @@ def test_a_mask_alone_says_what_is_genuine():
     d = np.array([[0.1, 0.5, 0.2], [0.3, 0.4, 0.6]])
     mask = np.array([[2, 1, 0], [1, 2, 1]])
     scores = be.Scores(d, mask=mask)
-    assert scores.layout == "probe-against-gallery" and not scores.labelled
+    assert scores.layout == "probe-against-gallery" and not scores._labelled
     genuine, impostor = [0.1, 0.4], [0.5, 0.3, 0.6]
     assert_verification(
         be.verification(scores, thresholds=[0.1, 0.3, 0.5]), genuine, impostor, "distance"
@@ -826,7 +826,7 @@ def test_the_repr_says_which_probes_are_compared_with_which_gallery():
         (scores.select([0, 0, 1], [0, 1, 2]), "probes from the gallery, 3 x 3"),
         (scores.select([2, 0, 1], [0, 1, 2]), "all-against-all, 3 x 3"),
         (scores.select([0, 1], [2, 3]), "probe-against-gallery, 2 x 2"),
-        (scores.select(gallery=[0, 1]).as_part_of("all-against-all"), "part of all-against-all"),
+        (scores.select(gallery=[0, 1])._as_part_of("all-against-all"), "part of all-against-all"),
     ):
         assert repr(part).startswith(f"<Scores {words}")
     assert "probes from the gallery, 2 x 6 templates" in scores[[0, 1], :]._repr_html_()
