@@ -135,7 +135,7 @@ def ratio(kind: str, folder: Path, size: int, limit: str) -> dict[str, float]:
     reader = BlockReader(scores)
     step = reader.rows_per_block()
     base = scores._base.array if scores._is_stored else scores._base
-    held = be.Scores(np.array(base[:]), labels_of(size))._within(limit)
+    held = be.Scores(np.array(base[:]), labels_of(size), memory_limit=limit)
 
     def read() -> None:
         for low in range(0, size, step):

@@ -12,7 +12,7 @@ import os
 from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, get_args
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from bioeval.base.errors import (
     short_name,
 )
 from bioeval.base.kinds import KINDS, Kind, larger_is_closer
+from bioeval.base.lazy import former_attributes
 from bioeval.base.memory import require_bytes
 from bioeval.base.progress import stage
 from bioeval.scores.arrays import (
@@ -52,6 +53,32 @@ from bioeval.scores.labels import (
 if TYPE_CHECKING:
     from bioeval.scores.enrolment_times import EnrolmentTimes
     from bioeval.scores.stored import FileCheck
+
+_LIMIT = "the argument memory_limit of bioeval.load and bioeval.Scores"
+
+_PRIVATE = (
+    "as_part_of attacked attacks_left_out base_columns base_rows derives_subjects embedded "
+    "embedded_probes enrolled_probes enrolment_times exclude_columns excluded from_square held "
+    "in_memory is_derived is_stored junk_ids keeps_embeddings labelled layout_in_words mate_cells "
+    "no_person part_of probe_people reading_own_columns reads_in_place require_matrix row_chunk "
+    "selects_columns selects_rows sides_of_one streams verification verify"
+)
+
+#: Former names of attributes, and what takes the place of each.
+FORMER = dict.fromkeys(_PRIVATE.split(), "private to bioeval") | {
+    "base": "scores.values",
+    "codes": "scores.probe_labels and scores.gallery_labels",
+    "has_mask": "scores.mask is not None",
+    "keep_embeddings": "the argument keep_embeddings of bioeval.load",
+    "limited": _LIMIT,
+    "memory_limit": _LIMIT,
+    "origin": "the attribute origin of results",
+    "read_mask": "scores[low:high, :].mask",
+    "read_rows": "scores[low:high, :].values",
+    "reading": "the attribute reading of results",
+    "remarks": "the attribute warnings of results",
+    "within": _LIMIT,
+}
 
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30
@@ -108,6 +135,9 @@ class LabelledMatrix:
     _rows: np.ndarray | None = None
     _columns: np.ndarray | None = None
 
+    if not TYPE_CHECKING:
+        __getattr__, __setattr__ = former_attributes(FORMER)
+
     def __init__(
         self,
         values: Any,
@@ -122,8 +152,10 @@ class LabelledMatrix:
         name: str | None = None,
         exclude: Sequence[str] = (),
         distractor_ids: Sequence[int] = (),
+        memory_limit: int | str | None = None,
     ):
         self.kind, self.nan, self.name = kind, nan, name
+        self._limit(memory_limit)
         self._base = as_values(values)
         m, n = self._base.shape
         if probe_labels is gallery_labels is mask is None and (sides := labels_of_table(values)):
@@ -488,6 +520,9 @@ class LabelledMatrix:
 
     __iter__: None = None  # scores are no sequence of rows
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        raise DataError(f"{type(self).__name__} are no array; give scores.values")
+
     def _chosen(self, index: tuple[Any, ...], probes: Any, gallery: Any) -> tuple[Any, Any]:
         """Return the probes and the gallery that :meth:`select` is given; None for all."""
         if index:
@@ -512,33 +547,14 @@ class LabelledMatrix:
         return index, index
 
     def _within(self, memory_limit: int | str | None) -> Self:
-        """Return the same scores, evaluated within a memory limit.
-
-        Parameters
-        ----------
-        memory_limit : int or str, optional
-            Bytes, or text such as ``"2 GiB"``: what the process may take beyond the interpreter
-            with its libraries and compiled kernels, scores in memory not counted. Blocks of rows
-            are chosen from it; the results are the same. None changes nothing.
-
-        Returns
-        -------
-        Scores
-            A view. Whatever evaluates it raises :class:`DataError` where the limit is too small,
-            and says how much would do.
-
-        Examples
-        --------
-        >>> import bioeval as be
-        >>> scores = be.simulate(60, 4)
-        >>> be.verification(scores.within("100 MiB")).equals(be.verification(scores))
-        True
-        """
-        if memory_limit is None:
-            return self
+        """Return the same scores, evaluated within a memory limit; None changes nothing."""
         view = copy(self)
-        view._memory_limit, view._limited = require_bytes("memory_limit", memory_limit), True
+        view._limit(memory_limit)
         return view
+
+    def _limit(self, memory_limit: int | str | None) -> None:
+        if memory_limit is not None:
+            self._memory_limit, self._limited = require_bytes("memory_limit", memory_limit), True
 
     def _held(self) -> Self:
         """Return a view of the values of a container in memory, for more than one sweep.

@@ -70,6 +70,11 @@ class Scores(LabelledMatrix):
         Labels of gallery templates of no labelled person, such as 0 in Market-1501: wrong entries
         for every probe. Divisions never split them: they are in the gallery of every part, and
         no probes of any.
+    memory_limit : int or str, optional
+        Bytes, or text such as ``"2 GiB"``: what an evaluation may take beyond the interpreter with
+        its libraries and compiled kernels, scores in memory not counted. Blocks of rows are chosen
+        from it; the results are the same. Whatever evaluates the scores raises
+        :class:`DataError` where the limit is too small, and says how much would do.
 
     Raises
     ------
@@ -132,8 +137,7 @@ class Scores(LabelledMatrix):
             In which distances are computed; float32 is about twice as fast.
         memory_limit : int or str
             Bytes, or text such as ``"2 GiB"``. A matrix that would take more is never made: its
-            rows are computed whenever they are read (the attribute ``streams`` is then true), in
-            blocks that stay well below the limit.
+            rows are computed whenever they are read, in blocks that stay well below the limit.
         nan, mask, probe_meta, gallery_meta, name, exclude, distractor_ids
             As for :class:`Scores`. A NaN in an embedding makes all its comparisons NaN.
         average : sequence of str

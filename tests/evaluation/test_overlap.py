@@ -262,7 +262,7 @@ def test_digests_do_not_depend_on_the_way_of_counting(name, sample, monkeypatch,
     np.save(tmp_path / "s.npy", scores.values)
     mapped = np.load(tmp_path / "s.npy", mmap_mode="r")
     sides = scores.probe_labels, scores.gallery_labels
-    mapped = be.Scores(mapped, *sides, kind=scores.kind)._within("200 MiB")
+    mapped = be.Scores(mapped, *sides, kind=scores.kind, memory_limit="200 MiB")
     np.testing.assert_array_equal(digests(mapped), known)
 
 

@@ -192,7 +192,7 @@ def test_results_are_those_of_the_array_on_any_number_of_threads(tmp_path):
         for values in containers(d, tmp_path):
             for threads in {1, before}:
                 numba.set_num_threads(threads)
-                found = be.evaluate(be.Scores(values, shuffled)._within("200 MiB"))
+                found = be.evaluate(be.Scores(values, shuffled, memory_limit="200 MiB"))
                 for node in expected.leaves:
                     assert found[node.path].to_dataset().equals(node.to_dataset())
     finally:
@@ -291,7 +291,7 @@ def test_a_large_group_of_parquet_is_read_in_pieces_under_a_limit(tmp_path, monk
     rows = scores._base.array
     for key in (slice(170, 230), slice(3, 4), (slice(190, 205), slice(5, 9))):
         np.testing.assert_array_equal(rows[key], d[key])
-    ours = be.verification(be.Scores(scores._base, labels)._within("200 MiB"))
+    ours = be.verification(be.Scores(scores._base, labels, memory_limit="200 MiB"))
     assert ours.identical(be.verification(be.Scores(d, labels)))
 
 

@@ -160,7 +160,7 @@ def load(
         "media")``; see :meth:`Scores.from_embeddings`.
     memory_limit : int or str, optional
         Bytes, or text such as ``"2 GiB"``, that an evaluation of the scores may take; see
-        :meth:`Scores.within`.
+        :class:`Scores`.
     keep_embeddings : bool, optional
         The file must hold embeddings, and :func:`save` to an array format (.npz, .mat, .h5, .zarr,
         .safetensors) then writes these and not their distances, which are computed as they are
