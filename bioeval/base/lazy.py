@@ -86,23 +86,21 @@ def _warn_of_former(name: str, new: str, stacklevel: int) -> None:
     warnings.warn(text, FutureWarning, stacklevel=stacklevel)
 
 
-def former_attributes(
-    former: Mapping[str, str],
-) -> tuple[Callable[[Any, str], Any], Callable[[Any, str, Any], None]]:
+def former_attributes(former: Mapping[str, str]) -> tuple[Callable[..., Any], Callable[..., None]]:
     """Return ``__getattr__`` and ``__setattr__`` of a class with attributes that became private.
 
-    `former` says of each, once ``name`` and now ``_name``, what takes its place; the former name
-    works with a warning, for two minor versions.
+    What was ``name`` is now ``_name``; `former` says what takes its place. The former names work
+    with a warning, for two minor versions.
     """
 
     def now(owner: Any, name: str) -> str:
+        if name not in former or f"_{name}" not in dir(owner):
+            return name
         _warn_of_former(f"{type(owner).__name__}.{name}", former[name], 4)
         return f"_{name}"
 
-    def of_name(self: Any, name: str) -> Any:
-        if name not in former:
-            return object.__getattribute__(self, name)  # raises what was raised before
-        return getattr(self, now(self, name))
+    def of_name(self: Any, name: str) -> Any:  # of a name that is not there: raises
+        return object.__getattribute__(self, now(self, name))
 
     def to_name(self: Any, name: str, value: Any) -> None:
         object.__setattr__(self, now(self, name) if name in former else name, value)

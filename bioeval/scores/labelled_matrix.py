@@ -54,31 +54,27 @@ if TYPE_CHECKING:
     from bioeval.scores.enrolment_times import EnrolmentTimes
     from bioeval.scores.stored import FileCheck
 
-_LIMIT = "the argument memory_limit of bioeval.load and bioeval.Scores"
-
 _PRIVATE = (
-    "as_part_of attacked attacks_left_out base_columns base_rows derives_subjects embedded "
-    "embedded_probes enrolled_probes enrolment_times exclude_columns excluded from_square held "
-    "in_memory is_derived is_stored junk_ids keeps_embeddings labelled layout_in_words mate_cells "
-    "no_person part_of probe_people reading_own_columns reads_in_place require_matrix row_chunk "
-    "selects_columns selects_rows sides_of_one streams verification verify"
+    "as_part_of attacked attacks_left_out attempts base_columns base_rows derives_subjects "
+    "embedded embedded_probes enrolled_probes enrolment_times examined exclude_columns excluded "
+    "from_square held in_memory is_derived is_stored junk_ids keeps_embeddings labelled "
+    "layout_in_words mate_cells no_person part_of pieces probe_people reading_own_columns "
+    "reads_in_place require_matrix row_chunk selects_columns selects_rows sides_of_one streams "
+    "taking verification verify with_sides_exchanged"
 )
 
 #: Former names of attributes, and what takes the place of each.
-FORMER = dict.fromkeys(_PRIVATE.split(), "private to bioeval") | {
-    "base": "scores.values",
-    "codes": "scores.probe_labels and scores.gallery_labels",
-    "has_mask": "scores.mask is not None",
-    "keep_embeddings": "the argument keep_embeddings of bioeval.load",
-    "limited": _LIMIT,
-    "memory_limit": _LIMIT,
-    "origin": "the attribute origin of results",
-    "read_mask": "scores[low:high, :].mask",
-    "read_rows": "scores[low:high, :].values",
-    "reading": "the attribute reading of results",
-    "remarks": "the attribute warnings of results",
-    "within": _LIMIT,
-}
+FORMER = {
+    **dict.fromkeys(_PRIVATE.split(), "private to bioeval"),
+    **dict.fromkeys(("limited", "memory_limit", "within"), "memory_limit= of Scores and load"),
+    "keep_embeddings": "keep_embeddings= of bioeval.load", "base": "scores.values",
+    "codes": "scores.probe_labels and scores.gallery_labels", "has_mask": "scores.mask is not None",
+    "read_mask": "scores[low:high, :].mask", "read_rows": "scores[low:high, :].values",
+    "origin": "results.attrs['origin']", "reading": "results.attrs['reading']",
+    "remarks": "results.attrs['warnings']", "templates": "scores.pair_templates",
+    "pair_codes": "scores.pair_subjects", "listed_distances": "scores.distances",
+    "knows_subjects": "scores.pair_subjects is not None",
+}  # fmt: skip
 
 # A matrix of distances between embeddings is made if it takes no more bytes than this.
 MEMORY_LIMIT = 1 << 30
@@ -547,7 +543,7 @@ class LabelledMatrix:
         return index, index
 
     def _within(self, memory_limit: int | str | None) -> Self:
-        """Return the same scores, evaluated within a memory limit; None changes nothing."""
+        """Return the same scores, evaluated within a limit; None changes nothing."""
         view = copy(self)
         view._limit(memory_limit)
         return view

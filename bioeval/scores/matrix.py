@@ -76,6 +76,11 @@ class Scores(LabelledMatrix):
         from it; the results are the same. Whatever evaluates the scores raises
         :class:`DataError` where the limit is too small, and says how much would do.
 
+    Attributes
+    ----------
+    probe_ids, gallery_ids : ndarray of int64
+        The templates: those with one number are the same, and are not compared with each other.
+
     Raises
     ------
     DataError

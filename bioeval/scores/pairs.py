@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import Kind
-from bioeval.base.lazy import former_attributes
 from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_index
 from bioeval.scores.columns import PIECE, CodedSides, release, taken
 from bioeval.scores.description import lines_of_pairs
-from bioeval.scores.labelled_matrix import FORMER, NanPolicy
+from bioeval.scores.labelled_matrix import NanPolicy
 from bioeval.scores.labels import Codes, as_labels, digest, fixed
 from bioeval.scores.listed_templates import (
     ListedTemplates,
@@ -48,20 +47,6 @@ class PairScores(Scores):
     missing : int
         Pairs of a published list that are not among these, since one of their templates is missing.
     """
-
-    if not TYPE_CHECKING:
-        __getattr__, __setattr__ = former_attributes(
-            FORMER
-            | dict.fromkeys(
-                ("attempts", "examined", "pieces", "taking", "with_sides_exchanged"),
-                "private to bioeval",
-            )
-            | {
-                "knows_subjects": "scores.pair_subjects is not None",
-                "pair_codes": "scores.pair_subjects",
-                "templates": "scores.pair_templates",
-            }
-        )
 
     missing = 0
     _labelled = False

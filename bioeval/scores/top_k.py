@@ -7,19 +7,17 @@ of the entries below them only a bound is known, and what needs their scores is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeGuard
+from typing import Any, NoReturn, Self, TypeGuard
 
 import numpy as np
 
 from bioeval.base.arguments import require_array
 from bioeval.base.errors import Argument, DataError, ProtocolError
 from bioeval.base.kinds import VALUED, Kind, larger_is_closer
-from bioeval.base.lazy import former_attributes
 from bioeval.base.panels import panel
 from bioeval.scores.arrays import as_array, as_index
 from bioeval.scores.blocks import as_distances
 from bioeval.scores.description import lines_of_lists
-from bioeval.scores.labelled_matrix import FORMER
 from bioeval.scores.labels import Codes, as_labels, as_meta, fixed
 from bioeval.scores.matrix import Scores
 
@@ -72,11 +70,6 @@ class TopKScores(Scores):
     """
 
     _kinds = VALUED
-
-    if not TYPE_CHECKING:
-        __getattr__, __setattr__ = former_attributes(
-            FORMER | {"listed_distances": "scores.distances"}
-        )
 
     def __init__(
         self,
