@@ -212,7 +212,7 @@ def _summary_of_system(
         known = {"subjects": ((), 0), **found[node].variables}
         genuine, subjects, eer = (known[x][1] for x in ("genuine_attempts", "subjects", "eer"))
         people, fused = min(genuine, subjects or genuine), node.endswith("multi")
-        warn_of_kind(kind_doubt(eer, scores.kind, people, fused=fused, origin=scores.origin))
+        warn_of_kind(kind_doubt(eer, scores.kind, people, fused=fused, origin=scores._origin))
     return {node: scalars.plain(ranks) for node, scalars in found.items()}
 
 
@@ -299,7 +299,7 @@ def _count(
     if options.interval is not None and options.interval.needs_all_pairs and card.verification:
         refuse_engine()  # before anything is counted
     if card.verification is not None:  # its operating points take a second sweep
-        scores = scores.held()
+        scores = scores._held()
     plan = Plan(scores, card, options, automatic=automatic)
     if options.interval is not None and options.interval.by_subject:
         require_people(scores, options.interval.method)

@@ -210,7 +210,7 @@ def open_set(
     targets = check_far_targets(far_targets)
     if (runner := runner_of(scores)) is not None:
         if drawn.size or limits is not None or selectivity:
-            scores.require_matrix()
+            scores._require_matrix()
         return runner.open_set(scores, options, thresholds, targets)
     planner = TaskPlanner(BlockReader(scores), check_thresholds(thresholds), targets)
     given = thresholds is not None and not drawn.size if selectivity is None else selectivity

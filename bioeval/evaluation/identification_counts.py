@@ -48,12 +48,12 @@ def with_intervals(
     if options.by_subject:
         require_people(reader.scores, options.method)
     add = closed_set_intervals if "cms" in dataset else open_set_intervals
-    subjects = reader.scores.probe_people if options.by_subject else None
+    subjects = reader.scores._probe_people if options.by_subject else None
     left_out = None
-    codes, square = reader.scores.codes, reader.scores.layout == "all-against-all"
+    codes, square = reader.scores._codes, reader.scores.layout == "all-against-all"
     people = np.unique(codes.probe)
     same = square and np.array_equal(people, np.unique(codes.gallery))
-    if options.by_subject and same and not reader.scores.no_person.any():
+    if options.by_subject and same and not reader.scores._no_person.any():
         ties = str(dataset.attrs["ties"])
         if ties not in job.left_out:  # open and closed set may share the job
             job.left_out[ties] = LeftOut.of(tally, reader, ties)

@@ -164,7 +164,7 @@ class Plan:
             claims = ClaimSampler(drawn.per_probe, drawn.genuine, drawn.seed)
         if card.verification is not None and self._has("verification"):
             for templates in card.verification.templates:
-                if self.automatic and templates == "multi" and not self.scores.labelled:
+                if self.automatic and templates == "multi" and not self.scores._labelled:
                     continue  # a mask alone does not say which templates belong together
                 job = VerificationJob(
                     self.attempts_reader,
@@ -190,7 +190,7 @@ class Plan:
             return self.scores.kind != "order"
         if self.scores.kind == "order" and task != "closed_set":
             return False  # only ranks within a row have a meaning
-        return self.scores.derives_subjects
+        return self.scores._derives_subjects
 
     def count(
         self,
@@ -330,7 +330,7 @@ class Plan:
 def resolve_card(scores: Scores, protocol: str | Protocol) -> Protocol:
     """Return the card of a protocol, or raise if its layout is not that of the scores."""
     require_scores(scores)
-    scores.require_matrix()
+    scores._require_matrix()
     card = for_layout(scores.layout, protocol)
     if card.layout != scores.layout:
         usual = for_layout(scores.layout, "course-kfold" if card.has_folds else "auto")

@@ -75,9 +75,9 @@ def _robust_grid(scores: Scores) -> CellGrid | None:
         rows = np.linspace(0, m - 1, min(m, np.clip(SAMPLE_VALUES // n, *SAMPLE_ROWS)))
         read = [attempted(scores, i, i + 1)[0] for i in rows.astype(np.int64).tolist()]
         sample = np.array(read)
-        if scores.labelled:
+        if scores._labelled:
             sample = sample[
-                scores.codes.probe[rows.astype(np.int64)][:, None] != scores.codes.gallery
+                scores._codes.probe[rows.astype(np.int64)][:, None] != scores._codes.gallery
             ]
     sample = sample[np.isfinite(sample)]
     q1, q3 = np.quantile(sample, [0.25, 0.75]).tolist() if len(sample) else (0.0, 0.0)

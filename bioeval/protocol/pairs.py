@@ -41,7 +41,7 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
     if rule == "ordered":
         return scores
     require_choice("pairs", rule, fields_of(Verification)["pairs"].words())
-    scores.require_matrix()
+    scores._require_matrix()
     if scores.layout != "all-against-all" or not np.array_equal(
         scores.probe_ids, scores.gallery_ids
     ):
@@ -49,11 +49,11 @@ def with_pairs(scores: Scores, rule: str) -> Scores:
             f"{Argument('pairs', rule)} compares each pair of one set of templates once; these "
             f"scores are {scores.layout}, {scores.shape[0]} x {scores.shape[1]}"
         )
-    if not scores.labelled:
+    if not scores._labelled:
         raise ProtocolError(
             f"{Argument('pairs', rule)} needs labels: a mask alone does not identify the subjects"
         )
-    codes = scores.codes.gallery
+    codes = scores._codes.gallery
     first = np.full(len(codes), rule == "unordered")
     first[np.unique(codes, return_index=True)[1]] = True
     before = scores.mask

@@ -26,8 +26,8 @@ def both(*args, **options):
     """The same scores as a matrix and streamed."""
     matrix = be.Scores.from_embeddings(*args, **options)
     streamed = be.Scores.from_embeddings(*args, **options, memory_limit=1)
-    assert streamed.streams
-    assert not matrix.streams
+    assert streamed._streams
+    assert not matrix._streams
     return matrix, streamed
 
 
@@ -144,7 +144,7 @@ def test_peak_memory_stays_under_the_limit():
         be.evaluate(few, max_rank=20)  # compiles, and loads what is loaded late
         before = peak()
         scores = be.Scores.from_embeddings(x, labels, metric="l2", memory_limit=limit)
-        assert scores.streams
+        assert scores._streams
         tree = be.evaluate(scores, max_rank=20)
         print(int(tree["closed_set"].attempts), peak() - before)
     """

@@ -452,13 +452,13 @@ def _dataset(
                 fused = first.details.get("templates") == "multi"
                 eer = float(measure.values[row, 0])
                 doubt = kind_doubt(
-                    eer, system.scores.kind, people, fused=fused, origin=system.scores.origin
+                    eer, system.scores.kind, people, fused=fused, origin=system.scores._origin
                 )
                 warn_of_kind(f"{name}: {doubt}")
                 doubts += [f"{name}: {doubt}"] if doubt else []
     warnings = [*doubts, *apart, *few_people(people, interval), *remarks]
     for name, system in zip(names, (first, second), strict=True):
-        notes = dict.fromkeys([*system.scores.remarks, *system.failure_codes])
+        notes = dict.fromkeys([*system.scores._remarks, *system.failure_codes])
         warnings += [f"{name}: {note}" for note in notes]
     if alone := _made_by_one(a, b):
         warnings.append(
@@ -497,7 +497,7 @@ def _made_by_one(a: Scores, b: Scores) -> int:
     """Return how many comparisons one of two systems made and the other did not."""
     if are_lists(a):
         return 0
-    if not any(s.nan == "exclude" or s.has_mask or s.exclude for s in (a, b)):
+    if not any(s.nan == "exclude" or s._has_mask or s.exclude for s in (a, b)):
         return 0
     if are_pairs(a):
         made = (~np.isnan(as_row(s.values, s.kind, s.nan)) for s in (a, b))

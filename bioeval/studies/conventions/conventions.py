@@ -226,7 +226,7 @@ class _Shared:
 
     def _counted(self, rules: Convention, removed: str, extra: str) -> Any:
         """Return the counts of all queries under a rule of removal."""
-        there = {str(x) for x in self.scores.codes.values.tolist()}
+        there = {str(x) for x in self.scores._codes.values.tolist()}
         junk = rules.junk == "remove" and not there.isdisjoint(map(str, rules.junk_ids))
         key = removed, junk, extra, rules.max_rank if extra else 0
         if key not in self._kept:

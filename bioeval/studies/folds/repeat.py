@@ -177,7 +177,7 @@ def repeat(
         raise ProtocolError("a list of pairs has no templates to divide; be.cross_evaluate does")
     require_scores(scores)
     require_text("task", task)
-    if not scores.labelled:
+    if not scores._labelled:
         raise ProtocolError("partitions need the subjects of the templates. Give labels")
     if isinstance(splitter, Experiment):
         require_square(scores)
@@ -251,7 +251,7 @@ class _Curves:
         if max_rank is None and closed:
             candidates = scores.shape[1]
             if part.rank_unit == "subject":
-                candidates = len(np.unique(scores.codes.gallery))
+                candidates = len(np.unique(scores._codes.gallery))
             self.max_rank = max(1, min(CMC_RANKS, candidates - 1))
         given = check_thresholds(thresholds)
         if isinstance(given, np.ndarray):

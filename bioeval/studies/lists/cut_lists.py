@@ -177,11 +177,11 @@ class _ListedSearches:
     """Best mates, their ranks and the nearest entries of top-K lists, each between two values."""
 
     def __init__(self, scores: TopKScores, task: OpenSet):
-        query, gallery = scores.codes.probe, scores.codes.gallery
-        distance, last = scores.listed_distances("open-set identification")
+        query, gallery = scores._codes.probe, scores._codes.gallery
+        distance, last = scores._listed_distances("open-set identification")
         listed, entry = scores.indices >= 0, gallery[scores.indices]
         own = (entry == query[:, None]) & listed
-        every = np.bincount(gallery, minlength=len(scores.codes.values))
+        every = np.bincount(gallery, minlength=len(scores._codes.values))
         self.kind, self.last = scores.kind, last
         self.mates = every[query]
         self.enrolled = self.mates > 0
@@ -564,7 +564,7 @@ class _RetrievedLists:
         thresholds: np.ndarray,
         ends: tuple[float, float] | None,
     ):
-        distance, last = scores.listed_distances("GOM")
+        distance, last = scores._listed_distances("GOM")
         if ends is not None:
             self._require_within(scores.indices >= 0, distance, ends)
         low, high = ends or (0.0, 1.0)
@@ -573,7 +573,7 @@ class _RetrievedLists:
         raw = unscaled(thresholds, low, high - low)
         self.thresholds, self.last, self.raw = thresholds, last, raw
         self.positives, self.candidates = lists.positives, lists.candidates
-        self.enrolled = np.isin(scores.codes.probe, scores.codes.gallery)
+        self.enrolled = np.isin(scores._codes.probe, scores._codes.gallery)
         self.first, self.hits, self.listed = lists.first, lists.listed, lists.depth
         self.unlisted_matches = lists.positives - lists.listed
         self.others = lists.candidates - lists.depth - self.unlisted_matches

@@ -360,7 +360,7 @@ def _by_ranks(ranks: np.ndarray, counts: np.ndarray) -> MatchLists:
 
 def listed_matches(scores: TopKScores, removed: str, junk: list[int]) -> ListedMatches:
     """Return the matches along each list, without entries that a rule removes, and junk."""
-    query, gallery = scores.codes.probe, scores.codes.gallery
+    query, gallery = scores._codes.probe, scores._codes.gallery
     index = scores.indices
     is_listed = index >= 0
     own = gallery[index] == query[:, None]
@@ -405,7 +405,7 @@ def junk_codes(scores: TopKScores, junk_ids: Sequence[int]) -> list[int]:
     """Return the codes of the junk ids; labels from text files are text."""
     if isinstance(junk_ids, str) or not isinstance(junk_ids, Iterable):
         raise DataError(f"junk_ids is {junk_ids!r}; expected a sequence, such as ({junk_ids!r},)")
-    found = {scores.codes.code(label) for x in junk_ids for label in (x, str(x))}
+    found = {scores._codes.code(label) for x in junk_ids for label in (x, str(x))}
     return sorted(found - {-1})
 
 

@@ -33,24 +33,24 @@ def evaluate(
 ) -> xr.DataTree:
     """Evaluate top-K lists by a convention, by GOM or by open-set identification alone."""
     if isinstance(protocol, str) and protocol == "auto":
-        scores.require_matrix()
+        scores._require_matrix()
     card = load(protocol)
     tasks = set(card.tasks)
     if not (tasks <= {"reid", "gom"} or tasks == {"open_set"}) or card.has_folds or card.exclude:
-        scores.require_matrix()
+        scores._require_matrix()
     refuse_unused(card, options)
     found: dict[str, xr.Dataset] = {}
     if card.reid is not None:
         found["reid"] = _reid_of_lists(scores, card, options)
     elif options.interval is not None:
-        scores.require_matrix()
+        scores._require_matrix()
     if card.gom is not None:
         given = {"max_rank": options.max_rank}
         taus = options.thresholds if tasks == {"gom"} else None
         found["gom"] = lists_gom(scores, card, taus, options.normalize, given)
     if card.open_set is not None:
         if card.open_set.gallery != "all":
-            scores.require_matrix()
+            scores._require_matrix()
         place = f"{card.name}: [open_set]"
         task = with_last_rank(card.open_set, options.max_rank, scores.gallery_size, place)
         targets = card.report.far_targets if options.far_targets is None else options.far_targets
@@ -77,5 +77,5 @@ def _reid_of_lists(scores: TopKScores, card: Protocol, options: EvaluationOption
     )
     if options.interval is not None:
         limits = replace(options.interval, band="pointwise")
-        found = query_mean_intervals(found, measures, scores.probe_people, TOP_K, limits)
+        found = query_mean_intervals(found, measures, scores._probe_people, TOP_K, limits)
     return found

@@ -133,15 +133,15 @@ def plan_run(
         square = probes is None
     else:
         require_scores(scores)
-        if are_pairs(scores) or not scores.labelled:
+        if are_pairs(scores) or not scores._labelled:
             raise DataError("a run is planned for a matrix or embeddings with labels")
         if any(x is not None for x in (templates, dim, subjects, probes)):
             raise DataError("the numbers of templates are those of the scores; give either")
         m, n = map(float, scores.shape)
-        people, square = float(len(np.unique(scores.codes.gallery))), scores.from_square
+        people, square = float(len(np.unique(scores._codes.gallery))), scores._from_square
         dtype = scores.dtype.name if scores.dtype.name in DTYPES else "float32"
-        features = scores.base.features if scores.streams else 0
-        named: Any = scores.base.metric if scores.streams else metric
+        features = scores._base.features if scores._streams else 0
+        named: Any = scores._base.metric if scores._streams else metric
         metric = "l2" if callable(named) else named
     genuine = m * (n / people - square)
     if genuine <= 0:
@@ -150,7 +150,7 @@ def plan_run(
     example = _example((features, dtype, metric), each, None if square else m / n)
     item = np.dtype(dtype).itemsize
     if features and n * item > 4 * MOST_COLUMNS:  # whose rows are not computed in tiles
-        example.base.tile = 1
+        example._base.tile = 1
     seconds = _seconds_per_comparison(example, protocol, auc) * m * n
     rows, counted = (n if square else m + n), max(item, 4)
     working = float(estimated_bytes(int(m), int(n), int(genuine)) + 2 * rows * features * counted)
@@ -198,7 +198,7 @@ def _example(how: tuple[int, str, MetricName], each: int, share: float | None) -
     streamed = Scores.from_embeddings(*given, metric=metric, memory_limit=limit, **meta)
     if features:
         return streamed
-    return Scores(streamed.base.whole().astype(dtype), *given[1::2], **meta)
+    return Scores(streamed._base.whole().astype(dtype), *given[1::2], **meta)
 
 
 def _seconds_per_comparison(scores: Scores, protocol: str | Protocol, auc: bool) -> float:

@@ -200,7 +200,7 @@ def has_cameras(scores: Scores) -> bool:
 
 def column_warnings(scores: Scores) -> list[str]:
     """Return a warning if the data have cameras and no convention states their use."""
-    if are_pairs(scores) or not scores.labelled or scores.has_mask:
+    if are_pairs(scores) or not scores._labelled or scores._has_mask:
         return []
     cameras = scores.probe_meta.get("camera")
     if cameras is None or "camera" not in scores.gallery_meta or "camera" in scores.exclude:

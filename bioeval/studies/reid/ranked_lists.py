@@ -36,7 +36,7 @@ def ranked_lists(
     """Return the list of each query, nearest first, and its measures at the thresholds."""
     require_scores(scores)
     require_subjects(scores, "a ranked list")
-    scores.require_matrix()
+    scores._require_matrix()
     scores = without_attacks(scores)
     m, n = scores.shape
     if m > QUERIES:
@@ -48,11 +48,11 @@ def ranked_lists(
     found = gom(scores, thresholds=thresholds, **given)
     whole = gom(scores, thresholds=[np.inf], **given)
     seen = apply_convention(scores, convention)
-    values = as_distances(seen.read_rows(0, m), scores.kind).astype(np.float64)
-    kept = seen.read_mask(0, m) > 0
+    values = as_distances(seen._read_rows(0, m), scores.kind).astype(np.float64)
+    kept = seen._read_mask(0, m) > 0
     order = np.argsort(np.where(kept, values, np.inf), axis=1, kind="stable")[:, :PLACES]
     listed = np.take_along_axis(kept, order, axis=1)
-    own = scores.codes.probe[:, None] == scores.codes.gallery[order]
+    own = scores._codes.probe[:, None] == scores._codes.gallery[order]
     score = to_user(np.take_along_axis(values, order, axis=1), scores.kind)
     both = ("probe", "rank")
     variables = {

@@ -299,7 +299,7 @@ def _with_limits(
         return result
     if options.by_subject:
         require_people(scores, options.method)
-    people = scores.probe_people if people is None else people
+    people = scores._probe_people if people is None else people
     return query_mean_intervals(result, measures, people, names, options)
 
 
@@ -410,7 +410,7 @@ def gom(
     result = gom_dataset(tally, options)
     people = job.lists.people
     if open_queries is not None:  # whose people are others, whatever their labels
-        people = np.append(people, len(scores.codes.values) + open_queries.codes.probe)
+        people = np.append(people, len(scores._codes.values) + open_queries._codes.probe)
     return _with_limits(result, gom_measures(tally, options), scores, GOM, limits, people)
 
 
@@ -491,7 +491,7 @@ def lists_gom(
 ) -> xr.Dataset:
     """Return the measures of GOM of top-K lists, with bounds; see :func:`gom`."""
     if open_queries is not None:
-        scores.require_matrix()
+        scores._require_matrix()
     if limits is not None:
         raise ProtocolError(
             f"{Argument('interval')}: GOM of top-K lists has bounds without confidence limits; "
@@ -631,8 +631,8 @@ def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Score
     """
     argument = Argument("open_queries")
     require_scores(queries, str(argument))
-    scores.require_matrix()
-    queries.require_matrix()
+    scores._require_matrix()
+    queries._require_matrix()
     for what in ("kind", "nan"):
         mine, theirs = getattr(scores, what), getattr(queries, what)
         if mine != theirs:
@@ -657,7 +657,7 @@ def as_open_queries(queries: Scores, scores: Scores, rules: Convention) -> Score
         )
     view.exclude = view._as_columns([x for x in scores.exclude if x == NOT_ENROLLED])
     ids = (*rules.junk_ids, *rules.distractor_ids, *scores.distractor_ids)
-    view.codes = _codes_of_strangers(scores.gallery_labels, view.shape[0], ids)
+    view._codes = _codes_of_strangers(scores.gallery_labels, view.shape[0], ids)
     return view
 
 

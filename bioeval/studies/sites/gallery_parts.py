@@ -545,12 +545,12 @@ def part_and_card(scores: Scores, protocol: str | Protocol) -> tuple[Scores, Pro
     """
     require_scores(scores)
     named = None if isinstance(protocol, str) and protocol == "auto" else load(protocol)
-    if scores.from_square and (named is None or named.layout == "all-against-all"):
-        scores = scores.as_part_of("all-against-all")
+    if scores._from_square and (named is None or named.layout == "all-against-all"):
+        scores = scores._as_part_of("all-against-all")
     card = resolve_card(scores, protocol)
-    if not scores.labelled:
+    if not scores._labelled:
         raise ProtocolError("a gallery in parts needs the subjects of probes and gallery: labels")
-    if scores.enrolment_times is not None:
+    if scores._enrolment_times is not None:
         raise ProtocolError(
             "a gallery over time cannot be in parts: who is enrolled when a probe is seen depends "
             "on all of its templates; leave out exclude=('not-enrolled',)"

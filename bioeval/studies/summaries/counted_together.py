@@ -295,11 +295,11 @@ def _points_of(plan: Plan) -> list[str]:
 
 def is_plain(scores: Scores) -> bool:
     """Whether partitions of scores can be counted together: all of a matrix in memory."""
-    whole = isinstance(scores.base, np.ndarray) and not scores.limited and not scores.part_of
-    left_out = scores.has_mask or bool(scores.exclude) or not scores.labelled
+    whole = isinstance(scores._base, np.ndarray) and not scores._limited and not scores._part_of
+    left_out = scores._has_mask or bool(scores.exclude) or not scores._labelled
     if not whole or left_out or scores.kind == "order" or engine() is not None or OPTIMA:
         return False
-    values = scores.codes.values.tolist()
+    values = scores._codes.values.tolist()
     return len(set(map(repr, values))) == len(values)  # subjects are counted by their names
 
 

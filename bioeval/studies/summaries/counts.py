@@ -80,7 +80,7 @@ class OrderedScores:
     @classmethod
     def of(cls, scores: Scores) -> OrderedScores:
         """Put the scores of a matrix in order."""
-        raw = scores.read_rows(0, scores.shape[0])
+        raw = scores._read_rows(0, scores.shape[0])
         distances = as_distances(raw, scores.kind)
         ordered = increasing_order(distances.reshape(-1))
         increasing = distances.reshape(-1)[ordered]
@@ -100,8 +100,8 @@ class OrderedScores:
         matrix = kernel.RankedMatrix(
             places=places.reshape(distances.shape),
             missing=len(values),
-            probe=writable_alias(np.ascontiguousarray(scores.codes.probe)),
-            gallery=writable_alias(np.ascontiguousarray(scores.codes.gallery)),
+            probe=writable_alias(np.ascontiguousarray(scores._codes.probe)),
+            gallery=writable_alias(np.ascontiguousarray(scores._codes.gallery)),
             probe_ids=writable_alias(scores.probe_ids),
             gallery_ids=writable_alias(scores.gallery_ids),
         )

@@ -99,5 +99,5 @@ def test_the_measured_blocks_hold_whole_tiles():
     """A block of fewer rows than a tile would compute the tile for each of its rows."""
     for share in (None, 0.5):
         example = planned_run._example((8, "float32", "cosine"), 10, share)
-        assert example.streams
-        assert BlockReader(example).rows_per_block() >= example.base.tile > 1
+        assert example._streams
+        assert BlockReader(example).rows_per_block() >= example._base.tile > 1
