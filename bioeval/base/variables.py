@@ -103,6 +103,7 @@ _EQUAL_ERROR = by_name(EQUAL_ERROR)
 
 VERIFICATION: dict[str, Name] = {
     **{name: _RATES[name] for name in ("gar", "frr", "far", "grr")},
+    **by_name(scalars.RATES_OF["task"]),
     "ga": Name("genuine attempts accepted", "attempts"),
     "fr": Name("genuine attempts rejected", "attempts"),
     "fa": Name("impostor attempts accepted", "attempts"),

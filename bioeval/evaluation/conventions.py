@@ -14,7 +14,7 @@ import xarray as xr
 
 from bioeval.base.arguments import require_list
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, nearest_name
-from bioeval.base.scalars import QUERY_MEANS, Name
+from bioeval.base.scalars import QUERY_MEANS, QUOTED, VERIFICATION_SCALARS, Name
 from bioeval.base.variables import by_name
 from bioeval.evaluation.evaluate import evaluate
 from bioeval.evaluation.identification import closed_set, open_set
@@ -46,7 +46,10 @@ from bioeval.tallies.reid_jobs import RetrievalJob
 
 #: The measures that can be asked for, by task; of those with a number, as ``cmc=1``, any number.
 MEASURES = {
-    "verification": ("eer", "auc", "d_prime", "zero_far", "zero_frr", "frr_at_far="),
+    "verification": (
+        *(x.name for x in VERIFICATION_SCALARS if x.quoted and x.units != "score"),
+        "frr_at_far=",
+    ),
     "open_set": ("dir_at_far=",),
     "closed_set": ("recognition_rate", "cms="),
     "reid": (*by_name(QUERY_MEANS), "cmc="),
@@ -341,7 +344,7 @@ def blocks(found: Found) -> Iterator[Block]:
         yield Sentence(verdict(ds))
         yield Sentence()
     names = [measure] if measure else [x for x in map(str, ds.data_vars) if f"{x}_difference" in ds]
-    unit = "" if measure == "d_prime" else ", %"
+    unit = ", %" if measure not in QUOTED or QUOTED[measure].percent else ""
     scale = 100 if unit else 1
     heads = "agrees   " * bool(published) + f"{f'value{unit}':>9}{f'difference{unit}':>14}"
     rows = [(heads, "what differs")] if measure else []

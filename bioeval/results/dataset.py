@@ -18,7 +18,7 @@ import xarray as xr
 from xarray.core.indexing import PandasIndexingAdapter
 from xarray.indexes import PandasIndex
 
-from bioeval.base.scalars import QUERY_MEANS, Name
+from bioeval.base.scalars import QUERY_MEANS, RATES_OF, Name, rates_of
 from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
 from bioeval.scores.provenance import Provenance
@@ -114,8 +114,15 @@ def decisions(ga: np.ndarray, genuine: int, fa: np.ndarray, impostor: int) -> Va
         name: rate(counts[of], attempts[of])
         for name, of in {"gar": "ga", "frr": "fr", "far": "fa", "grr": "gr"}.items()
     }
-    over = ("threshold",)
-    return {name: (over, values) for name, values in (rates | counts).items()}
+    return along(("threshold",), **rates, **counts)
+
+
+def over_thresholds(ga: np.ndarray, genuine: int, fa: np.ndarray, impostor: int) -> Variables:
+    """Return all rates and counts of verification over the threshold."""
+    found = decisions(ga, genuine, fa, impostor)
+    given = {name: values for name, (_, values) in found.items()}
+    totals = {"genuine_attempts": np.array(genuine), "impostor_attempts": np.array(impostor)}
+    return found | along(("threshold",), **rates_of(RATES_OF["task"], given | totals))
 
 
 def build(

@@ -10,10 +10,10 @@ import xarray as xr
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import MATCH_SUMS
+from bioeval.base.scalars import FOLDED_MEANS
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.cut_lists import Bounded, bounded_variables, with_bounds
-from bioeval.results.dataset import Variables, about_attrs, build, decisions, rate
+from bioeval.results.dataset import Variables, about_attrs, build, over_thresholds, rate
 from bioeval.results.galleries import bounds_between, open_set_bounds
 from bioeval.results.identification import (
     ClosedSetCounts,
@@ -71,7 +71,7 @@ def folded_verification(
     if larger_is_closer(kind):
         thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
     variables: Variables = {
-        **decisions(ga, genuine, fa, impostor),
+        **over_thresholds(ga, genuine, fa, impostor),
         "genuine_attempts": genuine,
         "impostor_attempts": impostor,
         "skipped_claims": tally.skipped_claims,
@@ -238,7 +238,7 @@ def fold_reid(tally: ReidTally, options: dict[str, Any], ranks: np.ndarray) -> F
     return _folded(
         tally,
         ("reid", *rules),
-        {name: measures.means[name] for name in ("mean_ap", *MATCH_SUMS)},
+        {name: measures.means[name] for name in FOLDED_MEANS},
         np.empty(0),
         (ranks, first),
         (counted, int((~tally.enrolled).sum()), len(curve.counted) - counted),

@@ -16,7 +16,7 @@ from bioeval.base.arguments import require_text
 from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter
-from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, Name
+from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, Name, rates_of
 from bioeval.base.variables import OPEN_SET
 from bioeval.evaluation.cross.options import FoldOptions, FoldTask, parse_ranks, task_in_words
 from bioeval.evaluation.cross.parts import FoldSide, PartAttempts, counted_parts
@@ -358,8 +358,8 @@ class _Curves:
         over = ("threshold",)
         if self.part.task == "open_set":
             return {"dir": ("threshold", "rank"), "far": over}
-        derived = (scalar.name for scalar in RATES_OF["repeats"] if scalar.of_rates)
-        return dict.fromkeys(("gar", "frr", "far", "grr", *derived), over)
+        rates = (scalar.name for scalar in RATES_OF["repeats"])
+        return dict.fromkeys(("gar", "frr", "far", "grr", *rates), over)
 
 
 def _dataset(
@@ -382,11 +382,12 @@ def _dataset(
         impostor = _or_nan(found["impostor_attempts"])
         rates["far"] = found["fa"] / impostor
         if "ga" in found:
-            rates |= {"gar": found["ga"] / genuine, "grr": 1 - rates["far"]}
-            rates["frr"] = (found["genuine_attempts"][..., None] - found["ga"]) / genuine
-            for scalar in RATES_OF["repeats"]:
-                if scalar.of_rates is not None:
-                    rates[scalar.name] = scalar.of_rates(rates["far"], rates["frr"])
+            counts = {name: found[name] for name in ("ga", "fa")}
+            for total, right, wrong in (("genuine", "ga", "fr"), ("impostor", "fa", "gr")):
+                counts[f"{total}_attempts"] = every = found[f"{total}_attempts"][..., None]
+                counts[wrong] = every - counts[right]
+            rates["grr"] = 1 - rates["far"]
+            rates |= rates_of(RATES_OF["repeats"], counts | rates)
         else:
             rates["dir"] = np.cumsum(found["di"], axis=-1) / genuine[..., None]
     dims = curves.dims
