@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -170,31 +170,33 @@ class MeanOverQueries(Scalar):
     #: What a match adds to its query, from its place among the matches, its rank and the number of
     #: matches. It must be monotone in the rank: top-K lists have it where they determine it.
     of_match: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray] | None = None
-    of_query: Scalar  # the value of each
+    of_query: tuple[str, str]  # name and meaning of the value of each
     cut: bool = False  # of lists cut at rank K
     larger_is_better: bool = True
     quoted: bool = True
     jackknife: Literal["", "alone", "wider"] = "alone"
     results: tuple[str, ...] = ("task", "comparison")  # and "gom"
 
-    def within(self, entries: int) -> tuple[float, float]:
-        """Return the smallest and largest possible value in a gallery of some entries."""
-        return self.bounds[0], min(self.bounds[1], float(entries))
+    @property
+    def each(self) -> Name:
+        """The value of each query."""
+        return Name(f"{self.of_query[1]}; NaN without a match")
+
+    def within(self, entries: int) -> Scalar:
+        """Return the mean with its largest possible value in a gallery of some entries."""
+        low, high = self.bounds
+        return replace(self, bounds=(low, min(high, max(entries, low + 1.0))))
 
 
-def rates_of(scalars: Iterable[Scalar], given: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return rates that are not given: quotients of counts, then functions of FAR and FRR.
-
-    A quotient without attempts is NaN.
-    """
+def rates_of(scalars: Iterable[Scalar], given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return rates that are not given; a quotient of counts without attempts is NaN."""
     found = dict(given)
     for scalar in sorted(scalars, key=lambda x: x.of_rates is not None):
-        if scalar.name in given:
+        if scalar.name in found:
             continue
         if scalar.quotient:
-            above, below = (np.sum([found[x] for x in names], axis=0) for names in scalar.quotient)
-            whole = np.where(below > 0, below, np.nan)
-            found[scalar.name] = above / whole
+            above, below = (sum(found[x] for x in names) for names in scalar.quotient)
+            found[scalar.name] = above / np.where(below > 0, below, np.nan)
         elif scalar.of_rates is not None:
             found[scalar.name] = scalar.of_rates(found["far"], found["frr"])
     return {name: values for name, values in found.items() if name not in given}
@@ -448,17 +450,14 @@ QUERY_MEANS = (
     MeanOverQueries(
         "mean average precision (mAP)",
         name="mean_ap",
-        of_query=Scalar("average precision; NaN without a match", name="average_precision"),
+        of_query=("average_precision", "average precision"),
         label="mAP",
         results=("task", "comparison", "gom"),
     ),
     MeanOverQueries(
         "mean average precision of lists cut at rank K",
         name="rank_k_mean_ap",
-        of_query=Scalar(
-            "average precision of the cut list; NaN without a match",
-            name="rank_k_average_precision",
-        ),
+        of_query=("rank_k_average_precision", "average precision of the cut list"),
         label="rank-{rank} mAP",
         cut=True,
     ),
@@ -466,7 +465,7 @@ QUERY_MEANS = (
         "mean inverse negative penalty (mINP): matches over the last one's rank",
         name="mean_inp",
         of_match=lambda place, rank, number: np.where(place == number, number / rank, 0.0),
-        of_query=Scalar("matches over the rank of the last one; NaN without a match", name="inp"),
+        of_query=("inp", "matches over the rank of the last one"),
         label="mINP",
         results=("task", "comparison", "gom"),
     ),
@@ -474,9 +473,7 @@ QUERY_MEANS = (
         "mean reciprocal rank (MRR): 1 over the rank of the first match",
         name="mrr",
         of_match=lambda place, rank, number: np.where(place == 1, 1 / rank, 0.0),
-        of_query=Scalar(
-            "1 over the rank of the first match; NaN without a match", name="reciprocal_rank"
-        ),
+        of_query=("reciprocal_rank", "1 over the rank of the first match"),
         label="MRR",
     ),
     MeanOverQueries(
@@ -484,9 +481,9 @@ QUERY_MEANS = (
         "the query; mean over the queries",
         name="r_precision",
         of_match=lambda place, rank, number: (rank <= number) / number,
-        of_query=Scalar(
-            "proportion of matches among the first R entries, R their number; NaN without a match",
-            name="query_r_precision",
+        of_query=(
+            "query_r_precision",
+            "proportion of matches among the first R entries, R their number",
         ),
         label="R-precision",
     ),
@@ -495,10 +492,7 @@ QUERY_MEANS = (
         "over that of an ideal ranking; mean over the queries",
         name="ndcg",
         of_match=_ndcg,
-        of_query=Scalar(
-            "normalised discounted cumulative gain of the query; NaN without a match",
-            name="query_ndcg",
-        ),
+        of_query=("query_ndcg", "normalised discounted cumulative gain of the query"),
         label="NDCG",
     ),
 )
@@ -508,9 +502,6 @@ MATCH_SUMS = {scalar.name: scalar for scalar in QUERY_MEANS if scalar.of_match}
 
 #: Of these, what GOM has too.
 GOM_MEANS = tuple(scalar for scalar in QUERY_MEANS if "gom" in scalar.results)
-
-#: Of these, what queries that are counted by hundredths of their values bound.
-FOLDED_MEANS = tuple(x.name for x in QUERY_MEANS if not x.cut and x.bounds == (0.0, 1.0))
 
 #: Over the ranks, besides the CMC.
 RANKED_LISTS = (
@@ -714,6 +705,11 @@ RATES_OF = {
     for result in ("folds", "repeats", "task")
 }
 
+#: The rates of a decision over the threshold, in the order of their variables.
+DECISIONS = tuple(
+    next(x for x in VERIFICATION_RATES if x.name == name) for name in ("gar", "frr", "far", "grr")
+)
+
 #: Operating points of each test part by itself, averaged over folds and repeats, by task.
 POINTS_OF = {
     "verification": (
@@ -744,13 +740,6 @@ AVERAGED = {
     )
 }
 
-#: Figures that people quote, by name.
-QUOTED = {
-    scalar.name: scalar
-    for scalar in (*VERIFICATION_SCALARS, RECOGNITION_RATE, *QUERY_MEANS)
-    if scalar.quoted
-}
-
 #: What two systems are compared by, by name.
 COMPARED = {
     scalar.name: scalar
@@ -765,9 +754,3 @@ COMPARED = {
     )
     if "comparison" in scalar.results
 }
-
-
-def compared_by(measure: str) -> Scalar:
-    """Return the scalar of a measure of a comparison, by its label: the longest that fits."""
-    heads = {scalar.label.partition("{")[0]: scalar for scalar in COMPARED.values()}
-    return heads[max(filter(measure.startswith, heads), key=len)]

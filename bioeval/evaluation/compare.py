@@ -145,8 +145,8 @@ def compare(
     margin : float or mapping, optional
         Largest difference that does not matter, set before the data are seen: 0.01 is 1 percentage
         point of every measure, ``{"frr_at_far": 0.01}`` of FRR at each FAR target alone. Keys are
-        ``eer auc frr_at_far far_at_frr recognition_rate dir_at_far``; with a protocol ``mean_ap
-        rank_k_mean_ap mean_inp mrr r_precision ndcg cmc``.
+        ``eer auc frr_at_far far_at_frr recognition_rate dir_at_far``; with a protocol ``cmc`` and
+        the means over queries, as ``mean_ap``.
     protocol : str, path or Protocol, optional
         A card with a ``[reid]`` section: compare re-identification by its convention, in place of
         verification and identification. Top-K lists are accepted as :func:`reid` does.

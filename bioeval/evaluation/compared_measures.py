@@ -512,7 +512,7 @@ def retrieval_measures(
         second = b.measures[key]
         means = [owners.means_over(x.counted) for x in (first, second)]
         pairs = zip(means, (first, second), strict=True)
-        values = np.stack([y.unscaled(x.values(owners.sums(y))[0]) for x, y in pairs])
+        values = np.stack([y.scalar.unscaled(x.values(owners.sums(y))[0]) for x, y in pairs])
         one, other = (np.nan_to_num(x.each) for x in (first, second))
         differ = (np.abs(one - other) > ROUNDING) | (first.counted != second.counted)
         discordant = len(np.unique(owners.person[differ]))

@@ -14,10 +14,10 @@ import numpy as np
 
 from bioeval.base.errors import DataError
 from bioeval.base.json_text import parse_json
-from bioeval.base.scalars import FOLDED_MEANS
 from bioeval.evaluation.gallery_parts import GalleryPart, read_arrays, write_arrays
 from bioeval.evaluation.sharing import Sharing
 from bioeval.evaluation.task_counts import TaskCounts
+from bioeval.results.folded import FOLDED_MEANS
 from bioeval.scores.formats.archive import Archive
 from bioeval.scores.formats.files import existing_file, guarded
 from bioeval.scores.provenance import Provenance

@@ -18,7 +18,7 @@ import xarray as xr
 from xarray.core.indexing import PandasIndexingAdapter
 from xarray.indexes import PandasIndex
 
-from bioeval.base.scalars import QUERY_MEANS, RATES_OF, Name, rates_of
+from bioeval.base.scalars import DECISIONS, QUERY_MEANS, Name, Scalar, rates_of
 from bioeval.base.variables import COORDINATES
 from bioeval.base.version import __version__
 from bioeval.scores.provenance import Provenance
@@ -106,23 +106,14 @@ def rate(count: np.ndarray | int, attempts: int) -> np.ndarray:
     return np.true_divide(count, attempts) if attempts else np.full(np.shape(count), np.nan)
 
 
-def decisions(ga: np.ndarray, genuine: int, fa: np.ndarray, impostor: int) -> Variables:
+def decisions(
+    ga: np.ndarray, genuine: int, fa: np.ndarray, impostor: int, more: Sequence[Scalar] = ()
+) -> Variables:
     """Return rates and counts over the threshold, each rate over the attempts of its own class."""
     counts = {"ga": ga, "fr": genuine - ga, "fa": fa, "gr": impostor - fa}
-    attempts = {"ga": genuine, "fr": genuine, "fa": impostor, "gr": impostor}
-    rates = {
-        name: rate(counts[of], attempts[of])
-        for name, of in {"gar": "ga", "frr": "fr", "far": "fa", "grr": "gr"}.items()
-    }
+    totals = {"genuine_attempts": genuine, "impostor_attempts": impostor}
+    rates = rates_of((*DECISIONS, *more), counts | totals)
     return along(("threshold",), **rates, **counts)
-
-
-def over_thresholds(ga: np.ndarray, genuine: int, fa: np.ndarray, impostor: int) -> Variables:
-    """Return all rates and counts of verification over the threshold."""
-    found = decisions(ga, genuine, fa, impostor)
-    given = {name: values for name, (_, values) in found.items()}
-    totals = {"genuine_attempts": np.array(genuine), "impostor_attempts": np.array(impostor)}
-    return found | along(("threshold",), **rates_of(RATES_OF["task"], given | totals))
 
 
 def build(

@@ -10,10 +10,10 @@ import xarray as xr
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import FOLDED_MEANS
+from bioeval.base.scalars import QUERY_MEANS, RATES_OF
 from bioeval.base.variables import VERIFICATION
 from bioeval.results.cut_lists import Bounded, bounded_variables, with_bounds
-from bioeval.results.dataset import Variables, about_attrs, build, over_thresholds, rate
+from bioeval.results.dataset import Variables, about_attrs, build, decisions, rate
 from bioeval.results.galleries import bounds_between, open_set_bounds
 from bioeval.results.identification import (
     ClosedSetCounts,
@@ -71,7 +71,7 @@ def folded_verification(
     if larger_is_closer(kind):
         thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
     variables: Variables = {
-        **over_thresholds(ga, genuine, fa, impostor),
+        **decisions(ga, genuine, fa, impostor, RATES_OF["task"]),
         "genuine_attempts": genuine,
         "impostor_attempts": impostor,
         "skipped_claims": tally.skipped_claims,
@@ -217,6 +217,10 @@ NO_MEANS = (
     "queries are counted by hundredths of each value: means lie within the bounds ..._at_least "
     "and ..._at_most"
 )
+
+
+#: Means over queries that lie between 0 and 1: bounded by hundredths.
+FOLDED_MEANS = tuple(x.name for x in QUERY_MEANS if not x.cut and x.bounds == (0.0, 1.0))
 
 
 def fold_reid(tally: ReidTally, options: dict[str, Any], ranks: np.ndarray) -> FoldedQueries:

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bioeval.base.scalars import MATCH_SUMS, MeanOverQueries
+from bioeval.base.scalars import MATCH_SUMS, MeanOverQueries, Scalar
 from bioeval.results.dataset import rate
 from bioeval.tallies.identification_job import place_weights
 from bioeval.tallies.reid_counts import MatchLists
@@ -235,14 +235,14 @@ class QueryMean:
         The queries that have a value; others that are counted have 0.
     values : float64 or bool array, shape (n,) or (n, thresholds)
         Bool: decisions, whose mean is a proportion of the queries.
-    bounds : tuple of float
-        Smallest and largest possible value.
+    scalar : Scalar
+        With the smallest and largest possible value.
     """
 
     counted: np.ndarray
     query: np.ndarray
     values: np.ndarray
-    bounds: tuple[float, float] = (0.0, 1.0)
+    scalar: Scalar = Scalar("proportion", name="")
 
     @classmethod
     def of(
@@ -255,17 +255,6 @@ class QueryMean:
         if not scalar.larger_is_better and len(query) < counted.sum():
             values = np.full(len(query), np.nan)  # others have no worst value
         return cls(counted, query, values, scalar.within(entries))
-
-    @property
-    def scaled(self) -> np.ndarray:
-        """The values as proportions of the way from the smallest possible to the largest."""
-        low, high = self.bounds
-        return (self.values - low) / (high - low or 1.0)
-
-    def unscaled(self, proportions: np.ndarray) -> np.ndarray:
-        """Return the values of proportions as `scaled` has them."""
-        low, high = self.bounds
-        return low + proportions * (high - low)
 
     @property
     def mean(self) -> np.ndarray:

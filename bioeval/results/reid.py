@@ -57,7 +57,7 @@ REID = {
     "not_in_gallery": Name("of these, queries whose identity is not in the gallery", "queries"),
     "removed": Name("gallery entries excluded for a query, summed over queries", "comparisons"),
     "tied": Name("queries with a non-match tied with one of their matches", "queries"),
-    **by_name(scalar.of_query for scalar in scalars.QUERY_MEANS),
+    **{scalar.of_query[0]: scalar.each for scalar in scalars.QUERY_MEANS},
     "first_match_rank": Name("rank of the first match; NaN without one"),
     "matches": Name("matches of the query that are not excluded", "entries"),
     "removed_entries": Name("gallery entries excluded for the query", "entries"),
@@ -131,7 +131,7 @@ def reid_dataset(tally: ReidTally, options: ReidOptions) -> xr.Dataset:
         first[found] = sums[found]
         each_query = {
             **{
-                x.of_query.name: measures.means[x.name].each
+                x.of_query[0]: measures.means[x.name].each
                 for x in scalars.QUERY_MEANS
                 if x.name in measures.means
             },

@@ -36,7 +36,7 @@ TOP_K = {
     **picked(REID, "cmc", "cmc_count", *by_name(QUERY_MEANS), "precision_at_k"),
     **picked(REID, "recall_at_k", "interpolated_precision", "queries", "subjects", "skipped"),
     "rank_k_average_precision": REID["rank_k_average_precision"],
-    **by_name(scalar.of_query for scalar in MATCH_SUMS.values()),
+    **{scalar.of_query[0]: scalar.each for scalar in MATCH_SUMS.values()},
     "rank_k": Name("rank K at which lists are cut"),
     "beyond_lists": Name("queries with more matches than a list has places", "queries"),
     "first_match_rank": Name("rank of the first match; NaN where none is listed"),
@@ -105,8 +105,8 @@ def top_k(
     max_rank : int, optional
         The last rank of the CMC; None takes every rank covered by all lists.
     per_query : bool
-        Whether to add ``rank_k_average_precision``, ``first_match_rank``, ``inp``,
-        ``reciprocal_rank``, ``query_r_precision`` and ``query_ndcg`` over ``probe``.
+        Whether to add ``rank_k_average_precision``, ``first_match_rank`` and the value of each
+        other mean, as ``inp``, over ``probe``.
 
     Returns
     -------
@@ -115,8 +115,8 @@ def top_k(
         ``beyond_lists``; ``precision_at_k`` and ``recall_at_k`` over ``rank``, NaN beyond the ranks
         that every list with unlisted matches covers; and, of the whole gallery, ``mean_ap`` and
         ``interpolated_precision`` over ``recall_level``, NaN unless every match of every query is
-        listed, and ``mean_inp``, ``mrr``, ``r_precision`` and ``ndcg``, NaN unless the lists
-        determine it for every query (the MRR: unless a match of each is listed).
+        listed, and the other means over queries, NaN unless the lists determine it for every query
+        (``mrr``: unless a match of each is listed).
 
     Raises
     ------
@@ -281,7 +281,7 @@ def _lists_dataset(scores: TopKScores, options: TopKOptions) -> tuple[xr.Dataset
         variables["rank_k_average_precision"] = (("probe",), np.where(valid, at_k, np.nan))
         variables["first_match_rank"] = (("probe",), ranks)
         for name, each in each_query.items():
-            variables[MATCH_SUMS[name].of_query.name] = (("probe",), each)
+            variables[MATCH_SUMS[name].of_query[0]] = (("probe",), each)
         coordinates["probe"] = np.arange(len(valid))
     attrs = about_attrs(about, "top-K lists", notes)
     attrs |= {

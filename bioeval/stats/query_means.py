@@ -50,7 +50,7 @@ class QuerySubjects:
 
     def sums(self, mean: QueryMean) -> np.ndarray:
         """Return the sum of the scaled values of each subject, shape (k, people)."""
-        n, values = len(mean.query), mean.scaled
+        n, values = len(mean.query), mean.scalar.scaled(mean.values)
         owner = scipy.sparse.csr_array(
             (np.ones(n), (self.person[mean.query], np.arange(n))), shape=(self.units, n)
         )
@@ -101,7 +101,7 @@ def _by_subject(
         found[name] = np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
     for name, mean in measures.means.items():
         of, sums = owners.means_over(mean.counted), owners.sums(mean)
-        low, high = map(mean.unscaled, of.limits(sums, cumulative=False))
+        low, high = map(mean.scalar.unscaled, of.limits(sums, cumulative=False))
         found[name] = (low, high) if mean.values.ndim > 1 else of_one((low, high))
         if name in _AREAS:
             found[_AREAS[name]] = _area_limits(of, sums, dataset["threshold"].values)

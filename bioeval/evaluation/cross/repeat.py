@@ -382,12 +382,11 @@ def _dataset(
         impostor = _or_nan(found["impostor_attempts"])
         rates["far"] = found["fa"] / impostor
         if "ga" in found:
-            counts = {name: found[name] for name in ("ga", "fa")}
-            for total, right, wrong in (("genuine", "ga", "fr"), ("impostor", "fa", "gr")):
-                counts[f"{total}_attempts"] = every = found[f"{total}_attempts"][..., None]
-                counts[wrong] = every - counts[right]
+            given = {x: found[x][..., None] for x in ("genuine_attempts", "impostor_attempts")}
+            given |= {"ga": found["ga"], "fr": given["genuine_attempts"] - found["ga"]}
+            given |= {"fa": found["fa"], "gr": given["impostor_attempts"] - found["fa"]}
             rates["grr"] = 1 - rates["far"]
-            rates |= rates_of(RATES_OF["repeats"], counts | rates)
+            rates |= rates_of(RATES_OF["repeats"], given | rates)
         else:
             rates["dir"] = np.cumsum(found["di"], axis=-1) / genuine[..., None]
     dims = curves.dims

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from bioeval.base.scalars import QUOTED, compared_by
 from bioeval.base.variables import TARGETS
 from bioeval.results.support import (
     RULE_OF_3,
@@ -37,7 +36,7 @@ from bioeval.views.page.words import (
 from bioeval.views.tables.comparison import caption
 from bioeval.views.tables.folds import NeededPeople
 from bioeval.views.tables.layout import decimals_for
-from bioeval.views.tasks import report_ranks
+from bioeval.views.tasks import compared_by, report_ranks
 from bioeval.views.terms import term_translator
 
 #: Rows of a table, at most: more are cut, and the table says so.
@@ -158,7 +157,8 @@ def _live_row(
 _QUOTED = (
     *("assured_threshold", "assured_far", "assured_frr"),
     *("threshold", "optimistic_far", "optimistic_frr"),
-    *(*QUOTED, "genuine_attempts", "impostor_attempts"),
+    *(name for name, scalar in words.SCALARS.items() if scalar.quoted),
+    *("genuine_attempts", "impostor_attempts"),
 )
 
 

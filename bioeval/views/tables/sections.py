@@ -12,6 +12,7 @@ import xarray as xr
 from bioeval.base.errors import counted
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.scalars import (
+    AVERAGED,
     DIR,
     DIR_AT_FAR,
     EQUAL_ERROR,
@@ -27,7 +28,6 @@ from bioeval.base.scalars import (
     RATES_OF,
     RETRIEVED_SETS,
     VERIFICATION_POINTS,
-    VERIFICATION_RATES,
     WITH_FAILURES,
     Scalar,
 )
@@ -49,18 +49,9 @@ _LEVELS = (0.0, 0.5, 1.0)
 
 # First rows of verification; other scalars of the operating points that have a label follow.
 _FIRST = (
-    "eer",
-    "frr_at_far",
-    "far_at_frr",
-    *(x.name for x in WITH_FAILURES),
-    "zero_far",
-    "zero_frr",
-    "auc",
-    "min_cost",
-    "d_prime",
+    *("eer", "frr_at_far", "far_at_frr", *(x.name for x in WITH_FAILURES)),
+    *("zero_far", "zero_frr", "auc", "min_cost", "d_prime"),
 )
-
-_RATES = {scalar.name: scalar for scalar in VERIFICATION_RATES}
 
 
 def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
@@ -69,16 +60,15 @@ def verification_rows(dataset: xr.Dataset) -> Iterator[Row]:
     points = *EQUAL_ERROR, *VERIFICATION_POINTS, FRR_AT_FAR, FAR_AT_FRR, *WITH_FAILURES, MIN_COST
     shown = [x for x in points if x.label]
     place = {name: i for i, name in enumerate(_FIRST)}
-    of_class: dict[tuple[str, ...], SampleSize] = {
-        (f"{x}_attempts",): getattr(over, x) for x in ("genuine", "impostor")
-    }
     for scalar in sorted(shown, key=lambda x: place.get(x.name, len(place))):
         yield from _of_scalar(dataset, scalar, over)
     for i, threshold in _few_thresholds(dataset, "frr_at_far"):
         for scalar in RATES_OF["task"]:
             if scalar.label and scalar.name in dataset:
-                attempts = of_class.get(scalar.quotient[1] if scalar.quotient else ())
+                below = scalar.quotient[1] if scalar.quotient else ()
+                role = below[0].removesuffix("_attempts") if len(below) == 1 else "both"
                 value, ends = _bounded(dataset, scalar.name, threshold=i)
+                attempts = getattr(over, role)
                 yield _row(scalar, value, over, threshold, ends, over_class=attempts)
 
 
@@ -93,7 +83,7 @@ def open_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
         value, ends = _bounded(dataset, "dir", threshold=i, rank=0)
         yield _row(DIR, value, over, threshold, ends, label="DIR, rank 1", over_class=over.genuine)
         value, ends = _bounded(dataset, "far", threshold=i)
-        yield _row(_RATES["far"], value, over, threshold, ends, over_class=over.impostor)
+        yield _row(AVERAGED["far"], value, over, threshold, ends, over_class=over.impostor)
 
 
 def closed_set_rows(dataset: xr.Dataset) -> Iterator[Row]:
@@ -141,9 +131,8 @@ def _mean(
 ) -> Iterator[Row]:
     """Return the row of a number over queries, and those of its bounds, not known exactly."""
     name, label = scalar.name, label or scalar.label
-    shown: dict[str, Any] = {"unit": "%", "decimals": decimals}
-    if not scalar.percent:
-        shown = {"unit": "", "decimals": int(scalar.decimals)}
+    shown: dict[str, Any] = {"unit": "%" * scalar.percent}
+    shown["decimals"] = decimals if scalar.percent else scalar.decimals
     shown["is_proportion"] = scalar.bounds == (0.0, 1.0)
     for end in ("at least", "at most"):
         if (value := value_of(dataset, f"{name}_{end.replace(' ', '_')}")) is not None:
