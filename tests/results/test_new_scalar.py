@@ -145,9 +145,9 @@ print(json.dumps({
 
 RETRIEVAL = """
 from pathlib import Path
-from bioeval.evaluation.conventions import MEASURES
-from bioeval.results.reid import GOM, REID
-from bioeval.results.top_k import TOP_K
+from bioeval.studies.conventions.conventions import MEASURES
+from bioeval.studies.reid.results import GOM, REID
+from bioeval.studies.lists.results import TOP_K
 
 scores, limits = retrieval(1), {"interval": "subject-bootstrap", "replicates": 100}
 be.save(scores, "queries.npz")
@@ -174,7 +174,8 @@ print(json.dumps({
                  for label in ("mean first rank", "mAP at 5")},
     "gom": [float(gom.mean_first_rank), "mean_ap_at_5" in gom],
     "shared": shared.measures,
-    "tables": [shown(be.show, x) for x in (found, lists, compared, gom)],
+    "tables": [shown(be.show, x) for x in (found, lists, compared)]
+    + [run("queries.npz", "--protocol", "gom-market1501")],
     "latex": be.to_latex(found, measures=["mean first rank", "mAP at 5"]),
     "json": json.loads(run(*market, "--json"))["tasks"]["reid"],
     "csv": "".join(x.read_text() for x in sorted(Path("out").glob("*.csv"))),
