@@ -17,14 +17,15 @@ from bioeval.protocol.fields import fields_of
 from bioeval.protocol.tasks import Verification
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR
 from bioeval.scores.matrix import Scores
-from bioeval.studies.reid.convention import Convention
 
 
 def with_exclusions(scores: Scores, protocol: Any) -> Scores:
-    """Return the scores without the comparisons that a card, or its name, excludes."""
-    if isinstance(protocol, Convention):
-        return scores
-    more = [name for name in load(protocol).exclude if name not in scores.exclude]
+    """Return the scores without the comparisons that a card, or its name, excludes.
+
+    What has columns to `exclude` itself may take the place of a card.
+    """
+    excluded = protocol.exclude if hasattr(protocol, "exclude") else load(protocol).exclude
+    more = [name for name in excluded if name not in scores.exclude]
     return scores.excluding(*scores.exclude, *more) if more else scores
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -10,7 +11,6 @@ import numpy as np
 
 from bioeval.base.scalars import MATCH_SUMS, MeanOverQueries, Scalar
 from bioeval.results.dataset import rate
-from bioeval.studies.reid.counts import MatchLists
 from bioeval.tallies.identification_job import place_weights
 
 ApForm = Literal["sum", "trapezoid", "tied-once"]
@@ -22,6 +22,53 @@ RankKOver = Literal["positives", "smaller"]
 
 #: Recall levels of interpolated precision are 0, 1/10 ... 1.
 TENTHS = 10
+
+
+@dataclass
+class MatchLists:
+    """The matches of each query, from near to far.
+
+    Attributes
+    ----------
+    starts : int64 array, shape (m + 1,)
+        Those of query ``i`` are ``starts[i]:starts[i + 1]`` of the other arrays.
+    distance : float64 array
+        Of each match; equal ones are ordered by their column.
+    closer, tied, before : int64 arrays
+        Non-matches closer than the match, exactly as close, and those of the latter in an earlier
+        column of the gallery.
+    """
+
+    starts: np.ndarray
+    distance: np.ndarray
+    closer: np.ndarray
+    tied: np.ndarray
+    before: np.ndarray
+
+    @property
+    def counts(self) -> np.ndarray:
+        """The number of matches of each query."""
+        return np.diff(self.starts)
+
+    @property
+    def query(self) -> np.ndarray:
+        """The query of each match."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.counts)
+
+    @property
+    def order(self) -> np.ndarray:
+        """The place of each match among the matches of its query, from 1."""
+        return np.arange(1, len(self.distance) + 1) - np.repeat(self.starts[:-1], self.counts)
+
+    @classmethod
+    def joined(cls, parts: Sequence[MatchLists]) -> MatchLists:
+        """Concatenate the queries of all parts."""
+        ends = np.cumsum([0, *(part.starts[-1] for part in parts)])
+        starts = [part.starts[1:] + end for part, end in zip(parts, ends, strict=False)]
+        return cls(
+            np.concatenate([[0], *starts]).astype(np.int64),
+            *(np.concatenate([getattr(x, f.name) for x in parts]) for f in fields(cls)[1:]),
+        )
 
 
 def ranks_of(lists: MatchLists, ties: str) -> np.ndarray:

@@ -46,24 +46,6 @@ def medians_to(values: np.ndarray) -> np.ndarray:
     return found[:, 1]
 
 
-def attempted(scores: Scores, low: int, high: int) -> np.ndarray:
-    """Return the distances of rows ``low:high`` in float64, NaN where there is no attempt."""
-    raw = scores.read_rows(low, high)
-    values = as_distances(raw, scores.kind, lambda: np.ones(raw.shape, dtype=bool))
-    values = np.array(values, dtype=np.float64, order="C")
-    values[scores.probe_ids[low:high, None] == scores.gallery_ids] = np.nan
-    if scores.has_mask:
-        values[scores.read_mask(low, high) == IGNORE] = np.nan
-    if scores.exclude:
-        rows, columns = np.nonzero(scores.codes.probe[low:high, None] == scores.codes.gallery)
-        gone = scores.excluded(low + rows, columns)
-        values[rows[gone], columns[gone]] = np.nan
-        if scores.enrolment_times is not None:
-            rows = np.arange(low, high)[:, None]
-            values[scores.enrolment_times.not_enrolled(rows, slice(None))] = np.nan
-    return values
-
-
 #: Places that are kept of each kind of comparison.
 SHOWN = 20
 

@@ -35,12 +35,13 @@ from bioeval.results.support import (
     pairs_that_count,
     supported,
 )
+from bioeval.scores.attempted import attempted
 from bioeval.scores.blocks import BlockReader
 from bioeval.scores.description import attempts
 from bioeval.scores.labels import plain
 from bioeval.scores.matrix import Scores, are_pairs
 from bioeval.scores.pairs import PairScores
-from bioeval.studies.check.counts import attempted, medians_to, row_medians
+from bioeval.studies.check.counts import medians_to, row_medians
 from bioeval.studies.check.results import Finding, listed
 from bioeval.tallies.points import per_cent
 

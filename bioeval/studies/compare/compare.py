@@ -49,7 +49,7 @@ from bioeval.studies.compare.measures import (
 )
 from bioeval.studies.compare.paired_systems import aligned, numbered_as
 from bioeval.studies.lists.scores import are_lists
-from bioeval.studies.reid.convention import camera_warnings, cameras_of, convention_of
+from bioeval.studies.reid.convention import cameras_of, column_warnings, convention_of
 from bioeval.studies.reid.reid import Named
 from bioeval.tallies.by_subject import require_people
 from bioeval.tallies.identification_job import RankUnit, Ties
@@ -439,7 +439,7 @@ def _dataset(
     }
     remarks = dict.fromkeys([*first.remarks, *second.remarks])
     if isinstance(first, ComparedSystem):
-        remarks |= dict.fromkeys([*camera_warnings(a), *camera_warnings(b)])
+        remarks |= dict.fromkeys([*column_warnings(a), *column_warnings(b)])
     doubts = []
     for row, (name, system) in enumerate(zip(names, (first, second), strict=True)):
         for measure in measures:

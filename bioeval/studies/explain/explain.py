@@ -419,10 +419,12 @@ class RowExplainer:
                     explain_open_set(search) if node == "open_set" else [explain_closed_set(search)]
                 )
                 tasks += found
-        if self.claim is None and self.plan.retrieval is not None:
-            query = RowCells(BlockReader(self.plan.retrieval.scores), self.given, self.card)
-            tasks += explain_query(QueryRow(query, i, self.plan.retrieval.lists))
-        if self.plan.gom is not None:
+        searches = self.plan.searches
+        if self.claim is None and "reid" in searches:
+            retrieval = searches["reid"].job
+            query = RowCells(BlockReader(retrieval.scores), self.given, self.card)
+            tasks += explain_query(QueryRow(query, i, retrieval.lists))
+        if "gom" in searches:
             notes.append("GOM is not explained row by row; be.gom(per_query=True) has its values")
         named = self.names[i] if self.names[i] != str(i) else ""
         return dict(

@@ -40,5 +40,6 @@ STUDY = Study(
             one_system=True,
         ),
     ),
+    runners={"partition": "tasks"},
     views=(View((), "tables", "FoldTable", dim="fold", is_class=True, whole=True),),
 )

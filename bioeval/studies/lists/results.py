@@ -16,6 +16,7 @@ from bioeval.base.variables import by_name, ends, picked
 from bioeval.results.dataset import about_attrs, build, rate
 from bioeval.results.query_means import (
     MatchCurve,
+    MatchLists,
     QueryMean,
     QueryMeasures,
     RankKOver,
@@ -28,7 +29,6 @@ from bioeval.scores.labels import Codes
 from bioeval.scores.provenance import describe
 from bioeval.studies.lists.scores import TopKScores
 from bioeval.studies.reid.convention import Convention, cameras_of
-from bioeval.studies.reid.counts import MatchLists
 from bioeval.studies.reid.results import (
     _RANKED,
     RECALL_LEVELS,

@@ -55,5 +55,8 @@ bioeval gom lists.npz --normalize 0,2
             {"precision-recall": {}},
         ),
     ),
+    counts={"reid": "tasks", "gom": "tasks"},
+    tasks={"reid": "tasks", "gom": "tasks"},
+    columns={"camera": "convention"},
     views=(View(("GOM",), "reid", "gom_blocks", several=True, named_by="system", needs="queries"),),
 )

@@ -17,6 +17,7 @@ import numpy as np
 
 from bioeval.base.engine import engine
 from bioeval.base.errors import Argument, DataError
+from bioeval.results.query_means import MatchLists
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
 from bioeval.scores.blocks import BlockReader, Progress, as_distances, require_subjects, threads_for
 from bioeval.scores.labels import Codes, of_no_person
@@ -24,7 +25,7 @@ from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
 from bioeval.studies.reid import kernel
 from bioeval.studies.reid.convention import Convention, cameras_of
-from bioeval.studies.reid.counts import GomTally, MatchLists, ReidTally
+from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.studies.reid.kernel import ListedGallery, Mates, Queries, rank_mates
 from bioeval.studies.sites.shared_mates import MateLists, SharedMates
 from bioeval.tallies.cells import rounded_down

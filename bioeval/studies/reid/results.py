@@ -22,6 +22,7 @@ from bioeval.results.query_means import (
     AP_FORMS,
     TENTHS,
     MatchCurve,
+    MatchLists,
     QueryMean,
     QueryMeasures,
     RankKOver,
@@ -37,7 +38,7 @@ from bioeval.results.query_means import (
     match_sum,
     ranks_of,
 )
-from bioeval.studies.reid.counts import GomTally, MatchLists, ReidTally
+from bioeval.studies.reid.counts import GomTally, ReidTally
 from bioeval.tallies.identification_job import PLAIN_TIES, TIES, check_max_rank
 from bioeval.tallies.thresholds import check_thresholds, to_user
 

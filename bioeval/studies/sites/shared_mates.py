@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from bioeval.results.query_means import MatchLists
 from bioeval.scores.blocks import Block
-from bioeval.studies.reid.counts import MatchLists
 from bioeval.studies.sites.kernel import count_around
 from bioeval.tallies.counters import gather
 from bioeval.tallies.counts import IdentificationTally
