@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bioeval.base.scalars import Scalar
+from bioeval.base.scalars import MATCH_SUMS, MeanOverQueries, Scalar
 from bioeval.results.dataset import rate
 from bioeval.tallies.identification_job import place_weights
 
@@ -157,7 +157,7 @@ def cut_warnings(matches: np.ndarray, rank_k: int, over: str) -> list[str]:
     ]
 
 
-def match_sum(lists: MatchLists, ties: str, scalar: Scalar) -> np.ndarray:
+def match_sum(lists: MatchLists, ties: str, scalar: MeanOverQueries) -> np.ndarray:
     """Return a measure of each query that is a sum over its matches; NaN without one."""
     if scalar.of_match is None:
         raise TypeError(f"{scalar.name} is not a sum over the matches of a query")
@@ -282,11 +282,26 @@ class QueryMean:
         The queries that have a value; others that are counted have 0.
     values : float64 or bool array, shape (n,) or (n, thresholds)
         Bool: decisions, whose mean is a proportion of the queries.
+    scalar : Scalar
+        With the smallest and largest possible value.
     """
 
     counted: np.ndarray
     query: np.ndarray
     values: np.ndarray
+    scalar: Scalar = Scalar("proportion", name="")
+
+    @classmethod
+    def of(
+        cls, name: str, each: np.ndarray, counted: np.ndarray, query: np.ndarray, entries: int
+    ) -> QueryMean:
+        """Return the mean of the measure of a name; `entries` are those of the gallery."""
+        values, scalar = each[query], MATCH_SUMS.get(name)
+        if scalar is None:
+            return cls(counted, query, values)
+        if not scalar.larger_is_better and len(query) < counted.sum():
+            values = np.full(len(query), np.nan)  # others have no worst value
+        return cls(counted, query, values, scalar.within(entries))
 
     @property
     def mean(self) -> np.ndarray:

@@ -15,8 +15,7 @@ import xarray as xr
 from bioeval.base.engine import Client
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
 from bioeval.base.random import RandomState
-from bioeval.base.scalars import QUERY_MEANS, Name
-from bioeval.base.variables import by_name
+from bioeval.base.scalars import Name
 from bioeval.base.version import __version__
 from bioeval.evaluation.blocks.engine import distributable
 from bioeval.evaluation.margins import (
@@ -88,10 +87,6 @@ COMPARISON = {
 Adjustment = Literal["none", "holm"]
 ADJUSTMENTS: tuple[Adjustment, ...] = get_args(Adjustment)
 
-# Measures with limits by the studentised jackknife: percentiles of the bootstrap hold too seldom.
-# DIR at a FAR, whose threshold jumps, has the wider of both.
-_JACKKNIFED = ("auc", "recognition_rate", "dir_at_far", "cmc", *by_name(QUERY_MEANS))
-
 _SIDES = ("probe", "gallery template")
 
 
@@ -150,8 +145,8 @@ def compare(
     margin : float or mapping, optional
         Largest difference that does not matter, set before the data are seen: 0.01 is 1 percentage
         point of every measure, ``{"frr_at_far": 0.01}`` of FRR at each FAR target alone. Keys are
-        ``eer auc frr_at_far far_at_frr recognition_rate dir_at_far``; with a protocol ``mean_ap
-        rank_k_mean_ap mean_inp mrr r_precision ndcg cmc``.
+        ``eer auc frr_at_far far_at_frr recognition_rate dir_at_far``; with a protocol ``cmc`` and
+        the means over queries, as ``mean_ap``.
     protocol : str, path or Protocol, optional
         A card with a ``[reid]`` section: compare re-identification by its convention, in place of
         verification and identification. Top-K lists are accepted as :func:`reid` does.
@@ -390,10 +385,10 @@ def _limits(measure: PairedMeasure, interval: IntervalOptions) -> tuple[float, f
     if _is_same(measure):
         return 0.0, 0.0, 1.0
     low, high, p = percentile_limits(change, tolerance, interval)
-    if measure.scalar.name in _JACKKNIFED:
+    if measure.scalar.jackknife:
         found = jackknife_limits(change, tolerance, interval)
         if not np.isnan(found).any():
-            wider = measure.scalar.name == "dir_at_far"
+            wider = measure.scalar.jackknife == "wider"
             low, high = (min(low, found[0]), max(high, found[1])) if wider else found[:2]
             p = max(p, found[2]) if wider else found[2]
     if high - low < tolerance:

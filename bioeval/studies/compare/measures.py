@@ -511,8 +511,8 @@ def retrieval_measures(
             continue
         second = b.measures[key]
         means = [owners.means_over(x.counted) for x in (first, second)]
-        sums = [owners.sums(x) for x in (first, second)]
-        values = np.stack([x.values(y)[0] for x, y in zip(means, sums, strict=True)])
+        pairs = zip(means, (first, second), strict=True)
+        values = np.stack([y.scalar.unscaled(x.values(owners.sums(y))[0]) for x, y in pairs])
         one, other = (np.nan_to_num(x.each) for x in (first, second))
         differ = (np.abs(one - other) > ROUNDING) | (first.counted != second.counted)
         discordant = len(np.unique(owners.person[differ]))

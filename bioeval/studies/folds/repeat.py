@@ -16,7 +16,7 @@ from bioeval.base.arguments import require_text
 from bioeval.base.errors import ProtocolError, require_choice
 from bioeval.base.kinds import larger_is_closer
 from bioeval.base.progress import reporter
-from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, Name
+from bioeval.base.scalars import AVERAGED, POINTS_OF, RATES_OF, Name, rates_of
 from bioeval.base.variables import OPEN_SET
 from bioeval.partition import ClaimSampler, EnrolledSplit, Experiment, ProbeGallerySplit
 from bioeval.partition.base import SplitterLike
@@ -358,8 +358,8 @@ class _Curves:
         over = ("threshold",)
         if self.part.task == "open_set":
             return {"dir": ("threshold", "rank"), "far": over}
-        derived = (scalar.name for scalar in RATES_OF["repeats"] if scalar.of_rates)
-        return dict.fromkeys(("gar", "frr", "far", "grr", *derived), over)
+        rates = (scalar.name for scalar in RATES_OF["repeats"])
+        return dict.fromkeys(("gar", "frr", "far", "grr", *rates), over)
 
 
 def _dataset(
@@ -382,11 +382,11 @@ def _dataset(
         impostor = _or_nan(found["impostor_attempts"])
         rates["far"] = found["fa"] / impostor
         if "ga" in found:
-            rates |= {"gar": found["ga"] / genuine, "grr": 1 - rates["far"]}
-            rates["frr"] = (found["genuine_attempts"][..., None] - found["ga"]) / genuine
-            for scalar in RATES_OF["repeats"]:
-                if scalar.of_rates is not None:
-                    rates[scalar.name] = scalar.of_rates(rates["far"], rates["frr"])
+            given = {x: found[x][..., None] for x in ("genuine_attempts", "impostor_attempts")}
+            given |= {"ga": found["ga"], "fr": given["genuine_attempts"] - found["ga"]}
+            given |= {"fa": found["fa"], "gr": given["impostor_attempts"] - found["fa"]}
+            rates["grr"] = 1 - rates["far"]
+            rates |= rates_of(RATES_OF["repeats"], given | rates)
         else:
             rates["dir"] = np.cumsum(found["di"], axis=-1) / genuine[..., None]
     dims = curves.dims

@@ -17,7 +17,7 @@ import numpy as np
 import xarray as xr
 
 from bioeval.base.errors import Argument, DataError, ProtocolError, counted, require_choice
-from bioeval.base.scalars import Name
+from bioeval.base.scalars import GOM_MEANS, Name
 from bioeval.base.variables import OPEN_SET, bounds
 from bioeval.protocol.tasks import OpenSet
 from bioeval.results.dataset import Variables, about_attrs, build, rate
@@ -430,9 +430,9 @@ def gom_of_lists(
     means = [
         {name: mean(side) for name, mean in measures.items()} for side in (found.least, found.most)
     ]
-    scalars = ("mean_ap", "mean_inp")
+    single = {scalar.name for scalar in GOM_MEANS}
     for name in measures:
-        dims = () if name in scalars else over
+        dims = () if name in single else over
         given[name] = dims, means[0][name], means[1][name]
     summaries = [summary(thresholds, each) for each in means]
     areas = ("mrep_area", "mfr_area", "max_mrep", "max_mvp", "max_f1")
@@ -575,6 +575,7 @@ class _RetrievedLists:
         self.positives, self.candidates = lists.positives, lists.candidates
         self.enrolled = np.isin(scores._codes.probe, scores._codes.gallery)
         self.first, self.hits, self.listed = lists.first, lists.listed, lists.depth
+        self.sums = lists.match_sums()
         self.unlisted_matches = lists.positives - lists.listed
         self.others = lists.candidates - lists.depth - self.unlisted_matches
         shape = len(last), len(raw) + 1
@@ -661,7 +662,6 @@ class _RetrievedLists:
             vp = hits / (listed - hits + positives)
             rep = np.sqrt(rp * vp)
             full = near.added_to(all_sums) / self.positives
-            complete = self.unlisted_matches == 0
             # A matrix adds the matches of each threshold first: its sum is rounded otherwise.
             slack = 1 + np.finfo(float).eps * (self.positives + 4)
             best_rp = np.maximum(np.where(self.hits > 0, all_sums / self.hits, 0.0), full) * slack
@@ -689,10 +689,6 @@ class _RetrievedLists:
                     (hits + u, np.zeros_like(v), listed + u, best_rp, most_sums),
                 )
             ]
-            last = np.zeros(len(some))
-            last[self.hits > 0] = self.ranks[self.matches.starts[1:][self.hits > 0] - 1]
-            behind = self.listed + self.unlisted_matches
-            inp = [self.positives / np.where(complete, last, behind + x) for x in (self.others, 0)]
             ap = [x.added_to(all_sums) / self.positives for x in (far, near)]
         absent, budget = ~self.enrolled, options.budget
         something, more = listed > 0, listed + u + v > 0
@@ -709,6 +705,5 @@ class _RetrievedLists:
             "ttr": _Measure(some, something, more),
             "ttr_identity": _Measure(some, hits > 0, hits + u > 0),
             "ftr": _Measure(absent, something, more),
-            "mean_ap": _Measure(some, *ap),
-            "mean_inp": _Measure(some, *inp),
+            **{x.name: _Measure(some, *np.sort(self.sums.get(x.name, ap), 0)) for x in GOM_MEANS},
         }

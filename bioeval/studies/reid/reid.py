@@ -158,9 +158,8 @@ def reid(
     random_state : int
         Seed of the draws, and of the bootstrap.
     per_query : bool
-        Also return ``average_precision``, ``inp``, ``reciprocal_rank``, ``query_r_precision``,
-        ``query_ndcg``, ``first_match_rank``, ``matches`` and ``removed_entries`` of each query,
-        over ``probe``.
+        Also return ``average_precision``, ``first_match_rank``, ``matches``, ``removed_entries``
+        and the value of each other mean, as ``inp``, of each query, over ``probe``.
     progress : callable, optional
         Called as ``progress(rows_done, rows)``.
     client, checkpoint
@@ -172,11 +171,10 @@ def reid(
         ``cmc``, ``cmc_count``, ``precision_at_k`` and ``recall_at_k`` over ``rank``;
         ``interpolated_precision`` over ``recall_level``, 0, 0.1 ... 1; with `thresholds`
         ``precision``, ``recall``, ``f1`` (means over the queries) and ``micro_f1`` (of the entries
-        of all queries together) over ``threshold``; scalars ``mean_ap``, ``mean_inp``, ``mrr``,
-        ``r_precision``, ``ndcg``, ``rank_k_mean_ap`` (with `rank_k`); ``queries`` (the
-        denominator), ``skipped``, ``unmatched``, ``not_in_gallery``, ``removed`` (gallery entries
-        removed, over all queries) and ``tied``. With an interval: ``_low`` and ``_high`` of the
-        means over the queries.
+        of all queries together) over ``threshold``; ``mean_ap`` and the other means over queries
+        of ``docs/variables.md``, ``rank_k_mean_ap`` with `rank_k`; ``queries`` (the denominator),
+        ``skipped``, ``unmatched``, ``not_in_gallery``, ``removed`` (gallery entries removed, over
+        all queries) and ``tied``. With an interval: ``_low`` and ``_high`` of the means.
 
     Raises
     ------

@@ -10,7 +10,7 @@ import xarray as xr
 
 from bioeval.base.errors import Argument, ProtocolError
 from bioeval.base.kinds import larger_is_closer
-from bioeval.base.scalars import MATCH_SUMS
+from bioeval.base.scalars import QUERY_MEANS, RATES_OF
 from bioeval.base.variables import VERIFICATION
 from bioeval.evaluation.task_counts import TaskCounts, noted
 from bioeval.results.dataset import Scalars, Variables, about_attrs, build, decisions, rate
@@ -77,7 +77,7 @@ def folded_verification(
     if larger_is_closer(kind):
         thresholds, ga, fa = thresholds[::-1], ga[::-1], fa[::-1]
     variables: Variables = {
-        **decisions(ga, genuine, fa, impostor),
+        **decisions(ga, genuine, fa, impostor, RATES_OF["task"]),
         "genuine_attempts": genuine,
         "impostor_attempts": impostor,
         "skipped_claims": tally.skipped_claims,
@@ -225,6 +225,10 @@ NO_MEANS = (
 )
 
 
+#: Means over queries that lie between 0 and 1: bounded by hundredths.
+FOLDED_MEANS = tuple(x.name for x in QUERY_MEANS if not x.cut and x.bounds == (0.0, 1.0))
+
+
 def fold_reid(tally: ReidTally, options: dict[str, Any], ranks: np.ndarray) -> FoldedQueries:
     """Return the queries of re-identification by the value of each measure, and the first match."""
     chosen = ReidOptions(**options)
@@ -244,7 +248,7 @@ def fold_reid(tally: ReidTally, options: dict[str, Any], ranks: np.ndarray) -> F
     return _folded(
         tally,
         ("reid", *rules),
-        {name: measures.means[name] for name in ("mean_ap", *MATCH_SUMS)},
+        {name: measures.means[name] for name in FOLDED_MEANS},
         np.empty(0),
         (ranks, first),
         (counted, int((~tally.enrolled).sum()), len(curve.counted) - counted),
