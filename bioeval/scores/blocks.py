@@ -32,6 +32,7 @@ from bioeval.base.memory import in_words, memory_limited
 from bioeval.base.progress import reporter
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, parse_fusion, rows_of, writable_alias
+from bioeval.scores.embeddings import PIECE
 from bioeval.scores.failure_codes import FailureCodeWatch, notes_of_pairs
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
@@ -164,8 +165,9 @@ BLOCK_VALUES = 1 << 19
 # The same where a block is a view, of which no array of its size is made.
 IN_PLACE_VALUES = 1 << 22
 
-# Values in one matrix product of streamed embeddings, and how many arrays of its size there may be.
-STREAM_VALUES = 1 << 22
+# Values of the rows of streamed embeddings that are read together; the bytes up to which they are as
+# many as a piece has; and how many arrays of their size there may be.
+STREAM_VALUES, STREAM_BYTES = 1 << 22, 100 << 20
 STREAM_COPIES = 6
 
 # Fewer cells than this are counted on one thread: waking another costs more than it saves, and
@@ -359,9 +361,11 @@ class BlockReader:
         if self.scores.streams:
             # The rows of one matrix product: enough for it to be quick, and few enough for what
             # is made of them to stay below the limit.
-            most = self.scores.memory_limit // (STREAM_COPIES * self.scores.dtype.itemsize * n)
+            size = self.scores.dtype.itemsize * n
+            most = self.scores.memory_limit // (STREAM_COPIES * size)
             tile = self.scores.base.tile  # fewer rows than a tile compute it again
-            rows = max(1, min(1024, max(64, tile, STREAM_VALUES // n), most, self.most_rows))
+            piece = tile * PIECE if tile * PIECE * size <= STREAM_BYTES else tile
+            rows = max(1, min(1024, max(64, piece, STREAM_VALUES // n), most, self.most_rows))
             return int(max(rows // tile * tile, min(rows, tile)))
         rows = max(1, BLOCK_VALUES // n)
         chunk = self.scores.row_chunk
