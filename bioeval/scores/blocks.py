@@ -165,9 +165,9 @@ BLOCK_VALUES = 1 << 19
 # The same where a block is a view, of which no array of its size is made.
 IN_PLACE_VALUES = 1 << 22
 
-# Values of the rows of streamed embeddings that are read together; the bytes up to which they are as
-# many as a piece has; and how many arrays of their size there may be.
-STREAM_VALUES, STREAM_BYTES = 1 << 22, 100 << 20
+# Values of the rows of streamed embeddings that are read together; the bytes up to which they are
+# as many as a piece has; and how many arrays of their size there may be.
+STREAM_VALUES, STREAM_BYTES = 1 << 22, 64 << 20
 STREAM_COPIES = 6
 
 # Fewer cells than this are counted on one thread: waking another costs more than it saves, and
@@ -307,6 +307,24 @@ class Gallery:
     def group_of(self, subject: np.ndarray) -> np.ndarray:
         """Return the group of each subject code, -1 where it is not enrolled."""
         return np.where(subject >= 0, self._group[subject], -1)
+
+
+@dataclass
+class RowsInRoom:
+    """Reads raw rows; computed ones are written to the memory of those read before."""
+
+    scores: Scores
+    _room: np.ndarray | None = None
+
+    def read(self, low: int, high: int) -> np.ndarray:
+        """Return rows ``low:high``, which hold until the next are read."""
+        scores = self.scores
+        if not scores.streams or scores.selects_rows or scores.selects_columns:
+            return scores.read_rows(low, high)
+        if self._room is None or len(self._room) < high - low:
+            self._room = np.empty((high - low, scores.shape[1]), dtype=scores.dtype)
+        found: np.ndarray = scores.base.read(low, high, self._room[: high - low])
+        return found
 
 
 class BlockReader:

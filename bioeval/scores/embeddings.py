@@ -58,8 +58,8 @@ _CACHED = 1 << 16
 # with distances of 4 bytes: of longer rows, memory may not hold as many as a tile has.
 TILE, MOST_COLUMNS = 256, 1 << 17
 
-# Tiles on each side of a piece, which is multiplied at once, and pieces for each thread; the scores of
-# a matrix, and the features, for which it pays to find out whether pieces have the bits of tiles.
+# Tiles on each side of a piece, which is multiplied at once; the least pieces a thread; scores of a
+# matrix, and features, for which it pays to find out whether pieces have the bits of tiles.
 PIECE, _PIECES = 2, 4
 _MANY_SCORES, _MOST_FEATURES = 1 << 24, 1 << 12
 

@@ -21,7 +21,14 @@ from bioeval.kernels import reid as kernel
 from bioeval.kernels.reid import ListedGallery, Mates, Queries, rank_mates
 from bioeval.protocol.reid import Convention, cameras_of
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
-from bioeval.scores.blocks import BlockReader, Progress, as_distances, require_subjects, threads_for
+from bioeval.scores.blocks import (
+    BlockReader,
+    Progress,
+    RowsInRoom,
+    as_distances,
+    require_subjects,
+    threads_for,
+)
 from bioeval.scores.labels import Codes, of_no_person
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
@@ -207,6 +214,8 @@ class Lists:
     ) -> Iterator[tuple[int, np.ndarray, Callable]]:
         """Yield blocks of raw distances of rows ``first:last``, with their first row's number.
 
+        A block holds until the next one.
+
         The third of each is a function for checked values: these have the policy for failed
         comparisons applied; the others hold NaN for each failed comparison.
         """
@@ -215,7 +224,7 @@ class Lists:
         base = scores.base
         float_ = np.dtype(base.dtype).kind == "f" and np.dtype(base.dtype).itemsize <= 8
         direct = float_ and not scores.has_mask and not scores.exclude
-        step = reader.rows_per_block()
+        step, raw = reader.rows_per_block(), RowsInRoom(scores)
         if isinstance(base, np.ndarray) and scores.reads_in_place:
             step = max(1, SWEEP_VALUES // n)
         for low in range(first, last, step):
@@ -225,7 +234,7 @@ class Lists:
                 return reader.block(low, high).values
 
             if direct:
-                values = writable_alias(as_distances(scores.read_rows(low, high), scores.kind))
+                values = writable_alias(as_distances(raw.read(low, high), scores.kind))
                 reader.look(low, values)
                 yield low, values, checked
             else:
