@@ -32,6 +32,7 @@ from bioeval.base.memory import in_words, memory_limited
 from bioeval.base.progress import reporter
 from bioeval.kernels.argument_groups import RawRows
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, parse_fusion, rows_of, writable_alias
+from bioeval.scores.embeddings import PIECE
 from bioeval.scores.failure_codes import FailureCodeWatch, notes_of_pairs
 from bioeval.scores.labels import Codes, plain
 from bioeval.scores.matrix import Scores, are_pairs, require_scores
@@ -164,8 +165,9 @@ BLOCK_VALUES = 1 << 19
 # The same where a block is a view, of which no array of its size is made.
 IN_PLACE_VALUES = 1 << 22
 
-# Values in one matrix product of streamed embeddings, and how many arrays of its size there may be.
-STREAM_VALUES = 1 << 22
+# Values of the rows of streamed embeddings that are read together; the bytes up to which they are
+# as many as a piece has; and how many arrays of their size there may be.
+STREAM_VALUES, STREAM_BYTES = 1 << 22, 64 << 20
 STREAM_COPIES = 6
 
 # Fewer cells than this are counted on one thread: waking another costs more than it saves, and
@@ -307,6 +309,24 @@ class Gallery:
         return np.where(subject >= 0, self._group[subject], -1)
 
 
+@dataclass
+class RowsInRoom:
+    """Reads raw rows; computed ones are written to the memory of those read before."""
+
+    scores: Scores
+    _room: np.ndarray | None = None
+
+    def read(self, low: int, high: int) -> np.ndarray:
+        """Return rows ``low:high``, which hold until the next are read."""
+        scores = self.scores
+        if not scores._streams or scores._selects_rows or scores._selects_columns:
+            return scores._read_rows(low, high)
+        if self._room is None or len(self._room) < high - low:
+            self._room = np.empty((high - low, scores.shape[1]), dtype=scores.dtype)
+        found: np.ndarray = scores._base.read(low, high, self._room[: high - low])
+        return found
+
+
 class BlockReader:
     """Reads the blocks of one :class:`Scores`; the gallery's order is found once."""
 
@@ -359,9 +379,11 @@ class BlockReader:
         if self.scores._streams:
             # The rows of one matrix product: enough for it to be quick, and few enough for what
             # is made of them to stay below the limit.
-            most = self.scores._memory_limit // (STREAM_COPIES * self.scores.dtype.itemsize * n)
+            size = self.scores.dtype.itemsize * n
+            most = self.scores._memory_limit // (STREAM_COPIES * size)
             tile = self.scores._base.tile  # fewer rows than a tile compute it again
-            rows = max(1, min(1024, max(64, tile, STREAM_VALUES // n), most, self.most_rows))
+            piece = tile * PIECE if tile * PIECE * size <= STREAM_BYTES else tile
+            rows = max(1, min(1024, max(64, piece, STREAM_VALUES // n), most, self.most_rows))
             return int(max(rows // tile * tile, min(rows, tile)))
         rows = max(1, BLOCK_VALUES // n)
         chunk = self.scores._row_chunk

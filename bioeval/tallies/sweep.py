@@ -36,6 +36,7 @@ from bioeval.scores.blocks import (
     Block,
     BlockReader,
     Progress,
+    RowsInRoom,
     distance_dtype,
     give_back,
     is_mapped,
@@ -315,7 +316,7 @@ class RowSweep:
             if given
             else np.empty(0, dtype=self.dtype)
         )
-        self.room_of_rows: np.ndarray | None = None
+        self.computed = RowsInRoom(scores)
         self.cells: list[HistogramWithThresholds | None] = [None, None]
         self.pilot: list[CellCounts] = []
         self.room = [0.0, 0.0]
@@ -597,7 +598,7 @@ class RowSweep:
         else:
             low, high = int(rows[0]), int(rows[-1]) + 1
             if high - low == len(rows):
-                values = self._read(low, high)
+                values = self.computed.read(low, high)
             else:
                 values = self.scores.select(probes=rows)._read_rows(0, len(rows))
             values = np.require(values, self.dtype, ("C", "A", "W"))
@@ -619,16 +620,6 @@ class RowSweep:
             genuine=np.uint8(GENUINE if self.scores._has_mask else IMPOSTOR),
             strict=self.scores.nan != "exclude",
         )
-
-    def _read(self, low: int, high: int) -> np.ndarray:
-        """Return rows; those computed from embeddings are written to the memory of earlier ones."""
-        scores = self.scores
-        if not scores._streams or scores._selects_rows or scores._selects_columns:
-            return scores._read_rows(low, high)
-        if self.room_of_rows is None or len(self.room_of_rows) < high - low:
-            self.room_of_rows = np.empty((high - low, scores.shape[1]), dtype=self.dtype)
-        found: np.ndarray = scores._base.read(low, high, self.room_of_rows[: high - low])
-        return found
 
     def _not_excluded(self, rows: np.ndarray) -> np.ndarray:
         """Return a mask of rows that is 0 for pairs left out by `exclude`, and else 1."""

@@ -19,7 +19,14 @@ from bioeval.base.engine import engine
 from bioeval.base.errors import Argument, DataError
 from bioeval.results.query_means import MatchLists
 from bioeval.scores.arrays import GENUINE, IGNORE, IMPOSTOR, writable_alias
-from bioeval.scores.blocks import BlockReader, Progress, as_distances, require_subjects, threads_for
+from bioeval.scores.blocks import (
+    BlockReader,
+    Progress,
+    RowsInRoom,
+    as_distances,
+    require_subjects,
+    threads_for,
+)
 from bioeval.scores.labels import Codes, of_no_person
 from bioeval.scores.matrix import Scores
 from bioeval.scores.provenance import Provenance
@@ -208,6 +215,8 @@ class Lists:
     ) -> Iterator[tuple[int, np.ndarray, Callable]]:
         """Yield blocks of raw distances of rows ``first:last``, with their first row's number.
 
+        A block holds until the next one.
+
         The third of each is a function for checked values: these have the policy for failed
         comparisons applied; the others hold NaN for each failed comparison.
         """
@@ -216,7 +225,7 @@ class Lists:
         base = scores._base
         float_ = np.dtype(base.dtype).kind == "f" and np.dtype(base.dtype).itemsize <= 8
         direct = float_ and not scores._has_mask and not scores.exclude
-        step = reader.rows_per_block()
+        step, raw = reader.rows_per_block(), RowsInRoom(scores)
         if isinstance(base, np.ndarray) and scores._reads_in_place:
             step = max(1, SWEEP_VALUES // n)
         for low in range(first, last, step):
@@ -226,7 +235,7 @@ class Lists:
                 return reader.block(low, high).values
 
             if direct:
-                values = writable_alias(as_distances(scores._read_rows(low, high), scores.kind))
+                values = writable_alias(as_distances(raw.read(low, high), scores.kind))
                 reader.look(low, values)
                 yield low, values, checked
             else:
